@@ -1,0 +1,219 @@
+"""The bases of everything that goes over the wire as JSON: `Fields`, `KubeObject` and `Object[Spec, Status]`.
+
+One rule of sending holds for all of them: None is never sent, anything else is, be it 0, false, "" or [].
+msgspec leaves out what *is* the default, so the metaclass turns each default but None into a factory: then
+only None is left out, and the default of a user's own field still reaches the server.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import NoneType
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Literal,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+from msgspec import Struct, StructMeta
+
+from ._meta import ObjectMeta
+from ._resource import Resource, guess_plural
+
+SpecT = TypeVar("SpecT")
+StatusT = TypeVar("StatusT")
+
+# The wire name of a field that this side neither reads nor writes: no key of Kubernetes begins with a dash.
+_OFF_THE_WIRE: Final = "-"
+
+_Field: Final[Any] = getattr(msgspec.field(), "__class__")  # noqa: B009 # no public name leads to it
+_EMPTY: Final[tuple[Any, ...]] = (list, dict, set)
+
+
+class Constant:
+    """A default that is always sent: a factory to msgspec, which leaves out only what is the default."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        """The value itself; what is mutable is copied."""
+        value = self.value
+        return value.copy() if type(value) in (list, dict, set) else value
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value!r})"
+
+
+class FieldsMeta(StructMeta):
+    """Makes Structs keyword-only (msgspec does not inherit that) and their defaults sent."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> FieldsMeta:
+        """Make the class; class keywords that msgspec does not know are refused, naming the class."""
+        for field in _annotated(namespace):
+            if field in namespace:
+                namespace[field] = _always_sent(namespace[field])
+        try:
+            return super().__new__(mcls, name, bases, namespace, kw_only=True, **options)
+        except TypeError as error:
+            raise TypeError(f"class {name}: {error}") from None
+
+
+def _annotated(namespace: dict[str, Any]) -> list[str]:
+    """The names of the fields that a class body declares; what is a ClassVar is no field."""
+    annotations: dict[str, Any] = namespace.get("__annotations__", {})
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+        if annotate is not None:
+            annotations = annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+    return [name for name, type_ in annotations.items() if "ClassVar[" not in str(type_)]
+
+
+def _always_sent(default: Any) -> Any:
+    """The same default in a form that msgspec never leaves out; None stays None, which it always does."""
+    name = None
+    if type(default) is _Field:
+        field, name = default, default.name
+        if field.default_factory in _EMPTY:
+            default = field.default_factory()
+        elif field.default is msgspec.NODEFAULT:
+            return field
+        else:
+            default = field.default
+    if default is None or default is msgspec.UNSET or (type(default) in _EMPTY and default):
+        # A filled container as a default is a mistake that msgspec explains better.
+        return msgspec.field(default=default, name=name)
+    return msgspec.field(default_factory=Constant(default), name=name)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+class Fields(Struct, metaclass=FieldsMeta, rename="camel", omit_defaults=True):
+    """The base of a spec, a status and what is nested in them: camelCase on the wire.
+
+    Where Kubernetes spells otherwise, say so: ``cluster_ip: str = msgspec.field(name="clusterIP")``.
+    """
+
+
+class KubeMeta(FieldsMeta):
+    """Gives a kind its identity, from the class keywords that `__new__` names."""
+
+    def __new__(
+        mcls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        group: str | None = None,
+        version: str | None = None,
+        kind: str | None = None,
+        plural: str | None = None,
+        singular: str = "",
+        namespaced: bool = True,
+        short_names: tuple[str, ...] = (),
+        categories: tuple[str, ...] = (),
+        subresources: tuple[str, ...] = (),
+        verbs: tuple[str, ...] = (),
+        **options: Any,
+    ) -> KubeMeta:
+        """Make a kind if a version is given, an abstract class otherwise."""
+        resource = None
+        if version is not None:
+            kind = name if kind is None else kind
+            plural = guess_plural(kind) if plural is None else plural
+            resource = Resource(
+                group or "", version, kind, plural, namespaced, singular or kind.lower(),
+                tuple(short_names), tuple(categories), tuple(subresources), tuple(verbs),
+            )  # fmt: skip
+            _check_identity(name, resource)
+            _pin_identity(namespace, resource)
+        elif group is not None or plural is not None or kind is not None:
+            raise TypeError(f'class {name}: a kind needs a version, as in version="v1"')
+        if _status_is_none(namespace):
+            _declare(namespace, {"status": None}, {"status": msgspec.field(default=None, name=_OFF_THE_WIRE)})
+        made = super().__new__(mcls, name, bases, namespace, **options)
+        assert isinstance(made, KubeMeta)
+        if resource is not None:
+            type.__setattr__(made, "resource", resource)
+        return made
+
+    @property
+    def abstract(cls) -> bool:
+        """True for a class without an identity of its own."""
+        return "resource" not in dir(cls)
+
+
+def _check_identity(name: str, resource: Resource) -> None:
+    for what in ("group", "version", "kind", "plural"):
+        value = getattr(resource, what)
+        if not isinstance(value, str) or "/" in value or " " in value or (not value and what != "group"):
+            raise TypeError(f"class {name}: {what} {value!r} is no {what} of the API")
+
+
+def _pin_identity(namespace: dict[str, Any], resource: Resource) -> None:
+    """Give the class its own `kind` and `api_version`: their only values, always sent, checked when read."""
+    pinned = {"kind": resource.kind, "api_version": resource.api_version}
+    types: dict[str, Any] = {field: _literal(value) for field, value in pinned.items()}
+    _declare(
+        namespace,
+        types,
+        {field: msgspec.field(default_factory=Constant(value)) for field, value in pinned.items()},
+    )
+
+
+def _literal(value: str) -> Any:
+    return Literal[value]  # pyright: ignore[reportInvalidTypeForm] # the checkers need not follow this
+
+
+def _status_is_none(namespace: dict[str, Any]) -> bool:
+    """True for a subclass of ``Object[Spec, None]``: there is no type to read a status by."""
+    bases = namespace.get("__orig_bases__", ())
+    return any(isinstance(get_origin(base), KubeMeta) and get_args(base)[1:] == (NoneType,) for base in bases)
+
+
+def _declare(namespace: dict[str, Any], types: dict[str, Any], defaults: dict[str, Any]) -> None:
+    """Add fields to a class body that is about to become a class."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+
+        def annotated(form: annotationlib.Format) -> dict[str, Any]:
+            own = annotationlib.call_annotate_function(annotate, form) if annotate is not None else {}
+            return types | own
+
+        namespace["__annotate_func__"] = annotated
+    else:
+        namespace["__annotations__"] = types | namespace.get("__annotations__", {})
+    for field, default in defaults.items():
+        namespace.setdefault(field, default)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+class KubeObject(Struct, metaclass=KubeMeta, rename="camel", omit_defaults=True):
+    """The root of all kinds: what every object of the API has. ConfigMap and its like derive from it."""
+
+    resource: ClassVar[Resource]
+
+    kind: str = ""
+    api_version: str = ""
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+
+class Object(KubeObject, Generic[SpecT, StatusT]):
+    """A kind with a spec and a status. A status of type None is neither read nor written."""
+
+    spec: SpecT
+    status: StatusT | None = None

@@ -1,0 +1,47 @@
+"""The two other depths of a kind: `Metadata[Book]` says who an object is, `Dynamic` reads any kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from ._base import KubeObject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+K = TypeVar("K", bound=KubeObject)
+
+
+class Metadata(KubeObject, Generic[K]):
+    """Any object by its metadata alone. The server leaves the rest out, so a watch costs little."""
+
+
+class Dynamic(KubeObject):
+    """An object of a kind that no class describes: all but its metadata stays as JSON gave it.
+
+    ``deployment["spec"]["replicas"]`` reads and writes what a typed object has as attributes; what this
+    side does not know survives a read-modify-write.
+    """
+
+    content: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+    def __getitem__(self, key: str) -> Any:
+        return self.content[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.content[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.content[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.content
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.content)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A top-level field other than the metadata, or `default`."""
+        return self.content.get(key, default)

@@ -1,0 +1,72 @@
+"""The metadata that every object carries, and the metadata of lists.
+
+These are Kubernetes' own structures, so they follow its rule of sending: what is empty is left out, and a
+reader may rely on strings and containers being there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+
+class OwnerReference(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """Who an object belongs to; the garbage collector follows it."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """Which fields a manager owns, as server-side apply keeps count."""
+
+    manager: str = ""
+    operation: str = ""
+    api_version: str = ""
+    time: datetime | None = None
+    fields_type: str = ""
+    fields_v1: dict[str, Any] | None = msgspec.field(default=None, name="fieldsV1")
+    subresource: str = ""
+
+
+class ObjectMeta(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """The metadata of an object. Empty strings and containers mean absent, as they do to the server."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    self_link: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int | None = None
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[OwnerReference] = []
+    finalizers: list[str] = []
+    managed_fields: list[ManagedFieldsEntry] = []
+
+
+class ShardInfo(Struct, kw_only=True, omit_defaults=True):
+    """Which part of a collection a sharded list holds, in the server's normal form."""
+
+    selector: str = ""
+
+
+class ListMeta(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """The metadata of a list: its version, and the token of the next page."""
+
+    self_link: str = ""
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
+    shard_info: ShardInfo | None = None

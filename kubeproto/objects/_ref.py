@@ -1,0 +1,40 @@
+"""`ObjectRef`: which object, in a form that is a key of stores and queues and reads well in a log."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from ._base import KubeObject
+
+T = TypeVar("T", bound=KubeObject)
+K = TypeVar("K", bound=KubeObject)
+
+
+class ObjectRef(Struct, Generic[T], frozen=True, order=True):
+    """One object by kind, namespace and name. The version of the API is no part of it, nor is the uid."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    @staticmethod
+    def to(kind: type[K], name: str, namespace: str = "") -> ObjectRef[K]:
+        """The object of this kind and name; `namespace` stays empty for cluster-scoped kinds."""
+        return ObjectRef(kind.resource.group, kind.resource.kind, namespace, name)
+
+    @staticmethod
+    def of(obj: K) -> ObjectRef[K]:
+        """The reference of an object that is at hand."""
+        group, _, _ = obj.api_version.rpartition("/")
+        return ObjectRef(group, obj.kind, obj.metadata.namespace, obj.metadata.name)
+
+    def cast(self, kind: type[K]) -> ObjectRef[K]:
+        """The same name under another kind: a Deployment's Service that is called as it is."""
+        return ObjectRef.to(kind, self.name, self.namespace)
+
+    def __str__(self) -> str:
+        kind = f"{self.kind}.{self.group}" if self.group else self.kind
+        return f"{kind} {self.namespace}/{self.name}" if self.namespace else f"{kind} {self.name}"

@@ -1,0 +1,69 @@
+"""What a kind is to the API: its group, version, kind and plural, and where its objects live."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+_ES_ENDINGS = ("s", "x", "z", "ch", "sh")
+
+
+class GroupVersionKind(Struct, frozen=True, order=True):
+    """A kind by its full name. `GroupVersionKind.of("apps/v1", "Deployment")` reads the wire's two fields."""
+
+    group: str
+    version: str
+    kind: str
+
+    @classmethod
+    def of(cls, api_version: str, kind: str) -> GroupVersionKind:
+        """From `apiVersion` and `kind` as objects carry them."""
+        group, slash, version = api_version.rpartition("/")
+        if not version or (slash and not group) or "/" in group or not kind:
+            raise ValueError(f"no kind of the API: apiVersion {api_version!r}, kind {kind!r}")
+        return cls(group, version, kind)
+
+    @property
+    def api_version(self) -> str:
+        """The wire's `apiVersion`: ``v1`` or ``group/version``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return f"{self.api_version} {self.kind}"
+
+
+class Resource(Struct, frozen=True):
+    """A kind and how it is addressed. `subresources` and `verbs` are empty when nothing is known of them."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        """The wire's `apiVersion`: ``v1`` or ``group/version``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind's full name."""
+        return GroupVersionKind(self.group, self.version, self.kind)
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}/{self.version}" if self.group else f"{self.plural}/{self.version}"
+
+
+def guess_plural(kind: str) -> str:
+    """The plural that most kinds have: lower case with English endings. Say `plural=` where it differs."""
+    word = kind.lower()
+    if word.endswith(_ES_ENDINGS):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in ("a", "e", "i", "o", "u"):
+        return word[:-1] + "ies"
+    return word + "s"

@@ -1,0 +1,64 @@
+"""What a watch says. The classes are the same at every depth of typing; the payload's type is the depth."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from ..objects import ObjectMeta, Status
+
+T = TypeVar("T")
+
+
+class Added(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="ADDED"):
+    """An object is new to this watch."""
+
+    object: T
+
+
+class Modified(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="MODIFIED"):
+    """An object has changed."""
+
+    object: T
+
+
+class Deleted(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="DELETED"):
+    """An object is gone, or no longer matches the selector. This is its last known state."""
+
+    object: T
+
+
+class Bookmark(Struct, frozen=True, gc=False):
+    """Nothing changed up to this version. `initial_events_end` closes the beginning of a streaming list."""
+
+    version: str
+    initial_events_end: bool = False
+
+
+class Failed(Struct, frozen=True, gc=False):
+    """The server ends the watch and says why: a 410 and its kin."""
+
+    status: Status
+
+
+class Malformed(Struct, frozen=True, gc=False):
+    """One line that is no event of this kind. The stream goes on.
+
+    `metadata` is what could be read of it, `type` the event's type if that could be read.
+    """
+
+    metadata: ObjectMeta | None
+    error: Exception
+    raw: bytes
+    type: str = ""
+
+
+class Unknown(Struct, frozen=True, gc=False):
+    """An event of a type that this version of the library does not know."""
+
+    type: str
+    raw: bytes
+
+
+WatchEvent: TypeAlias = Added[T] | Modified[T] | Deleted[T] | Bookmark | Failed | Malformed | Unknown

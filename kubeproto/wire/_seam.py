@@ -1,0 +1,110 @@
+"""The seam between this core and whatever moves bytes: what goes out, what comes in, and who carries it.
+
+A transport sends a `Head` and hands back the status, the headers and the body's bytes as they came: never
+inflated, never re-split. It decides nothing. Whoever writes one needs the two protocols below and no more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+
+E = TypeVar("E")
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+# What must never reach a log or a traceback; compared in lower case.
+_SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
+
+
+class Head(Struct, frozen=True):
+    """A request as it goes out. `target` is the path and query; names of headers keep their spelling."""
+
+    method: str
+    target: str
+    headers: Headers = ()
+    body: bytes = b""
+
+    def with_headers(self, *headers: tuple[str, str]) -> Head:
+        """The same request with more headers: credentials, a user agent."""
+        return Head(self.method, self.target, (*self.headers, *headers), self.body)
+
+    def __repr__(self) -> str:
+        headers = tuple(
+            (name, "…" if name.lower() in _SECRET_HEADERS else value) for name, value in self.headers
+        )
+        size = len(self.body)
+        return f"{type(self).__name__}({self.method} {self.target}, headers={headers}, body={size} bytes)"
+
+
+class Incoming(Protocol):
+    """An answer whose body is still arriving: iterate for its bytes, once."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status code."""
+        ...
+
+    @property
+    def headers(self) -> Headers:
+        """The headers as they came."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+
+class Transport(Protocol):
+    """Carries requests on some async I/O. Leaving the context releases or closes the connection.
+
+    `timeout` bounds the whole exchange, `idle` the silence between two pieces of the body, in seconds; either
+    ends in `DeadlineExceeded`. What goes wrong on the way is a `TransportError`, and nothing else is.
+    """
+
+    def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AbstractAsyncContextManager[Incoming]:
+        """Send a request and wait for the head of its answer."""
+        ...
+
+
+class BlockingIncoming(Protocol):
+    """The twin of `Incoming` for synchronous use."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status code."""
+        ...
+
+    @property
+    def headers(self) -> Headers:
+        """The headers as they came."""
+        ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+class BlockingTransport(Protocol):
+    """The twin of `Transport` for synchronous use."""
+
+    def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AbstractContextManager[BlockingIncoming]:
+        """Send a request and wait for the head of its answer."""
+        ...
+
+
+class Decoder(Protocol[E]):
+    """Turns the bytes of a streamed answer, cut anywhere, into what they say: a list a chunk."""
+
+    def feed(self, chunk: bytes) -> list[E]:
+        """Take the next bytes; give what is complete."""
+        ...
+
+    def finish(self) -> list[E]:
+        """The stream has ended: give what was still waiting for its end."""
+        ...

@@ -1,0 +1,94 @@
+"""Code as a user writes it: mypy strict and pyright strict check what it reveals, pytest that it runs."""
+
+from __future__ import annotations
+
+from typing import assert_never, assert_type
+
+import kubeproto as kp
+
+
+class BookSpec(kp.Fields):
+    title: str
+    authors: list[str] = []
+
+
+class Book(kp.Object[BookSpec, None], group="example.technosophos.com", version="v1", plural="books"):
+    """A book on a shelf."""
+
+
+BODY = (
+    b'{"apiVersion":"example.technosophos.com/v1","kind":"Book",'
+    b'"metadata":{"name":"moby","namespace":"default","resourceVersion":"7"},"spec":{"title":"Moby-Dick"}}'
+)
+
+
+def test_a_get_reveals_the_kind() -> None:
+    reply = kp.Api(Book).get("moby").parse(200, (), BODY)
+    assert_type(reply, kp.Reply[Book])
+    assert_type(reply.value.spec.authors, list[str])
+    assert reply.value.spec == BookSpec(title="Moby-Dick")
+
+
+def test_metadata_depth_reveals_metadata_of_the_kind() -> None:
+    books = kp.Api(kp.Metadata[Book])
+    assert_type(books, kp.Api[kp.Metadata[Book]])
+    reply = books.get("moby").parse(200, (), BODY)
+    assert_type(reply.value, kp.Metadata[Book])
+    assert reply.value.metadata.name == "moby"
+
+
+def test_a_dynamic_api_needs_its_resource() -> None:
+    books = kp.Api(kp.Dynamic, resource=Book.resource)
+    assert_type(books.get("moby"), kp.Request[kp.Dynamic])
+
+
+def test_a_list_and_a_deletion_reveal_what_they_bring() -> None:
+    books = kp.Api(Book, namespace="shelf")
+    assert_type(books.list(limit=5), kp.Request[kp.ObjectList[Book]])
+    assert_type(books.delete("moby"), kp.Request[Book | kp.Status])
+    page = books.list().parse(200, (), b'{"metadata":{"resourceVersion":"9"},"items":[%s]}' % BODY).value
+    assert [book.spec.title for book in page] == ["Moby-Dick"]
+    assert page.version == "9"
+
+
+def test_a_match_over_watch_events_is_exhaustive() -> None:
+    decoder = kp.Api(Book).watch(resource_version="7").open(200, ())
+    assert_type(decoder, kp.Decoder[kp.WatchEvent[Book]])
+    seen: list[str] = []
+    for event in decoder.feed(b'{"type":"ADDED","object":%s}\n' % BODY):
+        match event:
+            case kp.Added(book) | kp.Modified(book):
+                assert_type(book, Book)
+                seen.append(book.spec.title)
+            case kp.Deleted(book):
+                seen.append(book.metadata.name)
+            case kp.Bookmark(version):
+                seen.append(version)
+            case kp.Failed(status):
+                seen.append(status.reason)
+            case kp.Malformed(metadata, error, raw):
+                seen.append(f"{metadata} {error} {raw!r}")
+            case kp.Unknown(type_):
+                seen.append(type_)
+            case _:
+                assert_never(event)
+    assert seen == ["Moby-Dick"]
+
+
+def test_a_reference_keeps_its_kind() -> None:
+    ref = kp.ObjectRef.to(Book, "moby", "shelf")
+    assert_type(ref, kp.ObjectRef[Book])
+    assert str(ref) == "Book.example.technosophos.com shelf/moby"
+
+
+async def send(transport: kp.Transport, request: kp.Request[Book]) -> Book:
+    """What a driver is: it moves bytes and asks the request what they mean."""
+    async with transport.send(request) as incoming:
+        body = b"".join([chunk async for chunk in incoming])
+    return request.parse(incoming.status, incoming.headers, body).value
+
+
+def send_blocking(transport: kp.BlockingTransport, request: kp.Request[Book]) -> Book:
+    with transport.send(request) as incoming:
+        body = b"".join(incoming)
+    return request.parse(incoming.status, incoming.headers, body).value
