@@ -1,0 +1,203 @@
+"""What went wrong, in a dozen words: the one classifier that retries and the resync machine both ask.
+
+A server says the same thing in many ways (a 410 has four faces, "too large" three spellings, a 429 often no
+Status), and the same code means different things (a 500 without a reason is mostly the caller's fault). That
+knowledge stands here and nowhere else; who asks decides only what to do::
+
+    Expired       the version or token is too old: list again
+    TooLarge      the server has not reached that version yet
+    Throttled     too many requests, said before anything was done
+    ServerFailed  it could not now: 5xx. With code 504 a write may have been done
+    Unreadable    an object in its storage cannot be read: list again to see what is left
+    Refused       401, 403, 404: not for these credentials, or not there
+    Conflicted    409: the object has changed, or another manager owns a field
+    Unsupported   the server is too old for a streaming list
+    Rejected      the request itself is wrong; the same again fails again
+    Unreachable   no connection: nothing was sent
+    Broken        the connection was lost: what was sent may have been done
+    TimedOut      the time given on this side ran out
+    Garbled       the answer breaks the protocol
+
+`reason` is one line for a log, `code` the HTTP code (0 without an answer), `retry_after` the seconds that the
+server asks to wait.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from .._errors import ApiError, ConnectError, DeadlineExceeded, RemoteProtocolError, TransportError
+from ..objects import Status
+
+
+class _Outcome(Struct, frozen=True, gc=False):
+    reason: str
+    code: int = 0
+    retry_after: float | None = None
+
+
+class Expired(_Outcome, frozen=True, gc=False):
+    """The version or token is too old. `token` goes on inconsistently where the server offers that."""
+
+    token: str = ""
+
+
+class TooLarge(_Outcome, frozen=True, gc=False):
+    """The version asked for is ahead of the server."""
+
+
+class Throttled(_Outcome, frozen=True, gc=False):
+    """The server is busy, or a disruption budget forbids an eviction; nothing was done."""
+
+
+class ServerFailed(_Outcome, frozen=True, gc=False):
+    """The server, or one behind it, could not do it now. A 504 says that it may have been done."""
+
+
+class Unreadable(_Outcome, frozen=True, gc=False):
+    """The server cannot read an object in its own storage; a new list shows what is left."""
+
+
+class Refused(_Outcome, frozen=True, gc=False):
+    """401, 403 or 404: patience may help, haste does not."""
+
+
+class Conflicted(_Outcome, frozen=True, gc=False):
+    """409: read the object again and decide anew."""
+
+
+class Unsupported(_Outcome, frozen=True, gc=False):
+    """The server does not know streaming lists: list, then watch."""
+
+
+class Rejected(_Outcome, frozen=True, gc=False):
+    """The request itself is wrong, by its code or because a 500 carries no reason."""
+
+
+class Unreachable(_Outcome, frozen=True, gc=False):
+    """No connection came to be: nothing was sent."""
+
+
+class Broken(_Outcome, frozen=True, gc=False):
+    """The connection was lost on the way; the request may have been carried out."""
+
+
+class TimedOut(_Outcome, frozen=True, gc=False):
+    """The time that this side gave ran out; the request may have been carried out."""
+
+
+class Garbled(_Outcome, frozen=True, gc=False):
+    """What came back is not what the protocol allows."""
+
+
+Outcome: TypeAlias = (
+    Expired
+    | TooLarge
+    | Throttled
+    | ServerFailed
+    | Unreadable
+    | Refused
+    | Conflicted
+    | Unsupported
+    | Rejected
+    | Unreachable
+    | Broken
+    | TimedOut
+    | Garbled
+)
+
+Failure: TypeAlias = Status | ApiError | TransportError | RemoteProtocolError
+
+# The code that a Status means where it gives only its reason.
+_CODES: Final = {
+    "BadRequest": 400, "Unauthorized": 401, "Forbidden": 403, "NotFound": 404, "MethodNotAllowed": 405,
+    "NotAcceptable": 406, "AlreadyExists": 409, "Conflict": 409, "Gone": 410, "Expired": 410,
+    "RequestEntityTooLarge": 413, "UnsupportedMediaType": 415, "Invalid": 422, "TooManyRequests": 429,
+    "ServerTimeout": 500, "InternalError": 500, "StorageReadError": 500, "ServiceUnavailable": 503,
+    "Timeout": 504,
+}  # fmt: skip
+
+_TOO_LARGE: Final = "Too large resource version"
+
+# A log line has room for about this much; the error itself keeps the rest.
+_LINE: Final = 300
+
+
+def classify(failure: Failure) -> Outcome:
+    """What a refusal, the Status of an ERROR event, a lost connection or a garbled answer means."""
+    match failure:
+        case ApiError():
+            return _by_status(failure.status, _line(str(failure)), failure.retry_after)
+        case Status():
+            return _by_status(failure, _line(str(ApiError(failure))), None)
+        case ConnectError():
+            return Unreachable(_said(failure))
+        case DeadlineExceeded():
+            return TimedOut(_said(failure))
+        case TransportError():
+            return Broken(_said(failure))
+        case RemoteProtocolError():
+            return Garbled(_said(failure))
+
+
+def _by_status(status: Status, line: str, after: float | None) -> Outcome:
+    code = status.code or _CODES.get(status.reason, 0)
+    if after is None and status.details.retry_after_seconds > 0:
+        after = float(status.details.retry_after_seconds)
+    if status.gone:
+        return Expired(line, 410, after, status.metadata.continue_)
+    return _kind(status, code, after)(line, code, after)
+
+
+def _kind(
+    status: Status, code: int, after: float | None
+) -> type[TooLarge | Throttled | ServerFailed | Unreadable | Refused | Conflicted | Unsupported | Rejected]:
+    if _too_large(status, code):
+        return TooLarge
+    match code:
+        case 429:
+            return Throttled
+        case 401 | 403 | 404:
+            return Refused
+        case 409 if status.reason != "AlreadyExists":
+            return Conflicted
+        case 400 | 422 if _unsupported(status):
+            return Unsupported
+        case 500 if status.reason == "StorageReadError":
+            return Unreadable
+        case 500 if not status.reason and after is None:
+            return Rejected
+        case 408:  # of a proxy that got tired of waiting: the server has not seen the request
+            return ServerFailed
+        case _:
+            # An ERROR event whose Status says nothing known is the server's failure too.
+            return Rejected if 300 <= code < 500 else ServerFailed
+
+
+def _too_large(status: Status, code: int) -> bool:
+    # The cause's reason since 1.18.6, before that the cause's message, before 1.17 the message alone.
+    if status.has_cause("ResourceVersionTooLarge"):
+        return True
+    if status.reason != "Timeout" and code != 504:
+        return False
+    return _TOO_LARGE in status.message or any(cause.message == _TOO_LARGE for cause in status.details.causes)
+
+
+def _unsupported(status: Status) -> bool:
+    # With the gate off a server forbids the field by name; an older one stumbles over the match beside it.
+    # A cause at another field means that the request was put together wrongly, and is the caller's.
+    causes = status.details.causes
+    if not causes:
+        return "sendInitialEvents" in status.message
+    return any(c.field == "sendInitialEvents" or "forbidden for watch" in c.message for c in causes)
+
+
+def _said(error: Exception) -> str:
+    return _line(str(error) or type(error).__name__)
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else line[:_LINE] + "…"
