@@ -1,0 +1,61 @@
+# Everything runs from a virtual environment that the first target to need it makes by itself, from the versions
+# pinned in dev.lock. `PYTHON=python3.12 make test` uses that Python, in an environment of its own (.venv-3.12).
+
+PYTHON ?=
+VENV := $(if $(PYTHON),.venv-$(patsubst python%,%,$(notdir $(PYTHON))),.venv)
+READY := $(VENV)/.ready
+BIN := $(VENV)/bin
+
+.PHONY: help
+help:
+	@echo 'make test    the tests'
+	@echo 'make check   the gate: format, lint, types, layers, tests (on every Python at hand)'
+	@echo 'make format  put the code into the form that the gate asks for'
+	@echo 'make bench   benchmarks; make bench NAME="import.kubeproto --quick" runs one'
+	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
+	@echo 'make ready   set up $(VENV) and do nothing else'
+	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
+
+.PHONY: ready
+ready: $(READY)
+
+# 3.11 comes first because it is the oldest that must work.
+$(READY): pyproject.toml dev.lock tools/environment.py
+	@for python in $(or $(PYTHON),python3.11 python3.12 python3.13 python3.14 python3); do \
+	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	        exec $$python tools/environment.py $(VENV); \
+	    fi; \
+	done; \
+	echo 'cannot set up: $(or $(PYTHON),python3) is not there, or is older than Python 3.11.' \
+	    'Install one (on Debian 12: apt-get install python3.11 python3.11-venv),' \
+	    'or name yours: PYTHON=/path/to/python3.12 make test' >&2; \
+	exit 1
+
+.PHONY: test
+test: $(READY)
+	@$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: check
+check: $(READY)
+	@$(BIN)/python tools/gate.py
+
+.PHONY: format
+format: $(READY)
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
+
+# Enters in tests/conformance.toml the tests that carry an id of the conformance list in their name.
+.PHONY: map
+map: $(READY)
+	@$(BIN)/python tests/conformance_map.py
+
+.PHONY: bench
+bench: $(READY)
+	@$(BIN)/python -m benchmarks $(NAME)
+
+# The lock serves every platform and every Python from 3.11 on, with all hashes; that takes uv, in a folder of its own.
+.PHONY: lock
+lock: $(READY)
+	@$(BIN)/python -m venv .cache/uv && .cache/uv/bin/pip install --quiet 'uv>=0.13,<0.14'
+	@.cache/uv/bin/uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 \
+	    --generate-hashes --no-annotate --no-header --quiet --upgrade --output-file dev.lock
+	@echo 'dev.lock is written; `make check` sets up what it pins'

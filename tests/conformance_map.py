@@ -1,0 +1,119 @@
+"""The map from the conformance list to the tests: read it, check it, and enter the tests that carry an id.
+
+`make map` turns each row that is still to come, and whose id stands in the name of a test, into a proven one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+TESTS: Final = Path(__file__).resolve().parent
+MAP: Final = TESTS / "conformance.toml"
+
+AN_ID: Final = re.compile(r"(?<=_)([a-z]{1,2})_(\d\d[b-z]?)(?=_|$)")
+
+
+def read(path: Path = MAP) -> dict[str, Any]:
+    """The map as it stands in the file."""
+    return tomllib.loads(path.read_text())
+
+
+def expected(count: dict[str, Any]) -> set[str]:
+    """Every id of the list."""
+    ids = {
+        f"{letters}-{n:02}"
+        for letters, last in count.items()
+        if letters != "others"
+        for n in range(1, last + 1)
+    }
+    return ids | set(count["others"])
+
+
+def known_tests(root: Path = TESTS) -> set[str]:
+    """What pytest would collect by name, read from the source: `tests/x/test_y.py::test_z`."""
+    found: set[str] = set()
+    for path in sorted(root.rglob("test_*.py")):
+        file = path.relative_to(root.parent).as_posix()
+        found |= {f"{file}::{name}" for name in names(ast.parse(path.read_text()).body)}
+    return found
+
+
+def names(body: list[ast.stmt]) -> set[str]:
+    """The tests in a module or a class; `TestX = Machine.TestCase`, Hypothesis' way, is one too."""
+    found: set[str] = set()
+    for node in body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
+                found.add(name)
+            case ast.ClassDef(name=name) if name.startswith("Test"):
+                found |= {name, *(f"{name}::{inner}" for inner in names(node.body))}
+            case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("Test"):
+                found.add(name)
+            case _:
+                pass
+    return found
+
+
+def mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
+    """What is wrong with the map, a sentence each."""
+    rows: dict[str, dict[str, Any]] = conformance["rows"]
+    ids = expected(conformance["count"])
+    wrong = [f"{row} is not mapped" for row in sorted(ids - rows.keys())]
+    wrong += [f"{row} is not in the list" for row in sorted(rows.keys() - ids)]
+    wrong += [
+        f"the part {part!r} that is done is not known"
+        for part in conformance["done"]
+        if part not in conformance["parts"]
+    ]
+    for row, form in rows.items():
+        match form:
+            case {"test": str() as test, **rest} if not rest:
+                wrong += [f"{row}: there is no test {test}"] if test not in tests else []
+            case {"test": [_, *_] as several, **rest} if not rest:
+                wrong += [f"{row}: there is no test {test}" for test in several if test not in tests]
+            case {"later": part, **rest} if not rest and part in conformance["parts"]:
+                wrong += (
+                    [f"{row}: {part} is done, and this is still to come"]
+                    if part in conformance["done"]
+                    else []
+                )
+            case {"not": str() as why, **rest} if not rest and why.strip():
+                pass
+            case _:
+                wrong.append(f"{row} = {form} is none of test, later (a known part) and not (a reason)")
+    return wrong
+
+
+def proofs(tests: set[str], ids: set[str]) -> dict[str, list[str]]:
+    """The tests that carry an id in their name, by id; one name may carry several."""
+    found: dict[str, list[str]] = {}
+    for test in sorted(tests):
+        for letters, number in AN_ID.findall(test.rpartition("::")[2]):
+            row = f"{letters.upper()}-{number}"
+            if row in ids:
+                found.setdefault(row, []).append(test)
+    return found
+
+
+def enter(text: str, found: dict[str, list[str]]) -> str:
+    """The file's text with those rows proven that were to come; what a hand has written stays as it is."""
+    for row, tests in found.items():
+        value = f'"{tests[0]}"' if len(tests) == 1 else "[" + ", ".join(f'"{test}"' for test in tests) + "]"
+        text = re.sub(rf"(?m)^{row} = {{ later = .*$", f"{row} = {{ test = {value} }}", text)
+    return text
+
+
+def main() -> None:
+    before = MAP.read_text()
+    after = enter(before, proofs(known_tests(), expected(read()["count"])))
+    MAP.write_text(after)
+    sys.stdout.write(f"{before.count('{ later =') - after.count('{ later =')} rows entered\n")
+
+
+if __name__ == "__main__":
+    main()

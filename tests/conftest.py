@@ -1,0 +1,80 @@
+"""What every test stands on: a skip needs a missing tool, and a slow machine proves nothing.
+
+A test that needs something from outside says so, `@pytest.mark.needs("go")`, and is skipped where that is
+not on the machine. Under `CI` any other skip fails: what can run, runs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Generator
+
+import hypothesis
+import pytest
+
+# A deadline would make the machine's mood part of the verdict; so would a complaint that data came slowly.
+hypothesis.settings.register_profile(
+    "here", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+# In CI the same commit gives the same verdict; new examples are found where someone can look at them.
+hypothesis.settings.register_profile(
+    "ci", parent=hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
+)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+MISSING = pytest.StashKey[str]()
+ONLY_BY_NEED = 'a skip needs a missing tool: say which by @pytest.mark.needs("tool")'
+
+
+def missing(tool: str) -> bool:
+    """Whether neither a program nor a Python module of that name is on this machine."""
+    return shutil.which(tool) is None and importlib.util.find_spec(tool) is None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "needs(*tools): programs or Python modules without which this test cannot run"
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        for tool in marker.args:
+            if missing(tool):
+                item.stash[MISSING] = tool
+                pytest.skip(f"{tool} is not on this machine")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    # pytest reports an expected failure as a skip too; it is not one.
+    if report.skipped and not hasattr(report, "wasxfail") and MISSING not in item.stash:
+        refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if report.skipped:
+        refuse_skip(report)
+    return report
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if os.environ.get("CI"):
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr}\n{ONLY_BY_NEED}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
+    for report in skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.write_line(f"skipped: {report.nodeid}: {reason}")
+    terminalreporter.write_line(f"skips: {len(skipped)}")

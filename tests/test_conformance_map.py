@@ -1,0 +1,90 @@
+"""Every row of the conformance list has its place: a test that is there, a part to come, or a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import conformance_map
+import pytest
+
+TESTS = {"tests/test_a.py::test_r_01_a_stream_is_closed"}
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    rows: dict[str, Any] = {
+        "R-01": {"test": "tests/test_a.py::test_r_01_a_stream_is_closed"},
+        "R-02": {"later": "watching"},
+        "R-02b": {"not": "there is no such thing"},
+    }
+    whole = {"parts": ["watching"], "done": [], "count": {"R": 2, "others": ["R-02b"]}, "rows": rows}
+    return {**whole, **changes}
+
+
+def test_every_row_of_the_list_is_mapped_to_what_exists() -> None:
+    assert conformance_map.mistakes(conformance_map.read(), conformance_map.known_tests()) == []
+
+
+def test_a_small_map_without_mistakes_has_none() -> None:
+    assert conformance_map.mistakes(small(), TESTS) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "form", "mistake"),
+    [
+        ("R-03", {"later": "watching"}, "R-03 is not in the list"),
+        ("R-02", {"test": "tests/test_a.py::test_gone"}, "R-02: there is no test tests/test_a.py::test_gone"),
+        ("R-02", {"test": [*TESTS, "x::y"]}, "R-02: there is no test x::y"),
+        ("R-02", {"test": []}, "R-02 = {'test': []} is none of"),
+        ("R-02", {"later": "someday"}, "R-02 = {'later': 'someday'} is none of"),
+        ("R-02", {"later": "watching", "not": "no"}, "R-02 = {'later': 'watching', 'not': 'no'} is none of"),
+        ("R-02", {"not": " "}, "R-02 = {'not': ' '} is none of"),
+        ("R-02", "watching", "R-02 = watching is none of"),
+    ],
+)
+def test_a_mistake_is_said(row: str, form: object, mistake: str) -> None:
+    conformance = small()
+    conformance["rows"][row] = form
+    [said] = conformance_map.mistakes(conformance, TESTS)
+    assert said.startswith(mistake)
+
+
+def test_a_lost_row_is_said() -> None:
+    conformance = small()
+    del conformance["rows"]["R-02"]
+    assert conformance_map.mistakes(conformance, TESTS) == ["R-02 is not mapped"]
+
+
+def test_a_part_that_is_done_has_no_row_to_come() -> None:
+    said = conformance_map.mistakes(small(done=["watching"]), TESTS)
+    assert said == ["R-02: watching is done, and this is still to come"]
+
+
+def test_a_part_that_nobody_knows_cannot_be_done() -> None:
+    said = conformance_map.mistakes(small(done=["plumbing"]), TESTS)
+    assert said == ["the part 'plumbing' that is done is not known"]
+
+
+def test_tests_are_found_in_modules_classes_and_state_machines(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "deep").mkdir(parents=True)
+    (tmp_path / "tests" / "deep" / "test_x.py").write_text(
+        "def test_one(): ...\nasync def test_two(): ...\ndef helper(): ...\n"
+        "class TestThree:\n    def test_four(self): ...\nTestFive = Machine.TestCase\n"
+    )
+    found = {test.partition("::")[2] for test in conformance_map.known_tests(tmp_path / "tests")}
+    assert found == {"test_one", "test_two", "TestThree", "TestThree::test_four", "TestFive"}
+
+
+def test_a_test_that_carries_an_id_is_entered_and_a_hand_written_row_stays() -> None:
+    tests = {
+        "tests/t.py::test_r_01_and_r_02_hold",
+        "tests/t.py::test_r_02b_holds",
+        "tests/t.py::test_utf_16_reads",
+    }
+    found = conformance_map.proofs(tests, conformance_map.expected(small()["count"]))
+    text = 'R-01 = { test = "mine" }\nR-02 = { later = "watching" }\nR-02b = { later = "watching" }\n'
+    assert conformance_map.enter(text, found) == (
+        'R-01 = { test = "mine" }\n'
+        'R-02 = { test = "tests/t.py::test_r_01_and_r_02_hold" }\n'
+        'R-02b = { test = "tests/t.py::test_r_02b_holds" }\n'
+    )

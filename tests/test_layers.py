@@ -1,0 +1,297 @@
+"""The house stands: who may import whom, what the core may not touch, and that each contract can fail."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+CONTRACTS: Final = configparser.ConfigParser()
+CONTRACTS.read(ROOT / ".importlinter")
+IMPURE: Final = frozenset(CONTRACTS["importlinter:contract:pure"]["forbidden_modules"].split())
+
+# The core needs msgspec. What an extra brings is imported in one module, when it is first used.
+CORE_NEEDS: Final = frozenset({"kubeproto", "msgspec", "annotationlib"})  # the last is Python 3.14's own
+EXTRAS: Final = {"yaml": 1}
+
+# What else would read a clock, a file or a terminal, without any import that a contract could see.
+CLOCKS: Final = frozenset({"now", "today", "utcnow"})
+TERMINALS: Final = frozenset({"open", "input", "print", "breakpoint"})
+
+# `import kubeproto` must cost little more than msgspec.
+HEAVY: Final = frozenset(
+    {"dataclasses", "decimal", "fractions", "inspect", "typing_extensions", "yaml", "zlib"}
+)
+
+
+def house(root: Path) -> dict[str, Path]:
+    """The packages of the project by their import names."""
+    homes = [root / "kubeproto", *root.glob("transports/*"), *root.glob("runtime/*")]
+    return {home.name: home for home in homes if (home / "__init__.py").exists()}
+
+
+def modules(root: Path) -> Iterator[tuple[str, Path]]:
+    """Every module of the project: its dotted name, and where it is."""
+    for home in house(root).values():
+        for path in sorted(home.rglob("*.py")):
+            parts = path.relative_to(home.parent).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imports(name: str, path: Path) -> Iterator[tuple[str, int]]:
+    """Each imported name in full, `a.b.c` for `from a.b import c`, with its line."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import():
+                yield from ((alias.name, node.lineno) for alias in node.names)
+            case ast.ImportFrom(level=level, module=module):
+                above = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+                base = ".".join([*above, *([module] if module else [])])
+                yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+            case _:
+                pass
+
+
+def strangers_privates(root: Path) -> list[str]:
+    """Imports of an `_x` that belongs to another package; a part of the core counts as a package.
+
+    What stands directly in `kubeproto/` (the error tree) belongs to all of the core.
+    """
+    found: list[str] = []
+    outside = [
+        (f"{path.parent.name}.{path.stem}", path)
+        for folder in ("examples", "benchmarks")
+        for path in sorted((root / folder).rglob("*.py"))
+    ]
+    for name, path in [*modules(root), *outside]:
+        for target, line in imports(name, path):
+            parts = target.split(".")
+            private = next((at for at, part in enumerate(parts) if part.startswith("_")), None)
+            if private is None or parts[0] not in house(root):
+                continue
+            owner = parts[:private]
+            if name.split(".")[: len(owner)] != owner:
+                found.append(f"{path.relative_to(root)}:{line} imports {target}")
+    return found
+
+
+def wrong_neighbours(root: Path) -> list[str]:
+    """Imports between the packages of the project against the arrows.
+
+    A door stands on kubeproto_h11 and the core; the runtime on the core alone, for it finds transports by
+    entry point.
+    """
+    found: list[str] = []
+    doors = {home.name for home in root.glob("transports/*")} - {"kubeproto_h11"}
+    for name, path in modules(root):
+        own = name.split(".")[0]
+        allowed = {own, "kubeproto"} if own != "kubeproto" else {own}
+        if own in doors:
+            allowed.add("kubeproto_h11")
+        found += [
+            f"{path.relative_to(root)}:{line} imports {target}"
+            for target, line in imports(name, path)
+            if target.split(".")[0] in house(root).keys() - allowed
+        ]
+    return found
+
+
+def impurities(root: Path) -> list[str]:
+    """What reaches for the world in the core or in the HTTP/1.1 machine."""
+    found: list[str] = []
+    for name, path in modules(root):
+        if name.split(".")[0] not in ("kubeproto", "kubeproto_h11"):
+            continue
+        reached = [
+            (f"imports {target}", line)
+            for target, line in imports(name, path)
+            # urllib.parse is pure, its neighbours are not.
+            if target.split(".")[0] in IMPURE - {"h11"}
+            or target.startswith(("urllib.request", "urllib.robot"))
+        ]
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(func=ast.Name(id=function)) if function in TERMINALS:
+                    reached.append((f"calls {function}()", node.lineno))
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="datetime" | "date"), attr=attr)) if (
+                    attr in CLOCKS
+                ):
+                    reached.append((f"reads the clock by .{attr}()", node.lineno))
+                case _:
+                    pass
+        found += [f"{path.relative_to(root)}:{line} {what}" for what, line in reached]
+    return found
+
+
+def strange_needs(root: Path) -> list[str]:
+    """Third-party imports of the core: none but msgspec, and each extra in one module at most."""
+    used: dict[str, list[str]] = {}
+    for name, path in modules(root):
+        if name.split(".")[0] == "kubeproto":
+            for target, line in imports(name, path):
+                top = target.split(".")[0]
+                if top not in CORE_NEEDS and top not in sys.stdlib_module_names:
+                    used.setdefault(top, []).append(f"{path.relative_to(root)}:{line} imports {target}")
+    return [
+        where
+        for top, places in used.items()
+        if len({place.split(":")[0] for place in places}) > EXTRAS.get(top, 0)
+        for where in places
+    ]
+
+
+def test_the_core_reads_no_clock_opens_no_file_and_prints_nothing() -> None:
+    assert impurities(ROOT) == []
+
+
+def test_the_core_stands_on_msgspec_alone() -> None:
+    assert strange_needs(ROOT) == []
+
+
+def test_nobody_imports_the_private_modules_of_another_package() -> None:
+    assert strangers_privates(ROOT) == []
+
+
+def test_the_runtime_imports_no_transport_and_a_transport_no_runtime_and_no_other_door() -> None:
+    assert wrong_neighbours(ROOT) == []
+
+
+def test_every_package_of_the_project_is_under_contract() -> None:
+    assert set(CONTRACTS["importlinter"]["root_packages"].split()) == set(house(ROOT))
+
+
+def test_every_part_of_the_core_opens_with_its_one_idea() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for _, path in modules(ROOT)
+        if path.read_text().strip() and ast.get_docstring(ast.parse(path.read_text())) is None
+    ]
+    assert silent == []
+
+
+def loaded(*names: str) -> set[str]:
+    """What a fresh interpreter has loaded after it imported these."""
+    program = f"import {', '.join(('sys', 'json', *names))}; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def test_importing_kubeproto_loads_nothing_heavy_and_nothing_of_the_world() -> None:
+    # msgspec loads some of it on its own account, and the interpreter `os` and `time`.
+    assert (loaded("kubeproto") - loaded("msgspec")) & (IMPURE | HEAVY) == set()
+
+
+def test_no_part_of_the_core_loads_anything_of_the_world() -> None:
+    parts = [f"kubeproto.{home.parent.name}" for home in sorted((ROOT / "kubeproto").glob("*/__init__.py"))]
+    assert parts
+    # The standard library may need files and chance for itself; sockets and threads would be ours.
+    loud = IMPURE - loaded() - {"glob", "pathlib", "platform", "random", "secrets"}
+    assert (loaded(*parts) - loaded("msgspec")) & loud == set()
+
+
+# Each rule, broken once, in a house of empty rooms.
+
+PARTS: Final = [home.parent.name for home in sorted((ROOT / "kubeproto").glob("*/__init__.py"))]
+
+
+@pytest.fixture
+def empty_house(tmp_path: Path) -> Path:
+    for part in ("", *PARTS):
+        (tmp_path / "kubeproto" / part).mkdir(exist_ok=True)
+        (tmp_path / "kubeproto" / part / "__init__.py").touch()
+    (tmp_path / "kubeproto" / "_errors.py").touch()
+    for package in ("transports/kubeproto_h11", "transports/kubeproto_trio", "transports/kubeproto_httpx"):
+        (tmp_path / package).mkdir(parents=True)
+        (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "runtime" / "kubeproto_runtime").mkdir(parents=True)
+    (tmp_path / "runtime" / "kubeproto_runtime" / "__init__.py").touch()
+    return tmp_path
+
+
+def lint_imports(house: Path) -> str:
+    """What import-linter says of the core in that house, under the project's contracts."""
+    contracts = (ROOT / ".importlinter").read_text()
+    (house / ".importlinter").write_text(contracts)
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache", "--no-logo"]
+    done = subprocess.run(command, cwd=house, capture_output=True, text=True, check=False)
+    return " ".join(done.stdout.split())
+
+
+def test_a_house_of_empty_rooms_keeps_every_rule(empty_house: Path) -> None:
+    assert " 0 broken" in lint_imports(empty_house)
+    assert impurities(empty_house) == strange_needs(empty_house) == []
+    assert strangers_privates(empty_house) == wrong_neighbours(empty_house) == []
+
+
+@pytest.mark.parametrize(
+    ("contract", "where", "code"),
+    [
+        ("pure", "kubeproto/wire/_pool.py", "import socket"),
+        ("pure", "kubeproto/control/_queue.py", "def f():\n    from random import random\n"),
+        ("cheap", "kubeproto/objects/_meta.py", "from dataclasses import dataclass"),
+        ("floors", "kubeproto/objects/_meta.py", "from ..requests import Api"),
+        ("floors", "kubeproto/kinds/apps_v1.py", "import kubeproto.wire"),
+        ("floors", "kubeproto/penthouse/__init__.py", ""),
+        ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),
+    ],
+)
+def test_a_broken_contract_is_named(empty_house: Path, contract: str, where: str, code: str) -> None:
+    (empty_house / where).parent.mkdir(exist_ok=True)
+    (empty_house / where).write_text(code)
+    sentence = CONTRACTS[f"importlinter:contract:{contract}"]["name"]
+    assert f"{sentence} BROKEN" in lint_imports(empty_house)
+
+
+@pytest.mark.parametrize(
+    ("rule", "where", "code"),
+    [
+        (impurities, "kubeproto/control/_lease.py", "import datetime\ndatetime.now()"),
+        (impurities, "kubeproto/config/_load.py", "open('config')"),
+        (impurities, "kubeproto/wire/_pool.py", "from urllib.request import urlopen"),
+        (impurities, "transports/kubeproto_h11/_machine.py", "import socket"),
+        (strange_needs, "kubeproto/objects/_time.py", "import dateutil"),
+        (strangers_privates, "kubeproto/requests/_api.py", "from ..objects._meta import ObjectMeta"),
+        (strangers_privates, "kubeproto/requests/_api.py", "from ..objects import _meta"),
+        (strangers_privates, "runtime/kubeproto_runtime/_run.py", "import kubeproto._errors"),
+        (strangers_privates, "examples/book.py", "from kubeproto.wire._seam import Head"),
+        (wrong_neighbours, "kubeproto/wire/_seam.py", "import kubeproto_trio"),
+        (wrong_neighbours, "transports/kubeproto_httpx/_door.py", "import kubeproto_trio"),
+        (wrong_neighbours, "transports/kubeproto_h11/_machine.py", "import kubeproto_trio"),
+        (wrong_neighbours, "transports/kubeproto_trio/_door.py", "import kubeproto_runtime"),
+        (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_h11 import Connection"),
+    ],
+)
+def test_a_broken_rule_is_seen(
+    empty_house: Path, rule: Callable[[Path], list[str]], where: str, code: str
+) -> None:
+    (empty_house / where).parent.mkdir(exist_ok=True)
+    (empty_house / where).write_text(code)
+    [finding] = rule(empty_house)
+    assert finding.startswith(f"{where}:")
+
+
+def test_yaml_may_be_read_in_one_module_and_not_in_two(empty_house: Path) -> None:
+    (empty_house / "kubeproto/objects/_manifest.py").write_text("import yaml")
+    assert strange_needs(empty_house) == []
+    (empty_house / "kubeproto/config/_kubeconfig.py").write_text("import yaml")
+    assert len(strange_needs(empty_house)) == 2
+
+
+def test_a_package_may_use_what_its_floor_allows(empty_house: Path) -> None:
+    (empty_house / "kubeproto/objects/_meta.py").write_text(
+        "from .._errors import ApiError\nfrom . import _x"
+    )
+    (empty_house / "transports/kubeproto_trio/_door.py").write_text("from kubeproto_h11 import Connection")
+    (empty_house / "runtime/kubeproto_runtime/_run.py").write_text(
+        "from kubeproto.wire import Head\nfrom . import _x"
+    )
+    assert strangers_privates(empty_house) == wrong_neighbours(empty_house) == []

@@ -1,0 +1,73 @@
+"""What a package offers is its `__all__`: sorted, complete, and nothing beside it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+def public_modules() -> Iterator[tuple[str, Path]]:
+    """Every module of the project that a user may name: no part of its name begins with an underscore."""
+    for home in (ROOT / "kubeproto", *ROOT.glob("transports/*"), *ROOT.glob("runtime/*")):
+        for path in sorted(home.rglob("*.py")):
+            parts = path.relative_to(home.parent).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            if not any(part.startswith("_") for part in parts):
+                yield ".".join(parts), path
+
+
+MODULES: Final = dict(public_modules())
+
+
+def offered(source: str) -> set[str]:
+    """The public names that a module binds itself or takes from its own project."""
+    names: set[str] = set()
+    for node in ast.parse(source).body:
+        match node:
+            case ast.ImportFrom(level=level, module=module) if level or (module or "").startswith(
+                "kubeproto"
+            ):
+                names |= {alias.asname or alias.name for alias in node.names}
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case _:
+                pass
+    return {name for name in names if not name.startswith("_")}
+
+
+def shelf(name: str) -> tuple[int, str]:
+    """The order that ruff keeps too: constants, classes, functions, each by name."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2, name)
+
+
+def test_the_walk_finds_the_core() -> None:
+    assert {"kubeproto", "kubeproto.objects", "kubeproto.wire"} <= MODULES.keys()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_all_is_sorted_complete_and_true(name: str) -> None:
+    module = importlib.import_module(name)
+    listed: list[str] = getattr(module, "__all__", [])
+    assert listed == sorted(set(listed), key=shelf)
+    assert [entry for entry in listed if not hasattr(module, entry)] == []
+    assert offered(MODULES[name].read_text()) - set(listed) == set()
+
+
+def test_a_leak_is_seen() -> None:
+    assert offered(
+        "from ._x import Leak, _hidden\nimport typing\nfrom typing import Any\nLIMIT: int = 3"
+    ) == {
+        "Leak",
+        "LIMIT",
+    }

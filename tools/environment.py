@@ -1,0 +1,104 @@
+"""Makes the developers' virtual environment: what dev.lock pins, hash by hash, and this project, editable.
+
+It runs on a bare Python, so it uses the standard library alone. `.ready` is written last: a folder without
+it is half made, and is made anew.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) != 1:
+        give_up("usage: python tools/environment.py FOLDER")
+    folder = ROOT / arguments[0]
+    ready = folder / ".ready"
+    if ready.exists() and runs_this_python(folder):
+        # It was whole once, so pip can bring it up to date. If that is cut short, no `.ready` is left.
+        ready.unlink()
+        print(f"bringing {folder.name} up to date with pyproject.toml and dev.lock ...", flush=True)
+    else:
+        print(f"setting up {folder.name} on Python {version()}; once, it takes a minute ...", flush=True)
+        make_empty(folder)
+    install(folder, "--require-hashes", "-r", "dev.lock")
+    # hatchling is pinned like all else; an isolated build would fetch whatever is newest today.
+    install(folder, "--no-build-isolation", "--no-deps", "-e", ".")
+    # git, ruff and pyright then pass by, whatever the folder is called.
+    (folder / ".gitignore").write_text("*\n")
+    ready.touch()
+
+
+def runs_this_python(folder: Path) -> bool:
+    """Whether the environment's own Python starts, and is of the version that is asked for."""
+    probe = [str(interpreter(folder)), "-c", "import sys; print(sys.version_info[:3])"]
+    try:
+        done = subprocess.run(probe, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return done.stdout.strip() == str(sys.version_info[:3])
+
+
+def make_empty(folder: Path) -> None:
+    if importlib.util.find_spec("venv") is None:
+        give_up(f"{sys.executable} has no venv module. {advice()}")
+    if folder.exists():
+        shutil.rmtree(folder)
+    command = [sys.executable, "-m", "venv", str(folder)]
+    if not has_ensurepip():
+        # Debian cuts ensurepip out of its Python; pip from outside can still fill the folder.
+        if importlib.util.find_spec("pip") is None:
+            give_up(f"{sys.executable} has neither ensurepip nor pip. {advice()}")
+        command.append("--without-pip")
+    if subprocess.run(command, check=False).returncode != 0:
+        give_up(f"`{' '.join(command)}` failed: its message stands above")
+
+
+def install(folder: Path, *arguments: str) -> None:
+    inside = [str(interpreter(folder)), "-m", "pip"]
+    outside = [sys.executable, "-m", "pip", "--python", str(interpreter(folder))]
+    pip = inside if has_ensurepip() else outside
+    command = [*pip, "install", "--quiet", "--disable-pip-version-check", *arguments]
+    if subprocess.run(command, cwd=ROOT, check=False, env=clean_environment()).returncode != 0:
+        give_up(
+            f"pip could not install {arguments[-1]!r} into {folder.name}: its message stands above. "
+            "Is PyPI in reach, and pip 22.3 or newer?"
+        )
+
+
+def clean_environment() -> dict[str, str]:
+    """Another project's PYTHONPATH would decide what pip thinks is installed."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+
+
+def has_ensurepip() -> bool:
+    return importlib.util.find_spec("ensurepip") is not None
+
+
+def interpreter(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def advice() -> str:
+    return f"On Debian and Ubuntu: apt-get install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+
+
+def version() -> str:
+    return ".".join(map(str, sys.version_info[:3]))
+
+
+def give_up(message: str) -> NoReturn:
+    print(f"cannot set up: {message}", file=sys.stderr)
+    raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,167 @@
+"""The gate: format, lint, types, layers, and the tests on every Python at hand; all, then one verdict.
+
+Run by `make check`. A step prints one line, and its tool's own words when it fails; the tests on this Python
+print everything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+BIN: Final = Path(sys.executable).parent  # not resolved: the link in the environment, not where it leads
+
+PYTHONS: Final = ((3, 11), (3, 12), (3, 13), (3, 14))  # what pyproject.toml promises
+HERE: Final = sys.version_info[:2]
+
+# Folders come and go while the project grows, and mypy refuses to check one that is not there.
+SOURCES: Final = [
+    name
+    for name in ("kubeproto", "transports", "runtime", "tests", "benchmarks", "tools", "examples")
+    if any((ROOT / name).rglob("*.py"))
+]
+
+STEPS: Final = (
+    ("format", [f"{BIN}/ruff", "format", "--check", "--quiet", "."]),
+    ("lint", [f"{BIN}/ruff", "check", "--quiet", "."]),
+    ("types, by mypy", [f"{BIN}/mypy", *SOURCES]),
+    ("types, by pyright", [f"{BIN}/pyright", "--pythonpath", sys.executable]),
+    ("layers", [f"{BIN}/lint-imports", "--no-logo"]),
+)
+
+
+def main() -> int:
+    failed = [name for name, command in STEPS if not step(name, command)]
+    skips = 0
+    tested: list[str] = []
+    absent: list[str] = []
+    for python in PYTHONS:
+        label = "{}.{}".format(*python)
+        if python == HERE:
+            continue
+        if (base := find_python(label)) is None:
+            absent.append(label)
+            continue
+        passed, skipped = test_elsewhere(label, base)
+        skips += skipped
+        tested.append(label)
+        if not passed:
+            failed.append(f"tests on Python {label}")
+    passed, skipped = test_here()
+    skips += skipped
+    here = "{}.{}".format(*HERE)
+    if not passed:
+        failed.append(f"tests on Python {here}")
+    print()
+    line("pythons", f"tested on {', '.join([here, *tested])}; not at hand: {', '.join(absent) or 'none'}")
+    line("conformance", conformance())
+    line("skips", str(skips))
+    line("gate", f"FAILED: {'; '.join(failed)}" if failed else "passed")
+    return 1 if failed else 0
+
+
+def step(name: str, command: list[str]) -> bool:
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
+    passed = done.returncode == 0
+    line(name, f"{'ok' if passed else 'FAILED'} ({time.monotonic() - began:.1f} s)")
+    if not passed:
+        print((done.stdout + done.stderr).rstrip(), flush=True)
+    return passed
+
+
+def test_here() -> tuple[bool, int]:
+    """The tests on this Python, as they speak; whether they passed, and how many were skipped."""
+    line("tests", "on Python {}.{}.{}:".format(*sys.version_info))
+    words: list[str] = []
+    command = [sys.executable, "-m", "pytest"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment()) as pytest:
+        assert pytest.stdout is not None
+        for words_now in pytest.stdout:
+            print(words_now, end="", flush=True)
+            words.append(words_now)
+    return pytest.returncode == 0, count_skips("".join(words))
+
+
+def test_elsewhere(label: str, base: str) -> tuple[bool, int]:
+    """The tests on another Python, in an environment of its own; only its last line is shown if they pass."""
+    name = f"tests, Python {label}"
+    made = subprocess.run(
+        ["make", "--silent", "ready", f"PYTHON={base}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if made.returncode != 0:
+        line(name, "FAILED: its environment could not be set up")
+        print((made.stdout + made.stderr).rstrip(), flush=True)
+        return False, 0
+    # pytest remembers what failed last; on another Python that is another list.
+    command = [f".venv-{label}/bin/python", "-m", "pytest", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
+    passed = done.returncode == 0
+    if passed:
+        line(name, f"ok: {closing_line(done.stdout)}")
+    else:
+        line(name, "FAILED")
+        print((done.stdout + done.stderr).rstrip(), flush=True)
+    return passed, count_skips(done.stdout)
+
+
+def find_python(label: str) -> str | None:
+    """A Python of this version that really starts: on the PATH, or among those that pyenv has installed.
+
+    A name on the PATH proves nothing: pyenv puts one there for each version, and only the chosen one starts.
+    """
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    installed = sorted(pyenv.glob(f"versions/{label}.*/bin/python{label}"), reverse=True)
+    for candidate in (f"python{label}", *map(str, installed)):
+        try:
+            done = subprocess.run(
+                [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        except OSError:
+            continue
+        if done.stdout.strip() == label:
+            return candidate
+    return None
+
+
+def conformance() -> str:
+    """How much of the checklist is proven; tests/test_conformance_map.py says whether the map is right."""
+    path = ROOT / "tests" / "conformance.toml"
+    rows: dict[str, dict[str, object]] = tomllib.loads(path.read_text())["rows"]
+    forms = Counter(form for row in rows.values() for form in row)
+    later = Counter(str(row["later"]) for row in rows.values() if "later" in row)
+    by_part = ", ".join(f"{part} {count}" for part, count in later.most_common())
+    return f"{forms['test']} proven, {forms['later']} to come ({by_part}), {forms['not']} do not apply"
+
+
+def count_skips(output: str) -> int:
+    """What tests/conftest.py counted."""
+    return sum(int(count) for count in re.findall(r"^skips: (\d+)$", output, re.MULTILINE))
+
+
+def closing_line(output: str) -> str:
+    return output.rstrip().rpartition("\n")[2].strip("= ")
+
+
+def environment() -> dict[str, str]:
+    # Otherwise pyright looks for a newer version of itself: the gate must run without a network.
+    return {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+
+
+def line(name: str, words: str) -> None:
+    print(f"{name:<19} {words}", flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
