@@ -24,6 +24,7 @@ from typing import (
 import msgspec
 from msgspec import Struct, StructMeta
 
+from ._definition import Definition
 from ._meta import ObjectMeta
 from ._resource import Resource, guess_plural
 
@@ -126,6 +127,7 @@ class KubeMeta(FieldsMeta):
         categories: tuple[str, ...] = (),
         subresources: tuple[str, ...] = (),
         verbs: tuple[str, ...] = (),
+        definition: Definition | None = None,
         **options: Any,
     ) -> KubeMeta:
         """Make a kind if a version is given, an abstract class otherwise."""
@@ -147,6 +149,9 @@ class KubeMeta(FieldsMeta):
         assert isinstance(made, KubeMeta)
         if resource is not None:
             type.__setattr__(made, "resource", resource)
+            type.__setattr__(made, "definition", definition)
+        elif definition is not None:
+            raise TypeError(f"class {name}: a definition needs a group and a version beside it")
         return made
 
     @property
@@ -206,6 +211,7 @@ class KubeObject(Struct, metaclass=KubeMeta, rename="camel", omit_defaults=True)
     """The root of all kinds: what every object of the API has. ConfigMap and its like derive from it."""
 
     resource: ClassVar[Resource]
+    definition: ClassVar[Definition | None]
 
     kind: str = ""
     api_version: str = ""
