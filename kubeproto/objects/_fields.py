@@ -1,0 +1,96 @@
+"""Field selectors: kubectl's text form with its escapes, and whether a set of fields matches."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+# A backslash with what it escapes stays together, so that only free commas part the terms.
+_TERM: Final = r"(?:[^,\\]|\\.?)+"
+_ESCAPE: Final = r"\\(.?)|="
+_SPECIAL: Final = r"([\\,=])"
+# In a field's path these would read as an operator, an escape or another term.
+_NOT_IN_PATHS: Final = frozenset(",=!\\ \t\r\n")
+
+
+class FieldRequirement(msgspec.Struct, frozen=True, order=True):
+    """What one field, such as `metadata.name`, must be ("=") or must not be ("!=")."""
+
+    path: str
+    operator: Literal["=", "!="]
+    value: str
+
+    def __post_init__(self) -> None:
+        if not self.path or _NOT_IN_PATHS & set(self.path):
+            raise ValueError(f"{self.path!r} is no path of a field: one looks like metadata.name")
+        if self.operator not in ("=", "!="):
+            raise ValueError(f"{self.operator!r} is no operator of a field selector: = or !=")
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        """Whether these fields, by path, fit; a missing field counts as empty, as on a server."""
+        return (fields.get(self.path, "") == self.value) is (self.operator == "=")
+
+    def __str__(self) -> str:
+        value = re.sub(_SPECIAL, r"\\\1", self.value)
+        return f"{self.path}{self.operator}{value}"
+
+
+class FieldSelector(msgspec.Struct, frozen=True):
+    """Which objects are meant, by the values of fields: all requirements must match, none means every object.
+
+    A server indexes few fields: `metadata.name`, `metadata.namespace`, and some of each kind's own, such as a
+    pod's `spec.nodeName` or a CRD's `selectableFields`. It knows equality only; sets and any key that users
+    choose are for labels, and their `Selector`.
+    """
+
+    requirements: tuple[FieldRequirement, ...] = ()
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "requirements", tuple(sorted(set(self.requirements))))
+
+    @classmethod
+    def parse(cls, text: str) -> "FieldSelector":
+        r"""Read `metadata.name=a,spec.nodeName!=b`; in values `\`, `,` and `=` stand behind a backslash."""
+        return cls(tuple(_requirements(text)))
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> "FieldSelector":
+        """The objects in which all of these fields have these values."""
+        return cls(tuple(FieldRequirement(path, "=", value) for path, value in fields.items()))
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        """Whether an object with these fields, by path, is selected; a missing field counts as empty."""
+        return all(requirement.matches(fields) for requirement in self.requirements)
+
+    def __and__(self, other: "FieldSelector") -> "FieldSelector":
+        return FieldSelector(self.requirements + other.requirements)
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out at all."""
+        return bool(self.requirements)
+
+    def __str__(self) -> str:
+        return ",".join(str(requirement) for requirement in self.requirements)
+
+
+def _requirements(text: str) -> Iterator[FieldRequirement]:
+    for term in re.findall(_TERM, text, re.DOTALL):
+        path, equals, value = term.partition("=")
+        if not equals:
+            raise ValueError(f"field selector {text!r}: {term!r} has neither = nor !=")
+        if path.endswith("!"):
+            yield FieldRequirement(path[:-1], "!=", _unescaped(text, value))
+        else:  # "==" means the same as "="
+            yield FieldRequirement(path, "=", _unescaped(text, value.removeprefix("=")))
+
+
+def _unescaped(text: str, value: str) -> str:
+    def literal(found: re.Match[str]) -> str:
+        if found[0] == "=":
+            raise ValueError(f"field selector {text!r}: in a value '=' must stand behind a backslash")
+        if found[1] not in ("\\", ",", "="):
+            raise ValueError(f"field selector {text!r}: {found[0]!r} escapes nothing")
+        return found[1]
+
+    return re.sub(_ESCAPE, literal, value, flags=re.DOTALL)

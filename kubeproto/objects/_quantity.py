@@ -1,0 +1,154 @@
+"""Amounts of CPU, memory and the like, exact, in the text form that Kubernetes gives them.
+
+A quantity is a whole number of 10**-9, the finest step that Kubernetes knows, and remembers in which of three
+families it was written: decimal ("500m", "2G"), binary ("1Gi") or decimal exponent ("1e3").
+"""
+
+from typing import Final, Literal, Self
+
+from kubeproto.objects._amounts import Amount
+
+QuantityFormat = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
+
+_ONE: Final = 10**9
+_DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_UNITS: Final[dict[str, tuple[int, QuantityFormat]]] = {
+    **{suffix: (_ONE * 1024**power, "BinarySI") for power, suffix in enumerate(_BINARY)},
+    **{suffix: (1000**power, "DecimalSI") for power, suffix in enumerate(_DECIMAL)},
+}
+_SUFFIX_LETTERS: Final = "".join(_UNITS)
+# A server caps binary quantities, and only those, at the largest int64.
+_BINARY_LIMIT: Final = (2**63 - 1) * _ONE
+# Nobody means more than this, and "1e999999999" must not cost a minute of arithmetic.
+_LONGEST_TEXT: Final = 256
+_LONGEST_EXPONENT: Final = 3  # digits
+
+
+class Quantity(Amount):
+    """An amount such as "500m", "1Gi", "0.5" or "1e3"; equal by value, whatever the spelling."""
+
+    __slots__ = ("_format",)
+
+    _format: QuantityFormat
+
+    def __init__(self, value: str | int) -> None:
+        if isinstance(value, str):
+            self._count, self._format = _read(value)
+        elif type(value) is int:
+            self._count, self._format = value * _ONE, "DecimalSI"
+        else:
+            # A float would bring its rounding along, and True is no amount.
+            raise TypeError(f"a quantity is made from text or an int, not from {value!r}")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read any text form that Kubernetes accepts; what is finer than 10**-9 is rounded away from zero."""
+        return cls(text)
+
+    def _like(self, count: int) -> Self:
+        made = type(self).__new__(type(self))
+        made._count, made._format = count, self._format
+        return made
+
+    @property
+    def format(self) -> QuantityFormat:
+        """The family of suffixes that the text form keeps to, where it can."""
+        return self._format
+
+    def to_integer(self) -> int:
+        """Whole units, rounded away from zero, as a scheduler counts them."""
+        return _divide_away_from_zero(self._count, _ONE)
+
+    def to_millis(self) -> int:
+        """Thousandths, rounded away from zero: the millicores of a CPU quantity."""
+        return _divide_away_from_zero(self._count, _ONE // 1000)
+
+    def __int__(self) -> int:
+        """The exact whole number; ValueError if there is a fraction."""
+        whole, fraction = divmod(self._count, _ONE)
+        if fraction:
+            raise ValueError(f"{self!r} is no whole number; to_integer() rounds")
+        return whole
+
+    def __float__(self) -> float:
+        return self._count / _ONE
+
+    def __str__(self) -> str:
+        """The canonical form: no fraction, the largest suffix that loses nothing."""
+        count = self._count
+        if not count:
+            return "0"
+        # Below 1024, and for fractions, a binary suffix would have to round: Kubernetes shows decimals then.
+        if self._format == "BinarySI" and abs(count) >= 1024 * _ONE and count % _ONE == 0:
+            number, power = _without_factors(count // _ONE, 1024, len(_BINARY) - 1)
+            return f"{number}{_BINARY[power]}"
+        if self._format == "DecimalExponent":
+            number, power = _without_factors(count, 1000)
+            return f"{number}e{3 * power - 9}" if power != 3 else str(number)
+        number, power = _without_factors(count, 1000, len(_DECIMAL) - 1)
+        return f"{number}{_DECIMAL[power]}"
+
+
+def _read(text: str) -> tuple[int, QuantityFormat]:
+    """The count of 10**-9 and the family of `text`."""
+    number = text.rstrip(_SUFFIX_LETTERS)
+    unit, family = _UNITS.get(text[len(number) :], (0, "DecimalSI"))
+    if not unit or len(text) > _LONGEST_TEXT:
+        raise _unreadable(text)
+    divisor = 1
+    if not (number.isdigit() and number.isascii()):
+        number, unit, divisor, family = _read_number(text, number, unit, family)
+    count = -(-int(number.lstrip("+-")) * unit // divisor)  # rounded up, away from zero
+    if family == "BinarySI":
+        count = min(count, _BINARY_LIMIT)
+        if 0 < count < _ONE:
+            family = "DecimalSI"
+    return (-count if number[0] == "-" else count), family
+
+
+def _read_number(
+    text: str, number: str, unit: int, family: QuantityFormat
+) -> tuple[str, int, int, QuantityFormat]:
+    """A number with a sign, a fraction or an exponent, as whole digits (signed), unit and divisor."""
+    mantissa, mark, exponent = number.replace("E", "e").partition("e")
+    divisor = 1
+    if mark:
+        power = exponent.removeprefix("-") if exponent[:1] == "-" else exponent.removeprefix("+")
+        if number != text or not _are_digits(power) or len(power) > _LONGEST_EXPONENT:
+            raise _unreadable(text)
+        family = "DecimalExponent"
+        if exponent[0] == "-":
+            divisor = 10 ** int(power)
+        else:
+            unit *= 10 ** int(power)
+    sign = mantissa[:1] if mantissa[:1] in ("+", "-") else ""
+    whole, _, fraction = mantissa[len(sign) :].partition(".")
+    if not _are_digits(whole + fraction):
+        raise _unreadable(text)
+    return sign + whole + fraction, unit, divisor * 10 ** len(fraction), family
+
+
+def _are_digits(text: str) -> bool:
+    return text.isdigit() and text.isascii()
+
+
+def _without_factors(number: int, factor: int, most: int | None = None) -> tuple[int, int]:
+    """`number` divided by `factor` as often as it goes without a rest, `most` times at most."""
+    power = 0
+    while number % factor == 0 and power != most:
+        number //= factor
+        power += 1
+    return number, power
+
+
+def _divide_away_from_zero(count: int, unit: int) -> int:
+    return -(-count // unit) if count > 0 else count // unit
+
+
+def _unreadable(text: str) -> ValueError:
+    shown = text if len(text) <= 64 else f"{text[:64]}…"
+    return ValueError(
+        f"{shown!r} is no quantity: a number, then nothing, an exponent such as e3,"
+        " or one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
+    )

@@ -1,0 +1,36 @@
+"""Which of two resource versions is newer, as far as KEP-5504 lets a client compare them.
+
+Versions of one resource in one cluster are decimal numbers of any length. Anything else ("" and "0", which
+ask for "latest" and "any", or what an aggregated server makes up) is opaque: equal or different, no more.
+"""
+
+
+def comparable(version: str) -> bool:
+    """Whether `version` is a decimal number without leading zeros, and so has an order."""
+    return version.isdigit() and version.isascii() and version[0] != "0"
+
+
+def compare_versions(a: str, b: str) -> int:
+    """-1, 0 or 1, as `a` is older than, the same as, or newer than `b`; ValueError if they have no order."""
+    for version in (a, b):
+        if not comparable(version):
+            raise ValueError(_why_not(version))
+    # Without leading zeros the longer number is the larger one; no conversion, so no limit on the length.
+    left, right = (len(a), a), (len(b), b)
+    return (left > right) - (left < right)
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Whether `version` comes after `than`; ValueError if they have no order."""
+    return compare_versions(version, than) > 0
+
+
+def _why_not(version: str) -> str:
+    match version:
+        case "":
+            return 'resource version "" cannot be compared: it asks a server for the latest state'
+        case "0":
+            return 'resource version "0" cannot be compared: it asks a server for any state'
+        case _:
+            shown = version if len(version) <= 64 else f"{version[:64]}…"
+            return f"resource version {shown!r} cannot be compared: it is no plain decimal number"

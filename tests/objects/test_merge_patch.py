@@ -1,0 +1,121 @@
+"""Merge patches: the RFC's examples, and that a made patch leads where it should."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.objects._json_patch import json_equal
+from kubeproto.objects._merge_patch import apply_merge_patch, make_merge_patch
+from kubeproto.objects._pointers import is_list, is_object
+
+scalars = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from([1.0, "", "a"]))
+documents = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "b", "c", "~/"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+# RFC 7386, appendix A, all fifteen.
+EXAMPLES: list[tuple[Any, Any, Any]] = [
+    ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+    ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+    ({"a": "b"}, {"a": None}, {}),
+    ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+    ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+    ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+    ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+    ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+    (["a", "b"], ["c", "d"], ["c", "d"]),
+    ({"a": "b"}, ["c"], ["c"]),
+    ({"a": "foo"}, None, None),
+    ({"a": "foo"}, "bar", "bar"),
+    ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+    ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+]
+
+
+@pytest.mark.parametrize(("before", "patch", "after"), EXAMPLES)
+def test_an_example_of_the_rfc_gives_its_result(before: Any, patch: Any, after: Any) -> None:
+    given_document, given_patch = copy.deepcopy(before), copy.deepcopy(patch)
+    assert json_equal(apply_merge_patch(before, patch), after)
+    assert (before, patch) == (given_document, given_patch)
+
+
+@given(documents, documents)
+def test_a_made_patch_leads_from_the_first_document_to_the_second_or_is_refused(
+    before: Any, after: Any
+) -> None:
+    was, becomes = copy.deepcopy(before), copy.deepcopy(after)
+    try:
+        patch = make_merge_patch(before, after)
+    except ValueError:
+        assert has_null_member(after)
+    else:
+        assert json_equal(apply_merge_patch(before, patch), after)
+        assert not containers(patch) & containers(after)
+    assert json_equal(before, was)
+    assert json_equal(after, becomes)
+
+
+def has_null_member(value: Any) -> bool:
+    """Whether a null stands in an object, on a way that goes through objects only."""
+    return is_object(value) and any(part is None or has_null_member(part) for part in value.values())
+
+
+def containers(value: Any) -> set[int]:
+    """The identity of every object and list in `value`."""
+    if is_object(value):
+        return {id(value)}.union(*map(containers, value.values()))
+    return {id(value)}.union(*map(containers, value)) if is_list(value) else set()
+
+
+@given(documents, documents)
+def test_the_result_of_a_patch_shares_nothing_with_document_or_patch(document: Any, patch: Any) -> None:
+    result = apply_merge_patch(document, patch)
+    assert not containers(result) & (containers(document) | containers(patch))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "patch"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1, "b": 2}, {}),
+        ({"a": 1, "b": 2}, {"a": 1}, {"b": None}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, {"a": {"c": 3}}),
+        ({"a": {"b": 1}}, {"a": {}}, {"a": {"b": None}}),
+        ({"a": 1}, {"a": {}}, {"a": {}}),
+        ({"a": [1, 2]}, {"a": [1]}, {"a": [1]}),
+        ({"a": 1}, {"a": True}, {"a": True}),
+        ({"a": 1}, {"a": 1.0}, {}),
+        ({"a": None}, {"a": None, "b": 1}, {"b": 1}),
+        ({"a": None}, {}, {"a": None}),
+        ({}, {"a": [None, {"b": None}]}, {"a": [None, {"b": None}]}),
+        ({"a": 1}, [1], [1]),
+        ([1], {"a": 1}, {"a": 1}),
+    ],
+)
+def test_a_made_patch_says_no_more_than_it_must(before: Any, after: Any, patch: Any) -> None:
+    assert make_merge_patch(before, after) == patch
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place"),
+    [
+        ({}, {"a": None}, "/a"),
+        ({"a": 1}, {"a": None}, "/a"),
+        ({}, {"a": {"b": None}}, "/a/b"),
+        ({"a": {"b": 1}}, {"a": {"b": None}}, "/a/b"),
+        ({"a": [1]}, {"a": {"b/c": None}}, "/a/b~1c"),
+    ],
+)
+def test_a_null_that_a_merge_patch_cannot_set_is_refused_with_its_place(
+    before: Any, after: Any, place: str
+) -> None:
+    with pytest.raises(ValueError, match=f"cannot set {place} to null"):
+        make_merge_patch(before, after)

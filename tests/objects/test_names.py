@@ -1,0 +1,76 @@
+"""Names: each rule at its borders."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.objects import _names as names
+
+Check = Callable[[str], None]
+
+LONG_SUBDOMAIN = ".".join(["a" * 63] * 3) + "." + "b" * 61
+RULES: list[tuple[Check, list[str], list[str]]] = [
+    (
+        names.check_dns_label,
+        ["a", "0", "a-b", "1a", "a" * 63, "a--b"],
+        ["", "A", "-a", "a-", "a.b", "a_b", "a" * 64, "é", "a\n", " a", "²"],
+    ),
+    (names.check_dns_1035_label, ["a", "a-1", "a" * 63], ["", "1a", "A", "-a", "a-", "a" * 64, "a.b"]),
+    (
+        names.check_dns_subdomain,
+        ["a", "a.b", "1.2", "a-b.c", LONG_SUBDOMAIN, "a" * 253],
+        ["", ".", "a.", ".a", "a..b", "a.-b", "A.b", LONG_SUBDOMAIN + "b", "a/b", "a\n"],
+    ),
+    (
+        names.check_path_segment,
+        ["a", "system:node", "A B", "...", "a?b", "é", "a\\b", "\n"],
+        ["", ".", "..", "a/b", "/", "a%2fb", "%"],
+    ),
+    (
+        names.check_label_key,
+        ["app", "App.k8s_io-x", "example.com/app", "a/b", "a" * 63, LONG_SUBDOMAIN + "/" + "a" * 63],
+        ["", "-a", "a-", "a/", "/a", "a/b/c", "Example.com/a", "a b", "a" * 64, "é", "example..com/a", "a\n"],
+    ),
+    (
+        names.check_label_value,
+        ["", "a", "A.b_c-1", "1", "a" * 63],
+        ["-", "a-", ".a", "a/b", "a b", "a" * 64, "é", "a\n", "²"],
+    ),
+    (names.check_annotation_key, ["Example.COM/App", "app"], ["", "a/b/c", "a b", "\u212a.com/a"]),
+    (
+        names.check_finalizer,
+        ["example.com/cleanup", "orphan", "foregroundDeletion", "kubernetes"],
+        ["", "cleanup", "example.com/", "a/b/c"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "text"), [(check, text) for check, good, _ in RULES for text in good])
+def test_a_name_that_keeps_the_rule_passes(check: Check, text: str) -> None:
+    check(text)
+
+
+@pytest.mark.parametrize(("check", "text"), [(check, text) for check, _, bad in RULES for text in bad])
+def test_a_name_that_breaks_the_rule_is_refused_by_a_sentence_that_shows_it(check: Check, text: str) -> None:
+    with pytest.raises(ValueError, match=r"^'.*' is no .*: .*") as refused:
+        check(text)
+    assert repr(text)[1:60].rstrip("'") in str(refused.value)
+
+
+@given(st.text(st.sampled_from("./%aé ?#\\\n")))
+def test_a_path_segment_that_passes_cannot_change_a_path(text: str) -> None:
+    try:
+        names.check_path_segment(text)
+    except ValueError:
+        assert text in ("", ".", "..") or "/" in text or "%" in text
+    else:
+        assert f"/a/{text}/b".split("/") == ["", "a", text, "b"]
+        assert text.strip(".") or len(text) > 2
+
+
+def test_a_very_long_name_does_not_flood_the_message() -> None:
+    with pytest.raises(ValueError) as refused:
+        names.check_dns_subdomain("a" * 100_000)
+    assert len(str(refused.value)) < 400

@@ -1,0 +1,48 @@
+"""Resource versions: an order where KEP-5504 gives one, an error where it does not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.objects._versions import comparable, compare_versions, is_newer
+
+numbers = st.one_of(st.integers(1, 1000), st.integers(1, 2**128), st.integers(1, 10**80))
+
+
+@given(numbers, numbers)
+def test_versions_order_as_numbers_of_any_length(a: int, b: int) -> None:
+    assert compare_versions(str(a), str(b)) == (a > b) - (a < b)
+    assert is_newer(str(a), str(b)) is (a > b)
+
+
+def test_a_version_may_be_longer_than_python_turns_into_a_number() -> None:
+    assert is_newer("1" + "0" * 10_000, "9" * 10_000)
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("", "latest state"),
+        ("0", "any state"),
+        *(
+            (text, "no plain decimal number")
+            for text in ("00", "01", "-1", "+1", "1.0", "1e3", " 1", "1\n", "abc")
+        ),
+        ("\u0661", "no plain decimal number"),
+        ("²", "no plain decimal number"),
+    ],
+)
+def test_a_version_without_an_order_is_refused_on_either_side(version: str, why: str) -> None:
+    assert not comparable(version)
+    for a, b in ((version, "5"), ("5", version), (version, version)):
+        with pytest.raises(ValueError, match=f"cannot be compared: it .*{why}"):
+            compare_versions(a, b)
+
+
+@given(st.text())
+def test_comparing_any_text_gives_an_order_or_a_value_error(version: str) -> None:
+    if comparable(version):
+        assert compare_versions(version, version) == 0
+    else:
+        with pytest.raises(ValueError):
+            is_newer(version, "1")
