@@ -1,0 +1,134 @@
+"""What a server sends, made from a seed: pods, custom resources, watch streams and lists."""
+
+import json
+import random
+from collections.abc import Sequence
+from typing import Any, Final
+
+from benchmarks._pods import go_json, pod, suffix, timestamp, uid
+
+SEGMENT: Final = 65536  # what one read of a busy socket gives
+_WORDS: Final = (
+    "anchor",
+    "current",
+    "harbour",
+    "island",
+    "lantern",
+    "reef",
+    "sextant",
+    "tide",
+    "voyage",
+    "whale",
+)
+_AUTHORS: Final = ("Joseph Conrad", "Tove Jansson", "Herman Melville", "Ursula K. Le Guin", "Jules Verne")
+_CONTINUE: Final = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJ4In0"
+
+
+def pods(count: int, seed: int = 0) -> list[bytes]:
+    """Pods of about 5.7 KB, each as the JSON of one object, in Go's field order."""
+    rng = random.Random(seed)
+    return [pod(index, rng) for index in range(count)]
+
+
+def books(count: int, seed: int = 0) -> list[bytes]:
+    """Custom resources of about 660 bytes, every key sorted, as servers write what has no Go type."""
+    rng = random.Random(seed)
+    return [_book(index, rng) for index in range(count)]
+
+
+def _book(index: int, rng: random.Random) -> bytes:
+    title = " ".join(rng.choices(_WORDS, k=4))
+    born = timestamp(rng)
+    return go_json(
+        {
+            "apiVersion": "example.technosophos.com/v1",
+            "kind": "Book",
+            "metadata": {
+                "creationTimestamp": born,
+                "generation": rng.randrange(1, 9),
+                "labels": {"genre": "sea", "shelf": f"s{rng.randrange(40)}"},
+                "managedFields": [
+                    {
+                        "apiVersion": "example.technosophos.com/v1",
+                        "fieldsType": "FieldsV1",
+                        "fieldsV1": {"f:spec": {"f:authors": {}, "f:title": {}}},
+                        "manager": "kubectl",
+                        "operation": "Update",
+                        "time": born,
+                    }
+                ],
+                "name": f"book-{index}-{suffix(rng, 5)}",
+                "namespace": f"library-{index % 20}",
+                "resourceVersion": str(100_000 + index),
+                "uid": uid(rng),
+            },
+            "spec": {
+                "authors": rng.sample(_AUTHORS, k=rng.randint(1, 2)),
+                "pages": rng.randrange(80, 900),
+                "title": title,
+            },
+            "status": {"copies": rng.randrange(9), "observedGeneration": 1, "phase": "Shelved"},
+        }
+    )
+
+
+def watch_lines(objects: Sequence[bytes], *, bookmarks: float = 0.02, seed: int = 0) -> bytes:
+    """A watch stream: a line an object, additions, changes and deletions mixed, bookmarks between them."""
+    rng = random.Random(seed)
+    kinds = (b"ADDED", b"MODIFIED", b"DELETED")
+    lines: list[bytes] = []
+    for item in objects:
+        (kind,) = rng.choices(kinds, weights=(5, 4, 1))
+        lines.append(b'{"type":"%b","object":%b}\n' % (kind, item))
+        if rng.random() < bookmarks:
+            lines.append(b'{"type":"BOOKMARK","object":%b}\n' % _bookmark(item))
+    return b"".join(lines)
+
+
+def _bookmark(item: bytes) -> bytes:
+    """The bookmark that a server sends after `item`: an empty object of its kind that has only a version."""
+    seen = json.loads(item)
+    kind, version = seen["kind"], {"resourceVersion": seen["metadata"]["resourceVersion"]}
+    if _sorted(item):
+        return go_json({"apiVersion": seen["apiVersion"], "kind": kind, "metadata": version})
+    bookmark: dict[str, Any] = {"kind": kind, "apiVersion": seen["apiVersion"], "metadata": version}
+    if kind == "Pod":  # Go writes the fields of an empty Pod that are not omitted when empty
+        bookmark |= {"spec": {"containers": None}, "status": {}}
+    return go_json(bookmark)
+
+
+def segments(stream: bytes, size: int = SEGMENT) -> list[bytes]:
+    """The stream as a socket gives it: immutable pieces of one size, cut without a look at the lines."""
+    return [stream[start : start + size] for start in range(0, len(stream), size)]
+
+
+def list_page(objects: Sequence[bytes], *, more: int = 0) -> bytes:
+    """The body of a list: built-in kinds with the metadata first and items that do not repeat their kind,
+    custom resources sorted, so that the items come before the metadata. `more` items remain on later pages.
+    """
+    first = json.loads(objects[0])
+    kind, version = first["kind"], first["apiVersion"]
+    resource_version = json.loads(objects[-1])["metadata"]["resourceVersion"]
+    rest: dict[str, Any] = {"continue": _CONTINUE, "remainingItemCount": more} if more else {}
+    if _sorted(objects[0]):
+        metadata = go_json(rest | {"resourceVersion": resource_version})
+        return b'{"apiVersion":"%b","items":[%b],"kind":"%bList","metadata":%b}\n' % (
+            version.encode(),
+            b",".join(objects),
+            kind.encode(),
+            metadata,
+        )
+    said = b'{"kind":"%b","apiVersion":"%b",' % (kind.encode(), version.encode())
+    items = b",".join(b"{" + item.removeprefix(said) for item in objects)
+    metadata = go_json({"resourceVersion": resource_version} | rest)
+    return b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":[%b]}\n' % (
+        kind.encode(),
+        version.encode(),
+        metadata,
+        items,
+    )
+
+
+def _sorted(item: bytes) -> bool:
+    """Whether a server wrote this object with sorted keys, as it does for custom resources."""
+    return item.startswith(b'{"apiVersion":')

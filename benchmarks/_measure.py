@@ -1,0 +1,112 @@
+"""Contenders that take turns, and the arithmetic that makes a ratio of their rounds."""
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Final
+
+import msgspec
+
+ROUNDS: Final = 7
+_BASELINE: Final = "the baseline"  # its name among the contenders and in what is said
+
+Probe = Callable[[], float]
+"""One round of one contender: its figure, in the row's unit."""
+
+Further = Mapping[str, Mapping[str, float | None]]
+
+
+class Absent(Exception):
+    """What a measurement needs is not on this machine; the message says what, for a person."""
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A unit, and which end of it is good."""
+
+    name: str
+    more_is_better: bool = False
+
+    def times_better(self, ours: float, other: float) -> float:
+        """How many times better ours is: above 1 we win, whatever the unit."""
+        return ours / other if self.more_is_better else other / ours
+
+
+class Contest(msgspec.Struct, frozen=True):
+    """Who is measured: ours, what it is compared with, other clients; and what else is worth telling."""
+
+    ours: Probe
+    baseline: Probe | None = None
+    peers: Mapping[str, Probe] = {}
+    also: Callable[[], Further] | None = None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What came out for another contender: its figure, and how many times better ours is."""
+
+    figure: float
+    ratio: float | None
+    spread: tuple[float, float] | None
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What came out of a contest: ours and the others, each as the median of its rounds."""
+
+    ours: float
+    span: tuple[float, float]
+    baseline: Standing | None
+    peers: Mapping[str, Standing | None]
+    also: Further
+
+
+def late(make: Callable[[], Probe]) -> Probe:
+    """A probe that is made in its first round, where `Absent` costs nobody but this contender."""
+    made: list[Probe] = []
+
+    def probe() -> float:
+        if not made:
+            made.append(make())
+        return made[0]()
+
+    return probe
+
+
+def hold(contest: Contest, unit: Unit, say: Callable[[str], None], *, rounds: int = ROUNDS) -> Result:
+    """Let the contenders take turns. One that is `Absent` is left out, and that is said."""
+    others = dict(contest.peers)
+    if contest.baseline:
+        others = {_BASELINE: contest.baseline} | others
+    ours: list[float] = []
+    figures: dict[str, list[float]] = {name: [] for name in others}
+    for turn in range(rounds + 1):
+        mine = contest.ours()
+        theirs = _turn(others, say)
+        if turn == 0:  # warms caches, starts peers, calibrates: it does not count
+            continue
+        ours.append(mine)
+        for name, figure in theirs.items():
+            figures[name].append(figure)
+    standings = {name: _standing(ours, figures[name], unit) if name in others else None for name in figures}
+    return Result(
+        ours=median(ours),
+        span=(min(ours), max(ours)),
+        baseline=standings.pop(_BASELINE, None),
+        peers=standings,
+        also=contest.also() if contest.also else {},
+    )
+
+
+def _turn(others: dict[str, Probe], say: Callable[[str], None]) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for name, probe in tuple(others.items()):
+        try:
+            figures[name] = probe()
+        except Absent as reason:
+            say(f"{name} is not measured: {reason}")
+            del others[name]
+    return figures
+
+
+def _standing(ours: list[float], theirs: list[float], unit: Unit) -> Standing:
+    if min(*ours, *theirs) <= 0:  # nothing can be so many times better than nothing
+        return Standing(median(theirs), None, None)
+    ratios = [unit.times_better(mine, other) for mine, other in zip(ours, theirs, strict=True)]
+    return Standing(median(theirs), median(ratios), (min(ratios), max(ratios)))

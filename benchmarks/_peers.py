@@ -1,0 +1,144 @@
+"""Other clients, each in a process and an environment of its own, in the versions that `peers/*.txt` pins."""
+
+import fcntl
+import hashlib
+import json
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+from benchmarks._measure import Absent
+
+PROJECT: Final = Path(__file__).resolve().parent.parent
+PINS: Final = Path(__file__).resolve().parent / "peers"
+CACHE: Final = PROJECT / ".cache" / "peers"
+PATIENCE: Final = 300.0  # seconds for one answer of a peer: the slowest round takes ten, so this one hangs
+
+
+class Peers:
+    """The environments of this run: each made when first asked for, or found where an earlier run left it.
+
+    A failure is remembered: ten rows that want the same peer wait for pip once.
+    """
+
+    def __init__(self, say: Callable[[str], None], *, pins: Path = PINS, cache: Path = CACHE) -> None:
+        self._say = say
+        self._pins = pins
+        self._cache = cache
+        self._known: dict[str, Path | Absent] = {}
+
+    def python(self, name: str) -> Path:
+        """The interpreter of a peer's environment; raises `Absent` when it cannot be made."""
+        if name not in self._known:
+            try:
+                self._known[name] = make_environment(name, self._pins, self._cache, self._say)
+            except Absent as reason:
+                self._known[name] = reason
+        known = self._known[name]
+        if isinstance(known, Absent):
+            raise known
+        return known
+
+    def start(self, name: str, module: str, options: Any) -> AbstractContextManager["PeerProcess"]:
+        """Start `python -m module` in a peer's environment; `options` is what its `serve` is given first."""
+        return closing(PeerProcess([str(self.python(name)), "-m", module], options))
+
+
+def make_environment(name: str, pins: Path, cache: Path, say: Callable[[str], None]) -> Path:
+    """Make a peer's environment, unless it is there; its interpreter. Two processes may ask at once."""
+    wanted = (pins / f"{name}.txt").read_bytes()
+    key = hashlib.sha256(wanted + sys.version.encode() + sys.base_prefix.encode()).hexdigest()[:12]
+    home = cache / f"{name}-{key}"
+    python, ready = home / "bin" / "python", home / "ready"
+    cache.mkdir(parents=True, exist_ok=True)
+    with _locked(cache / f"{name}-{key}.lock"):
+        if ready.exists():
+            return python
+        say(f"making the environment of {name} in {home}")
+        shutil.rmtree(home, ignore_errors=True)  # half an environment, left by a run that was stopped
+        _run(name, [sys.executable, "-m", "venv", "--without-pip", str(home)])
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(python),
+            "--disable-pip-version-check",
+            "--no-input",
+        ]
+        _run(name, [*pip, "install", "--quiet", "-r", str(pins / f"{name}.txt")])
+        ready.touch()
+    return python
+
+
+def _run(name: str, command: Sequence[str]) -> None:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        said = done.stdout.strip().splitlines()[-3:]
+        raise Absent(f"the environment of {name} could not be made: {' / '.join(said) or 'no reason given'}")
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or the process dies
+        yield
+
+
+class PeerProcess:
+    """A peer that lives as long as its row and takes its turn when asked: JSON lines in, JSON lines out."""
+
+    def __init__(self, command: Sequence[str], options: Any, *, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._name = " ".join(command[1:3])
+        self._process = subprocess.Popen(
+            command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        try:
+            self.ask(options)
+        except Absent:
+            self.close()
+            raise
+
+    def ask(self, question: Any) -> Any:
+        """Send one line and wait for the one that answers it; raises `Absent` when the peer fails."""
+        asked, answered = _pipes(self._process)
+        try:
+            asked.write(json.dumps(question).encode() + b"\n")
+        except BrokenPipeError:
+            raise Absent(f"{self._name} ended") from None
+        if not select.select([answered], [], [], self._patience)[0]:
+            raise Absent(f"{self._name} did not answer within {self._patience:g} s")
+        line = answered.readline()
+        if not line:
+            raise Absent(f"{self._name} ended without an answer; what it said stands above")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Absent(f"{self._name} failed: {answer['error']}")
+        return answer
+
+    def round(self, events: int) -> float:
+        """One round: the seconds of one run, which has to meet as many events as ours."""
+        answer = self.ask({"round": True})
+        if answer["events"] != events:
+            raise Absent(f"{self._name} met {answer['events']} events, not {events}")
+        return float(answer["seconds"])
+
+    def close(self) -> None:
+        """End the peer."""
+        asked, answered = _pipes(self._process)
+        self._process.kill()
+        self._process.wait()
+        asked.close()
+        answered.close()
+
+
+def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+    if process.stdin is None or process.stdout is None:
+        raise ValueError("a peer is started with pipes on both ends")
+    return process.stdin, process.stdout

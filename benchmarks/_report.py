@@ -1,0 +1,115 @@
+"""What came out of a row, as a line of JSON for machines or of a table for people."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from benchmarks._measure import Result, Standing
+from benchmarks._rows import Row
+
+
+def as_json(row: Row, result: Result | None) -> str:
+    """One JSON object; what was not measured is null."""
+    baseline = result.baseline if result else None
+    ratio = baseline.ratio if baseline else None
+    outcome: dict[str, Any] = {
+        "name": row.name,
+        "ours": result.ours if result else None,
+        "unit": row.unit.name,
+        "baseline": baseline.figure if baseline else None,
+        "ratio": ratio,
+        "spread": (baseline.spread if baseline and ratio is not None else result.span) if result else None,
+        "against": row.against or None,
+        "goal": str(row.goal) if row.goal else None,
+        "met": row.goal.met_by(_aimed_at(row, result)) if row.goal else None,
+        "peers": dict(result.peers) if result else {},
+        "also": result.also if result else {},
+    }
+    # Six digits a number: a seventh says nothing about anything that was timed.
+    rounded = json.loads(
+        msgspec.json.encode(outcome), parse_float=lambda digits: float(f"{float(digits):.6g}")
+    )
+    return json.dumps(rounded)
+
+
+def header(rows: Iterable[Row]) -> str:
+    """The head of a table that is wide enough for these rows."""
+    return _line(_width(rows), "", "ours", "", "baseline", "ratio", "spread", "")
+
+
+def as_table(row: Row, result: Result | None, rows: Iterable[Row]) -> str:
+    """The row's line of the table, and below it a line for each peer and for what else is worth telling."""
+    width = _width(rows)
+    if not result:
+        return _line(width, row.name, "-", row.unit.name, "-", "-", "not measured", "")
+    baseline = result.baseline
+    spread = baseline.spread if baseline and baseline.spread else result.span
+    lines = [
+        _line(
+            width,
+            row.name,
+            _figure(result.ours),
+            row.unit.name,
+            _figure(baseline.figure if baseline else None),
+            _figure(baseline.ratio if baseline else None),
+            _range(spread),
+            _verdict(row, result),
+        )
+    ]
+    lines += [_peer_line(width, name, standing, row) for name, standing in result.peers.items()]
+    lines += [f"  {name}: {_listed(figures)}" for name, figures in result.also.items()]
+    if row.against:
+        lines.append(f"  baseline: {row.against}")
+    return "\n".join(lines)
+
+
+def _peer_line(width: int, name: str, standing: Standing | None, row: Row) -> str:
+    if standing is None:
+        return _line(width, f"  {name}", "", row.unit.name, "-", "-", "not measured", "")
+    spread = _range(standing.spread) if standing.spread else ""
+    return _line(
+        width, f"  {name}", "", row.unit.name, _figure(standing.figure), _figure(standing.ratio), spread, ""
+    )
+
+
+def _aimed_at(row: Row, result: Result | None) -> float | None:
+    """The figure that the row's goal is about."""
+    if not row.goal or not result:
+        return None
+    if row.goal.of == "ours":
+        return result.ours
+    standing = result.baseline if row.goal.of == "ratio" else result.peers.get(row.goal.of)
+    return standing.ratio if standing else None
+
+
+def _verdict(row: Row, result: Result) -> str:
+    if not row.goal:
+        return ""
+    word = {True: "met", False: "MISSED", None: "not measured"}[row.goal.met_by(_aimed_at(row, result))]
+    return f"goal {row.goal}: {word}"
+
+
+def _width(rows: Iterable[Row]) -> int:
+    return max([24, *(len(row.name) for row in rows)])
+
+
+def _line(
+    width: int, name: str, ours: str, unit: str, baseline: str, ratio: str, spread: str, verdict: str
+) -> str:
+    return f"{name:{width}} {ours:>12} {unit:10} {baseline:>12} {ratio:>8} {spread:>19}  {verdict}".rstrip()
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def _range(spread: tuple[float, float]) -> str:
+    return f"{_figure(spread[0])} - {_figure(spread[1])}"
+
+
+def _listed(figures: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {_figure(figure)}" for name, figure in figures.items())

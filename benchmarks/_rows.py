@@ -1,0 +1,100 @@
+"""The rows: what can be measured, by name, and what a row finds around it when it is."""
+
+import pkgutil
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack
+from importlib import import_module
+from typing import TypeVar
+
+import msgspec
+
+from benchmarks import rows
+from benchmarks._measure import Contest, Unit
+from benchmarks._peers import Peers
+
+T = TypeVar("T")
+
+SECONDS = Unit("s")
+MILLISECONDS = Unit("ms")
+KILOBYTES = Unit("KB")
+OBJECTS_PER_SECOND = Unit("objects/s", more_is_better=True)
+EVENTS_PER_SECOND = Unit("events/s", more_is_better=True)
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """What a row should reach: its ratio, its own figure (`of="ours"`), or that to a peer (`of=NAME`)."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+    of: str = "ratio"
+    says: str = ""
+
+    def __str__(self) -> str:
+        least = [f"{self.of} ≥ {self.at_least:g}"] if self.at_least is not None else []
+        most = [f"{self.of} ≤ {self.at_most:g}"] if self.at_most is not None else []
+        why = [f"({self.says})"] if self.says else []
+        return " ".join(least + most + why)
+
+    def met_by(self, figure: float | None) -> bool | None:
+        """Whether `figure` reaches the goal; None when it was not measured."""
+        if figure is None:
+            return None
+        enough = self.at_least is None or figure >= self.at_least
+        return enough and (self.at_most is None or figure <= self.at_most)
+
+
+class Setting:
+    """What is around a row while it is measured: how much data, where peers live, what to close after it."""
+
+    def __init__(self, *, quick: bool, peers: Peers, stack: ExitStack) -> None:
+        self.quick = quick
+        self.peers = peers
+        self._stack = stack
+
+    def size(self, full: int, quick: int) -> int:
+        """How many objects to make."""
+        return quick if self.quick else full
+
+    def keep(self, resource: AbstractContextManager[T]) -> T:
+        """Enter something that is to be left when the row is done."""
+        return self._stack.enter_context(resource)
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One thing that is measured: `says` what, `against` what; `make` builds the data and the contenders."""
+
+    name: str
+    unit: Unit
+    make: Callable[[Setting], Contest]
+    says: str
+    against: str = ""
+    goal: Goal | None = None
+
+
+class UnknownNames(Exception):
+    """Names that no row has and under which none stands."""
+
+
+def every_row() -> tuple[Row, ...]:
+    """The rows of all modules in `benchmarks.rows`, by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(rows.__path__))
+    found: list[Row] = []
+    for name in names:
+        found.extend(import_module(f"{rows.__name__}.{name}").ROWS)
+    return tuple(sorted(found, key=lambda row: row.name))
+
+
+def select(names: Iterable[str], among: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows that are meant, each once, in the order of the names: a row itself, or all below a prefix."""
+    among = tuple(among)
+    chosen: dict[str, Row] = {}
+    unknown: list[str] = []
+    for name in names:
+        exact = [row for row in among if row.name == name]
+        meant = exact or [row for row in among if row.name.startswith(f"{name}.")]
+        chosen.update((row.name, row) for row in meant)
+        if not meant:
+            unknown.append(name)
+    if unknown:
+        raise UnknownNames(", ".join(unknown))
+    return tuple(chosen.values())

@@ -1,0 +1,27 @@
+"""A peer's end of the line: read what to do, then run a round each time one is asked for."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks._stopwatch import Stopwatch
+
+
+def serve(prepare: Callable[[Any], Callable[[], int]]) -> None:
+    """Answer on stdout until stdin ends. `prepare` makes a run of the options; a run counts its events."""
+    answers = sys.stdout
+    sys.stdout = sys.stderr  # whatever a library prints must not look like an answer
+
+    def answer(value: object) -> None:
+        print(json.dumps(value), file=answers, flush=True)
+
+    try:
+        run = prepare(json.loads(sys.stdin.readline()))
+        stopwatch, events = Stopwatch(run), run()
+        answer({"ready": True})
+        for _ in sys.stdin:
+            answer({"seconds": stopwatch(), "events": events})
+    except Exception as error:
+        answer({"error": f"{type(error).__name__}: {error}"})
+        raise

@@ -1,0 +1,1 @@
+"""What is measured: one module a group, each with its `ROWS`."""

@@ -1,0 +1,99 @@
+"""What it costs a program to import kubeproto, beside msgspec, which it stands on, and two other clients."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from benchmarks._measure import Absent, Contest, Further, Probe, late
+from benchmarks._peers import PROJECT
+from benchmarks._rows import SECONDS, Goal, Row, Setting
+
+_BEST_OF: Final = 5  # fresh interpreters a round
+_MIB: Final = 2**20
+# The clock stands around the import alone: starting Python costs the same whatever is imported, and would
+# hide it. The script itself imports only what is built in: a module loaded earlier would come for free.
+_SCRIPT: Final = """\
+import time
+start = time.perf_counter()
+import {module}
+took = time.perf_counter() - start
+try:
+    with open("/proc/self/statm", "rb") as file:
+        pages = int(file.read().split()[1])
+except OSError:
+    pages = 0
+print(took, pages)
+"""
+
+
+class FreshImport:
+    """A probe: seconds of one import, the best of a few fresh interpreters, whose memory is remembered."""
+
+    def __init__(self, python: Path, module: str) -> None:
+        self._command = [str(python), "-c", _SCRIPT.format(module=module)]
+        self._pages: list[int] = []
+        # Without the bytecode that the first run leaves behind, all further ones would time the compiler.
+        self._environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+        }
+
+    def __call__(self) -> float:
+        return min(self._once() for _ in range(_BEST_OF))
+
+    def _once(self) -> float:
+        done = subprocess.run(
+            self._command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise Absent((done.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
+        took, pages = done.stdout.split()
+        if int(pages):
+            self._pages.append(int(pages))
+        return float(took)
+
+    def resident(self) -> float | None:
+        """MiB that the process held after the import; None where the system does not tell."""
+        return median(self._pages) * os.sysconf("SC_PAGESIZE") / _MIB if self._pages else None
+
+
+def kubeproto(setting: Setting) -> Contest:
+    """`import kubeproto` against `import msgspec`, which is a part of it: the ratio comes near 1 at best.
+
+    A ratio says how many times better ours is, so the goal, at most 1.6 times the cost of msgspec, is a ratio
+    of 1 / 1.6 = 0.625 or more.
+    """
+    here = Path(sys.executable)
+    empty, ours, base = (FreshImport(here, module) for module in ("sys", "kubeproto", "msgspec"))
+    imports = {"kubeproto": ours, "msgspec": base}
+
+    def peer(name: str) -> Probe:
+        def make() -> Probe:
+            imports[name] = FreshImport(setting.peers.python(name), name)
+            return imports[name]
+
+        return late(make)
+
+    def memory() -> Further:
+        empty()
+        floor = empty.resident()
+        held = {name: probe.resident() for name, probe in imports.items()}
+        beyond = {name: None if mib is None or floor is None else mib - floor for name, mib in held.items()}
+        return {"resident MiB beyond an empty interpreter": beyond}
+
+    peers = {name: peer(name) for name in ("lightkube", "kubernetes")}
+    return Contest(ours=ours, baseline=base, peers=peers, also=memory)
+
+
+ROWS: Final = (
+    Row(
+        "import.kubeproto",
+        unit=SECONDS,
+        make=kubeproto,
+        says="import kubeproto in a fresh interpreter, beside lightkube and the official client",
+        against="import msgspec",
+        goal=Goal(at_least=0.625, says="at most 1.6 times import msgspec"),
+    ),
+)

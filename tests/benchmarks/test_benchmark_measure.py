@@ -1,0 +1,189 @@
+"""The arithmetic of a contest, with figures and clocks that are written down beforehand."""
+
+import gc
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks._measure import ROUNDS, Absent, Contest, Probe, Unit, hold, late
+from benchmarks._stopwatch import Stopwatch
+
+TIME = Unit("s")
+RATE = Unit("events/s", more_is_better=True)
+
+
+def figures(*values: float) -> Probe:
+    turns = iter(values)
+    return lambda: next(turns)
+
+
+def unsaid(message: str) -> None:
+    raise AssertionError(message)
+
+
+class Clock:
+    """A clock that only moves when the work that is timed moves it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def work(self, costs: Iterator[float]) -> Callable[[], None]:
+        def run() -> None:
+            self.now += next(costs)
+
+        return run
+
+
+def forever(cost: float) -> Iterator[float]:
+    while True:
+        yield cost
+
+
+def test_there_are_at_least_seven_rounds() -> None:
+    assert ROUNDS >= 7
+
+
+def test_the_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_the_medians() -> None:
+    contest = Contest(ours=figures(9, 1, 10, 100), baseline=figures(9, 2, 40, 300))
+    result = hold(contest, TIME, unsaid, rounds=3)
+    assert result.ours == 10
+    assert result.baseline is not None
+    assert (result.baseline.figure, result.baseline.ratio) == (40, 3)
+    assert result.baseline.spread == (2, 4)
+
+
+def test_the_first_round_warms_up_and_does_not_count() -> None:
+    result = hold(Contest(ours=figures(1000, 1, 2, 3)), TIME, unsaid, rounds=3)
+    assert (result.ours, result.span) == (2, (1, 3))
+
+
+@given(ours=st.floats(0.001, 1000), other=st.floats(0.001, 1000))
+def test_above_one_wins_for_times_and_for_rates(ours: float, other: float) -> None:
+    assert (TIME.times_better(ours, other) > 1) == (other / ours > 1)
+    assert (RATE.times_better(ours, other) > 1) == (ours / other > 1)
+
+
+def test_contenders_take_turns() -> None:
+    turns: list[str] = []
+
+    def turn(name: str) -> Probe:
+        def probe() -> float:
+            turns.append(name)
+            return 1.0
+
+        return probe
+
+    hold(
+        Contest(ours=turn("ours"), baseline=turn("baseline"), peers={"peer": turn("peer")}),
+        TIME,
+        unsaid,
+        rounds=2,
+    )
+    assert turns == ["ours", "baseline", "peer"] * 3
+
+
+def test_an_absent_peer_is_said_and_null_and_the_others_go_on() -> None:
+    def nowhere() -> Probe:
+        raise Absent("pip could not find it")
+
+    said: list[str] = []
+    peers = {"gone": late(nowhere), "here": figures(9, 8, 8)}
+    result = hold(Contest(ours=figures(9, 2, 2), peers=peers), TIME, said.append, rounds=2)
+    assert said == ["gone is not measured: pip could not find it"]
+    assert result.peers["gone"] is None
+    here = result.peers["here"]
+    assert here is not None
+    assert here.ratio == 4
+
+
+def test_a_peer_that_fails_in_a_later_round_gets_no_figure_at_all() -> None:
+    turns = iter((1.0, 1.0))
+
+    def failing() -> float:
+        try:
+            return next(turns)
+        except StopIteration:
+            raise Absent("it died") from None
+
+    said: list[str] = []
+    result = hold(Contest(ours=lambda: 1.0, baseline=failing), TIME, said.append, rounds=7)
+    assert result.baseline is None
+    assert said == ["the baseline is not measured: it died"]
+
+
+def test_ours_absent_is_raised() -> None:
+    def nowhere() -> float:
+        raise Absent("not installed")
+
+    with pytest.raises(Absent, match="not installed"):
+        hold(Contest(ours=nowhere), TIME, unsaid)
+
+
+def test_a_late_probe_is_made_once_and_in_its_first_round() -> None:
+    made: list[Probe] = []
+
+    def make() -> Probe:
+        made.append(figures(1, 2, 3))
+        return made[-1]
+
+    probe = late(make)
+    assert not made
+    assert [probe(), probe(), probe()] == [1, 2, 3]
+    assert len(made) == 1
+
+
+def test_nothing_is_no_times_better_than_nothing() -> None:
+    result = hold(Contest(ours=lambda: 0.0, baseline=lambda: 4.0), TIME, unsaid)
+    assert result.baseline is not None
+    assert (result.baseline.figure, result.baseline.ratio, result.baseline.spread) == (4.0, None, None)
+
+
+def test_a_lap_lasts_as_long_as_asked_and_the_figure_is_that_of_one_run() -> None:
+    clock = Clock()
+    stopwatch = Stopwatch(clock.work(forever(0.001)), clock=clock, shortest=0.1, best_of=3)
+    assert stopwatch() == pytest.approx(0.001)
+    start = clock.now
+    assert stopwatch() == pytest.approx(0.001)
+    assert 0.3 <= clock.now - start <= 0.5
+
+
+def test_work_that_lasts_long_enough_by_itself_is_run_once_a_lap() -> None:
+    clock = Clock()
+    stopwatch = Stopwatch(clock.work(forever(5.0)), clock=clock, shortest=0.1, best_of=2)
+    assert stopwatch() == 5.0
+    assert clock.now == 15.0  # one lap to calibrate, two to measure
+
+
+def test_the_best_lap_counts() -> None:
+    clock = Clock()
+    costs = iter((9.0, 3.0, 2.0, 4.0))
+    assert Stopwatch(clock.work(costs), clock=clock, shortest=1.0, best_of=3)() == 2.0
+
+
+def test_calibration_ends_on_a_clock_that_cannot_see_a_single_run() -> None:
+    clock = Clock()
+    ticks = iter(range(10**9))
+
+    def run() -> None:
+        clock.now = next(ticks) // 1000 / 100  # coarse: it moves every thousandth run
+
+    stopwatch = Stopwatch(run, clock=clock, shortest=0.1, best_of=1)
+    assert stopwatch() == pytest.approx(1e-5, rel=0.2)
+
+
+def test_the_collector_runs_but_does_not_walk_what_was_there_before() -> None:
+    clock = Clock()
+    seen: list[tuple[bool, bool]] = []
+
+    def run() -> None:
+        clock.now += 1.0
+        seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
+
+    Stopwatch(run, clock=clock)()
+    assert set(seen) == {(True, True)}
+    assert gc.get_freeze_count() == 0
