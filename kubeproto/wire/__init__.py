@@ -1,6 +1,7 @@
 """Between the core and the bytes: the transports' seam, inflating, and what an outcome means."""
 
 from ._answers import header, read_status, refusal, retry_after, warnings
+from ._inflate import Inflater, Unchanged, inflate, open_inflater
 from ._outcomes import (
     Broken,
     Conflicted,
@@ -19,35 +20,59 @@ from ._outcomes import (
     Unsupported,
     classify,
 )
+from ._retries import (
+    CONFLICT_BACKOFF,
+    CONFLICT_RETRY,
+    NO_RETRIES,
+    ConflictPolicy,
+    GiveUp,
+    Retry,
+    RetryPolicy,
+    Safety,
+    safety,
+)
 from ._seam import BlockingIncoming, BlockingTransport, Decoder, Head, Headers, Incoming, Transport
 
 __all__ = [
+    "CONFLICT_BACKOFF",
+    "CONFLICT_RETRY",
+    "NO_RETRIES",
     "BlockingIncoming",
     "BlockingTransport",
     "Broken",
+    "ConflictPolicy",
     "Conflicted",
     "Decoder",
     "Expired",
     "Failure",
     "Garbled",
+    "GiveUp",
     "Head",
     "Headers",
     "Incoming",
+    "Inflater",
     "Outcome",
     "Refused",
     "Rejected",
+    "Retry",
+    "RetryPolicy",
+    "Safety",
     "ServerFailed",
     "Throttled",
     "TimedOut",
     "TooLarge",
     "Transport",
+    "Unchanged",
     "Unreachable",
     "Unreadable",
     "Unsupported",
     "classify",
     "header",
+    "inflate",
+    "open_inflater",
     "read_status",
     "refusal",
     "retry_after",
+    "safety",
     "warnings",
 ]

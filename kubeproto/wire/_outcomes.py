@@ -30,6 +30,7 @@ from msgspec import Struct
 
 from .._errors import ApiError, ConnectError, DeadlineExceeded, RemoteProtocolError, TransportError
 from ..objects import Status
+from ._answers import retry_after
 
 
 class _Outcome(Struct, frozen=True, gc=False):
@@ -129,9 +130,10 @@ def classify(failure: Failure) -> Outcome:
     """What a refusal, the Status of an ERROR event, a lost connection or a garbled answer means."""
     match failure:
         case ApiError():
-            return _by_status(failure.status, _line(str(failure)), failure.retry_after)
+            after = retry_after((), failure.status) if failure.retry_after is None else failure.retry_after
+            return _by_status(failure.status, _line(str(failure)), after)
         case Status():
-            return _by_status(failure, _line(str(ApiError(failure))), None)
+            return _by_status(failure, _line(str(ApiError(failure))), retry_after((), failure))
         case ConnectError():
             return Unreachable(_said(failure))
         case DeadlineExceeded():
@@ -144,8 +146,6 @@ def classify(failure: Failure) -> Outcome:
 
 def _by_status(status: Status, line: str, after: float | None) -> Outcome:
     code = status.code or _CODES.get(status.reason, 0)
-    if after is None and status.details.retry_after_seconds > 0:
-        after = float(status.details.retry_after_seconds)
     if status.gone:
         return Expired(line, 410, after, status.metadata.continue_)
     return _kind(status, code, after)(line, code, after)

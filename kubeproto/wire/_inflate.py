@@ -1,0 +1,139 @@
+"""Inflating bodies: gzip in any number of members, cut anywhere, with a bound on what it may grow to.
+
+Servers compress large answers in one member, and from Kubernetes 1.37 on a list-watch as one member a flush,
+for as long as the stream lives (gate WatchListCompression). So the end of a member says nothing about the
+stream's, and what a member holds is given out as it arrives, not when the member is done.
+
+The bound has two parts, because a watch may live for days and no total would be right for it:
+
+- One fed chunk may inflate to `max_size` at most. What is given out at once fits in memory.
+- The output may exceed `max_ratio` times the input by a fixed allowance only. Every byte that comes in earns
+  `max_ratio` bytes of credit, up to the allowance; every byte that goes out spends one. An honest stream
+  earns faster than it spends, and keeps its allowance for ever; a bomb spends it once. Short bodies may be as
+  dense as they like: one ConfigMap of a single letter reaches 300 to 1, and deflate ends at about 1,030.
+
+Both are checked while inflating: zlib is asked for one byte more than is allowed, and no further. Where
+others stand: Go's client, urllib3 and httpx set no bound at all.
+
+Between members nothing but a member is allowed. Go's reader refuses zero padding too, and nobody who speaks
+HTTP sends any.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .._errors import RemoteProtocolError
+from ._seam import Headers
+
+if TYPE_CHECKING:
+    from zlib import _Decompress
+
+# A list of pods that differ in little more than their names reaches 40 to 1, so this is generous.
+MAX_RATIO: Final = 200
+
+# What one piece of a stream may become. Transports read 64 KiB at a time, which honestly is 3 MiB.
+MAX_CHUNK: Final = 64 << 20
+
+# What a whole body may become: a list of 100,000 pods is 580 MB.
+MAX_BODY: Final = 1 << 30
+
+_ALLOWANCE: Final = 16 << 20
+
+# At the end of a member zlib copies what follows it. Small slices keep a body of tiny members from becoming
+# quadratic; larger ones would inflate no faster.
+_SLICE: Final = 16 << 10
+
+# zlib's way to say: a gzip header and trailer, checked.
+_GZIP: Final = 31
+
+
+class Inflater:
+    """Inflates one gzip body, fed in pieces. After an error it is of no further use."""
+
+    __slots__ = ("_credit", "_max_ratio", "_max_size", "_member")
+
+    def __init__(self, *, max_size: int = MAX_CHUNK, max_ratio: int = MAX_RATIO) -> None:
+        self._max_size = max_size
+        self._max_ratio = max_ratio
+        self._credit = _ALLOWANCE
+        self._member: _Decompress | None = None
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take the next bytes; give all that they inflate to, or raise `RemoteProtocolError`."""
+        inflated: list[bytes] = []
+        left = self._max_size
+        for start in range(0, len(chunk), _SLICE):
+            for piece in self._pieces(chunk[start : start + _SLICE], left):
+                inflated.append(piece)
+                left -= len(piece)
+        return b"".join(inflated)
+
+    def finish(self) -> None:
+        """The body has ended: raise `RemoteProtocolError` if that was inside a member."""
+        if self._member is not None:
+            raise RemoteProtocolError("the body ends inside a gzip member")
+
+    def _pieces(self, data: bytes, left: int) -> list[bytes]:
+        import zlib
+
+        pieces: list[bytes] = []
+        # What is earned beyond the allowance lasts for these bytes only.
+        credit = self._credit + len(data) * self._max_ratio
+        while data:
+            member = self._member = self._member or zlib.decompressobj(_GZIP)
+            try:
+                piece = member.decompress(data, min(credit, left) + 1)
+            except zlib.error as error:
+                raise RemoteProtocolError(f"the body is not the gzip that it claims to be: {error}") from None
+            credit -= len(piece)
+            left -= len(piece)
+            if left < 0:
+                raise RemoteProtocolError(f"a piece of the body inflates to over {self._max_size} bytes")
+            if credit < 0:
+                raise RemoteProtocolError(f"the body inflates to over {self._max_ratio} times its size")
+            pieces.append(piece)
+            data = member.unused_data
+            if member.eof:
+                self._member = None
+        self._credit = min(credit, _ALLOWANCE)
+        return pieces
+
+
+class Unchanged:
+    """Takes the place of an `Inflater` where nothing is compressed; gives back the very bytes it is fed."""
+
+    __slots__ = ()
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Give the chunk back."""
+        return chunk
+
+    def finish(self) -> None:
+        """Nothing can be missing."""
+
+
+def open_inflater(
+    headers: Headers, *, max_size: int = MAX_CHUNK, max_ratio: int = MAX_RATIO
+) -> Inflater | Unchanged:
+    """What reads a body with these headers. `RemoteProtocolError` for an encoding that nobody asked for."""
+    codings = _codings(headers)
+    if not codings:
+        return Unchanged()
+    if codings in (["gzip"], ["x-gzip"]):
+        return Inflater(max_size=max_size, max_ratio=max_ratio)
+    raise RemoteProtocolError(f"the body is encoded as {', '.join(codings)!r}; only gzip is understood")
+
+
+def inflate(headers: Headers, body: bytes, *, max_size: int = MAX_BODY, max_ratio: int = MAX_RATIO) -> bytes:
+    """A whole body as it was before it was compressed, by its Content-Encoding."""
+    inflater = open_inflater(headers, max_size=max_size, max_ratio=max_ratio)
+    inflated = inflater.feed(body)
+    inflater.finish()
+    return inflated
+
+
+def _codings(headers: Headers) -> list[str]:
+    values = ",".join(value for name, value in headers if name.lower() == "content-encoding")
+    names = (name.strip().lower() for name in values.split(","))
+    return [name for name in names if name not in ("", "identity")]
