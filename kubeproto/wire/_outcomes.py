@@ -180,7 +180,7 @@ def _too_large(status: Status, code: int) -> bool:
     # The cause's reason since 1.18.6, before that the cause's message, before 1.17 the message alone.
     if status.has_cause("ResourceVersionTooLarge"):
         return True
-    if status.reason != "Timeout" and code != 504:
+    if code != 504:
         return False
     return _TOO_LARGE in status.message or any(cause.message == _TOO_LARGE for cause in status.details.causes)
 

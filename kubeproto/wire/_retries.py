@@ -7,8 +7,10 @@ is the request's `Safety`::
                               READ     GUARDED   ONCE
     Throttled, told when        10        10       10      times at most; "told when" is a Retry-After
     ServerFailed, told when     10        10       10      but a 504 with ONCE: never, it may have been done
-    Throttled                    4         4        -      a real server's 429 without a time is an eviction
-    ServerFailed                 4         4        -        that a budget forbids: the caller's to wait for
+    Throttled                    4         4        -      a 429 without a time is an eviction that a budget
+                                                             forbids: the caller's to wait for
+    ServerFailed                 4         4        -
+    ServerFailed with 500        4         -        -      a write's 500 is mostly a webhook that fails slowly
     TooLarge                as ServerFailed                the server catches up within a second or so
     Unreachable                  4         4        4      nothing was sent
     Broken                       4         4        -
@@ -28,8 +30,9 @@ of them idempotent: its repeat could undo what somebody else did in between, or 
 under the name.
 
 A Retry-After is a floor, the own backoff is too, and no retry is planned for after the deadline: the answer
-in hand is worth more than a timeout. Lists and watches that are kept in step bypass all this; the machine
-that keeps them backs off by itself.
+in hand is worth more than a timeout. The opening of a stream is a single request too; once its head has
+come, nothing is repeated. Lists and watches that are kept in step bypass all this; the machine that keeps
+them backs off by itself.
 """
 
 from __future__ import annotations
@@ -109,7 +112,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         deadline: float | None = None,
     ) -> Decision:
         """What to do after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
-        after = outcome.retry_after if isinstance(outcome, Throttled | ServerFailed | TooLarge) else None
+        after = outcome.retry_after
         if not _worthwhile(safety, outcome, told=after is not None):
             return GiveUp("the same again would not help, or could do harm")
         most = self.untold if after is None else self.told
@@ -123,16 +126,17 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
 
 
 def _worthwhile(safety: Safety, outcome: Outcome, *, told: bool) -> bool:
-    once = safety is Safety.ONCE
     match outcome:
         case Unreachable():
             return True
         case Throttled():
-            return told or not once
-        case ServerFailed() | TooLarge():
-            return not once or (told and outcome.code != 504)
-        case Broken():
-            return not once
+            return told or safety is not Safety.ONCE
+        case ServerFailed(code=504) | TooLarge() | Broken():
+            return safety is not Safety.ONCE
+        case ServerFailed(code=500) if not told:
+            return safety is Safety.READ
+        case ServerFailed():
+            return told or safety is not Safety.ONCE
         case _:
             return False
 

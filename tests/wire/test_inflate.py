@@ -1,0 +1,228 @@
+"""Inflating: any cut, any number of members, nothing lost, nothing foreign taken, and no bomb goes off."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import random
+import tracemalloc
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import RemoteProtocolError
+from kubeproto.wire import Headers, Inflater, Unchanged, inflate, open_inflater
+
+GZIP: Headers = (("Content-Encoding", "gzip"),)
+
+
+def fed(chunks: list[bytes]) -> bytes:
+    """What a body inflates to when it comes in these pieces."""
+    inflater = Inflater()
+    inflated = b"".join([inflater.feed(chunk) for chunk in chunks])
+    inflater.finish()
+    return inflated
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    """The data in pieces, cut at these places."""
+    ends = sorted({place % (len(data) + 1) for place in places} | {len(data)})
+    return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@given(st.lists(st.binary(max_size=300), max_size=8), st.lists(st.integers(0, 5_000), max_size=12))
+def test_how_a_body_of_many_members_is_cut_never_matters(parts: list[bytes], places: list[int]) -> None:
+    body = b"".join(gzip.compress(part) for part in parts)
+    assert fed(cut(body, places)) == b"".join(parts)
+
+
+def test_sp_10_members_may_end_anywhere_even_inside_a_character() -> None:
+    line = '{"type":"ADDED","object":{"metadata":{"name":"größe-日本"}}}\n'.encode()
+    for at in range(len(line) + 1):
+        body = gzip.compress(line[:at]) + gzip.compress(line[at:])
+        assert fed([body]) == line
+        assert fed([body[i : i + 1] for i in range(len(body))]) == line
+
+
+def test_every_cut_inside_a_header_with_a_name_and_a_trailer_is_harmless() -> None:
+    named = b"\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xffa name\x00" + gzip.compress(b"one")[10:]
+    body = named + gzip.compress(b"two")
+    for at in range(len(body)):
+        assert fed([body[:at], body[at:]]) == b"onetwo"
+
+
+def test_what_was_flushed_inside_a_member_is_given_at_once() -> None:
+    deflate = zlib.compressobj(wbits=31)
+    inflater = Inflater()
+    for event in (b'{"a":1}\n', b'{"b":2}\n'):
+        assert inflater.feed(deflate.compress(event) + deflate.flush(zlib.Z_SYNC_FLUSH)) == event
+    assert inflater.feed(deflate.flush()) == b""
+    inflater.finish()
+
+
+def test_each_member_is_given_as_its_chunk_comes() -> None:
+    inflater = Inflater()
+    for event in (b"one\n", b"two\n"):
+        assert inflater.feed(gzip.compress(event)) == event
+        inflater.finish()
+
+
+def test_an_end_inside_a_member_is_told_from_one_between_two() -> None:
+    body = gzip.compress(b"one") + gzip.compress(b"two")
+    border = len(gzip.compress(b"one"))
+    for at in range(1, len(body)):
+        inflater = Inflater()
+        inflater.feed(body[:at])
+        if at == border:
+            inflater.finish()
+        else:
+            with pytest.raises(RemoteProtocolError, match="ends inside a gzip member"):
+                inflater.finish()
+
+
+def test_an_empty_body_is_whole() -> None:
+    assert inflate(GZIP, b"") == b""
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"\x00" * 512, b"{}\n", gzip.compress(b"x")[1:], b"\x1f\x8b\x07" + b"\x00" * 20]
+)
+def test_garbage_and_padding_after_a_member_are_refused(garbage: bytes) -> None:
+    inflater = Inflater()
+    assert inflater.feed(gzip.compress(b"one")) == b"one"
+    with pytest.raises(RemoteProtocolError, match="not the gzip that it claims to be"):
+        inflater.feed(garbage)
+    with pytest.raises(RemoteProtocolError, match="inside"):
+        inflater.finish()
+
+
+def test_a_member_whose_checksum_or_length_is_wrong_is_refused() -> None:
+    body = gzip.compress(b"one")
+    for at in (-8, -1):
+        broken = bytearray(body)
+        broken[at] ^= 1
+        with pytest.raises(RemoteProtocolError):
+            inflate(GZIP, bytes(broken))
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_inflate_or_are_refused(data: bytes, headed: bool) -> None:
+    body = gzip.compress(b"")[:10] + data if headed else data
+    with contextlib.suppress(RemoteProtocolError):
+        assert isinstance(inflate(GZIP, body), bytes)
+
+
+@given(st.binary(min_size=1, max_size=100), st.integers(0, 10_000), st.integers(1, 255))
+def test_a_changed_byte_gives_the_same_or_an_error(data: bytes, place: int, change: int) -> None:
+    body = bytearray(gzip.compress(data))
+    body[place % len(body)] ^= change
+    with contextlib.suppress(RemoteProtocolError):
+        assert inflate(GZIP, bytes(body)) == data
+
+
+def bomb(size: int) -> bytes:
+    """A gzip body of zeros, about a thousandth of its size."""
+    deflate = zlib.compressobj(9, wbits=31)
+    parts = [deflate.compress(bytes(1 << 20)) for _ in range(size >> 20)]
+    return b"".join([*parts, deflate.flush()])
+
+
+def test_a_bomb_ends_in_an_error_and_not_in_memory() -> None:
+    body = bomb(256 << 20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(RemoteProtocolError, match="over 200 times its size"):
+            Inflater().feed(body)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def feed_in_drops(inflater: Inflater, body: bytes, got: list[int]) -> None:
+    for start in range(0, len(body), 100):
+        got.append(len(inflater.feed(body[start : start + 100])))
+
+
+def test_a_bomb_fed_in_drops_ends_in_an_error_too() -> None:
+    body = bomb(64 << 20)
+    got: list[int] = []
+    with pytest.raises(RemoteProtocolError, match="over 200 times its size"):
+        feed_in_drops(Inflater(), body, got)
+    assert 16 << 20 <= sum(got) < 24 << 20
+
+
+def test_a_piece_that_inflates_to_too_much_is_refused_at_its_size() -> None:
+    assert inflate(GZIP, gzip.compress(bytes(1000)), max_size=1000) == bytes(1000)
+    with pytest.raises(RemoteProtocolError, match="inflates to over 999 bytes"):
+        inflate(GZIP, gzip.compress(bytes(1000)), max_size=999)
+    split = gzip.compress(bytes(600)) + gzip.compress(bytes(600))
+    with pytest.raises(RemoteProtocolError, match="inflates to over 999 bytes"):
+        inflate(GZIP, split, max_size=999)
+
+
+def test_the_size_of_a_piece_counts_over_all_that_was_fed_at_once() -> None:
+    body = gzip.compress(random.Random(7).randbytes(64 << 10))
+    assert len(inflate(GZIP, body, max_size=64 << 10)) == 64 << 10
+    with pytest.raises(RemoteProtocolError, match="inflates to over 40960 bytes"):
+        inflate(GZIP, body, max_size=40 << 10)
+
+
+def test_a_long_honest_life_earns_no_larger_bomb() -> None:
+    inflater = Inflater()
+    for _ in range(16):
+        inflater.feed(gzip.compress(random.Random(7).randbytes(64 << 10)))
+    with pytest.raises(RemoteProtocolError, match="over 200 times its size"):
+        inflater.feed(bomb(32 << 20))
+
+
+def test_a_stream_of_days_never_reaches_a_total() -> None:
+    # 40 to 1 for ever: each piece earns more than it spends, so the allowance of a dense piece stays.
+    inflater = Inflater(max_size=1 << 20)
+    event = gzip.compress(b"x" * 4_000 + bytes(range(256)))
+    dense = gzip.compress(bytes(900_000))
+    got = 0
+    for n in range(3_000):
+        got += len(inflater.feed(dense if n % 100 == 99 else event))
+    inflater.finish()
+    assert got == 2_970 * 4_256 + 30 * 900_000
+
+
+def test_a_dense_small_body_is_no_bomb() -> None:
+    plain = b'{"data":{"a":"' + b"a" * 1_000_000 + b'"}}'
+    body = gzip.compress(plain)
+    assert len(body) * 300 < len(plain)
+    assert inflate(GZIP, body) == plain
+
+
+def test_a_body_of_very_many_empty_members_is_read() -> None:
+    assert inflate(GZIP, gzip.compress(b"") * 20_000 + gzip.compress(b"end")) == b"end"
+
+
+@pytest.mark.parametrize("value", ["", "identity", "Identity", " , identity"])
+def test_what_is_not_compressed_is_given_back_as_the_very_same_bytes(value: str) -> None:
+    headers: Headers = (("content-encoding", value),)
+    body = b"as it came"
+    assert isinstance(open_inflater(headers), Unchanged)
+    assert open_inflater(headers).feed(body) is body
+    assert inflate((), body) == body
+    open_inflater(()).finish()
+
+
+@pytest.mark.parametrize("value", ["gzip", "GZIP", "x-gzip", "gzip, identity"])
+def test_gzip_is_known_by_its_names(value: str) -> None:
+    assert inflate((("CONTENT-ENCODING", value),), gzip.compress(b"one")) == b"one"
+
+
+@pytest.mark.parametrize(
+    ("headers", "named"),
+    [
+        ((("Content-Encoding", "br"),), "'br'"),
+        ((("Content-Encoding", "deflate, gzip"),), "'deflate, gzip'"),
+        ((("Content-Encoding", "gzip"), ("Content-Encoding", "gzip")), "'gzip, gzip'"),
+    ],
+)
+def test_another_encoding_is_refused_by_name(headers: Headers, named: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=named):
+        open_inflater(headers)
