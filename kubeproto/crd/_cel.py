@@ -1,0 +1,129 @@
+"""One CEL expression over one value, through cel-expr-python, Google's CEL for C++ as a Python package.
+
+It checks names and types before it evaluates, bounds the work of an evaluation, has no dependencies, and
+comes as wheels for Linux, macOS and Windows. cel-python needs five other packages; common-expression-language
+has no type checker, so what is misspelt may pass.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+
+from ._cel_functions import declarations
+from ._cel_values import holds_dates, literal, visible
+
+# What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.
+_VALUE_ERRORS: Final = (
+    ("Key not found in map : ", "no such key: "),
+    ("divide by zero", "division by zero"),
+    ("modulus by zero", "modulus by zero"),
+    ("integer overflow", "integer overflow"),
+    ("unsigned integer overflow", "unsigned integer overflow"),
+    ("index out of bounds", "index out of bounds"),
+    ("optional.none() dereference", "optional.none() dereference"),
+    ("Python function", "an argument that the function cannot read"),
+)
+_KINDS: Final = {
+    "boolean": "BOOL",
+    "integer": "INT",
+    "number": "DOUBLE",
+    "string": "STRING",
+    "array": "LIST",
+    "object": "MAP",
+}
+
+
+class CannotEvaluate(Exception):  # a reason, not a fault: it becomes the outcome NotEvaluated
+    """Nothing can be said here about an expression; the text says why."""
+
+
+class Broken(Struct, frozen=True):
+    """An expression that a value made fail, as a division by zero does: for a rule that is a refusal."""
+
+    why: str
+
+
+def evaluate(
+    source: str,
+    schema: dict[str, Any],
+    value: Any,
+    old: Any = UNSET,
+    *,
+    root: bool,
+    optional_old: bool = False,
+) -> Any:
+    """The result of an expression over `self` and `oldSelf`; `CannotEvaluate` says why there is none."""
+    kind = "DYN" if holds_dates(schema) else _KINDS.get(schema.get("type", ""), "DYN")
+    checked = _compile(source, kind, optional_old)
+    data = {"self": visible(schema, value, root=root)}
+    if old is not UNSET:
+        data["oldSelf"] = visible(schema, old, root=root)
+    if holds_dates(schema):
+        checked = _compile(_with_literals(source, data, optional_old), kind, optional_old)
+        data = {}
+    elif optional_old:
+        data["hasOld"] = old is not UNSET
+        data.setdefault("oldSelf", None)
+        bound = "hasOld ? optional.of(dyn(oldSelf)) : optional.none()"
+        checked = _compile(f"[{bound}].map(oldSelf, ({source}\n))[0]", "DYN", optional_old)
+    try:
+        result = checked.eval(data=data)
+    except RuntimeError as error:
+        raise CannotEvaluate(_first_line(error)) from None
+    if str(result.type().name()) == "ERROR":
+        return _broken(str(result.value()))
+    return result.value()
+
+
+def _with_literals(source: str, data: dict[str, Any], optional_old: bool) -> str:
+    """The expression with its variables written out, since only source can carry a timestamp inside a map."""
+    text = f"({source}\n)"
+    if optional_old:
+        old = f"optional.of(dyn({literal(data['oldSelf'])}))" if "oldSelf" in data else "optional.none()"
+        text = f"[{old}].map(oldSelf, {text})[0]"
+    elif "oldSelf" in data:
+        text = f"[{literal(data['oldSelf'])}].map(oldSelf, {text})[0]"
+    return f"[{literal(data['self'])}].map(self, {text})[0]"
+
+
+def _broken(message: str) -> Broken:
+    for known, shown in _VALUE_ERRORS:
+        if known in message:
+            rest = message.partition(known)[2].strip('" ') if known.endswith(": ") else ""
+            return Broken(shown + rest)
+    raise CannotEvaluate(message)
+
+
+@functools.lru_cache(maxsize=1024)
+def _compile(source: str, kind: str, optional_old: bool) -> Any:
+    try:
+        return _environment(kind, optional_old).compile(source)
+    except RuntimeError as error:
+        raise CannotEvaluate(_first_line(error)) from None
+
+
+@functools.lru_cache(maxsize=32)
+def _environment(kind: str, optional_old: bool) -> Any:
+    try:
+        cel: Any = importlib.import_module("cel_expr_python.cel")
+        extensions = (
+            importlib.import_module("cel_expr_python.ext.ext_optional"),
+            importlib.import_module("cel_expr_python.ext.ext_strings"),
+        )
+    except ImportError:
+        raise CannotEvaluate("there is no CEL library here: install the extra cel") from None
+    own = getattr(cel.Type, kind)
+    return cel.NewEnv(
+        variables={"self": own, "oldSelf": cel.Type.DYN if optional_old else own, "hasOld": cel.Type.BOOL},
+        extensions=[extensions[0].ExtOptional(), extensions[1].ExtStrings()],
+        functions=declarations(cel),
+    )
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).removeprefix("INVALID_ARGUMENT: ").splitlines()[0]
+    return text.removeprefix("ERROR: <input>:").strip()

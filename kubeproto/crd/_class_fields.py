@@ -1,0 +1,84 @@
+"""The fields of a class as they stand on the wire: names, types with their notes, defaults, tags."""
+
+from __future__ import annotations
+
+import typing
+from typing import Annotated, Any, get_origin
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from ..objects._base import Constant
+
+
+class Field:
+    """A field of a Struct, TypedDict or dataclass: its wire name, type, and default."""
+
+    __slots__ = ("default", "name", "required", "type")
+
+    def __init__(self, name: str, type_: Any, required: bool, default: Any) -> None:
+        self.name = name
+        self.type = type_
+        self.required = required
+        self.default = default
+
+
+def unwrap(type_: Any) -> tuple[Any, list[Any]]:
+    """A type without its wrappings (Annotated, NewType, aliases), and the notes that stood on them."""
+    notes: list[Any] = []
+    while True:
+        if get_origin(type_) is Annotated:
+            notes = [*type_.__metadata__, *notes]
+            type_ = type_.__origin__
+        elif isinstance(type_, typing.NewType):
+            type_ = type_.__supertype__
+        elif type(type_).__name__ == "TypeAliasType":
+            type_ = type_.__value__
+        else:
+            return type_, notes
+
+
+def tag_of(cls: Any) -> tuple[str, Any] | None:
+    """The field and value by which msgspec tells this Struct from others in a union."""
+    config = getattr(cls, "__struct_config__", None)
+    return None if config is None or config.tag is None else (config.tag_field, config.tag)
+
+
+def fields_of(type_: Any) -> list[Field] | None:
+    """The fields of a Struct, TypedDict or dataclass by wire name; None for any other type."""
+    cls: Any = get_origin(type_) or type_
+    if is_struct(cls):
+        return [_struct_field(field) for field in msgspec.structs.fields(type_)]
+    if hasattr(cls, "__required_keys__"):
+        hints = typing.get_type_hints(cls, include_extras=True)
+        return [Field(name, hint, name in cls.__required_keys__, UNSET) for name, hint in hints.items()]
+    if hasattr(cls, "__dataclass_fields__"):
+        hints = typing.get_type_hints(cls, include_extras=True)
+        return [_dataclass_field(cls, name, hints[name]) for name in cls.__dataclass_fields__]
+    return None
+
+
+def is_struct(cls: Any) -> bool:
+    """Whether this is a Struct's class."""
+    return isinstance(cls, type) and issubclass(cls, Struct)
+
+
+def _struct_field(field: msgspec.structs.FieldInfo) -> Field:
+    default: Any = UNSET
+    if field.default is not msgspec.NODEFAULT:
+        default = field.default
+    elif isinstance(factory := field.default_factory, (Constant, type)):
+        # Any other factory may give another value each time, which is no default that a server could know.
+        default = factory()  # pyright: ignore[reportUnknownVariableType] # the class of a field is any class
+    return Field(field.encode_name, field.type, field.required, _on_the_wire(default))
+
+
+def _dataclass_field(cls: Any, name: str, hint: Any) -> Field:
+    field = cls.__dataclass_fields__[name]
+    missing = type(field.default).__name__ == "_MISSING_TYPE"
+    required = missing and type(field.default_factory).__name__ == "_MISSING_TYPE"
+    return Field(name, hint, required, UNSET if missing else _on_the_wire(field.default))
+
+
+def _on_the_wire(default: Any) -> Any:
+    return default if default is UNSET else msgspec.to_builtins(default, enc_hook=str)

@@ -1,0 +1,50 @@
+"""Objects inside objects: where a schema says `x-kubernetes-embedded-resource`, a whole object must stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..objects import GroupVersionKind
+from ..objects._names import check_dns_1035_label
+from ..objects._pointers import is_list, is_object
+from ._violations import Violation, child, invalid, key, required
+
+
+def embedded(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
+    """What embedded objects anywhere below lack of an object's identity."""
+    if not is_object(schema):
+        return
+    if is_object(value):
+        if schema.get("x-kubernetes-embedded-resource"):
+            yield from _identity(value, path)
+        known: dict[str, Any] = schema.get("properties", {})
+        for name, below in value.items():
+            if name in known:
+                yield from embedded(known[name], below, child(path, name))
+            else:
+                yield from embedded(schema.get("additionalProperties"), below, key(path, name))
+    elif is_list(value):
+        for index, element in enumerate(value):
+            yield from embedded(schema.get("items"), element, key(path, index))
+
+
+def _identity(value: dict[str, Any], path: str) -> Iterator[Violation]:
+    for name in ("apiVersion", "kind"):
+        text, where = value.get(name), child(path, name)
+        if name not in value or text == "":
+            yield required(where)
+        elif not isinstance(text, str):
+            yield invalid(where, text, "must be a string")
+        elif name == "kind":
+            try:
+                check_dns_1035_label(text.lower())
+            except ValueError as error:
+                yield invalid(where, text, f"may have mixed case, but should otherwise match: {error}")
+        else:
+            try:
+                GroupVersionKind.of(text, "Any")
+            except ValueError:
+                yield invalid(where, text, f"unexpected GroupVersion string: {text}")
+    if "metadata" in value and not is_object(value["metadata"]):
+        yield invalid(child(path, "metadata"), value["metadata"], "must be an object")

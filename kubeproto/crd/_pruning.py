@@ -1,0 +1,55 @@
+"""Pruning: what a schema does not name is dropped, unless it says that unknown fields stay.
+
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..objects._pointers import is_list, is_object
+from ._violations import child, key
+
+_META: Final = ("apiVersion", "kind", "metadata")
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
+
+
+def prune(schema: dict[str, Any], obj: Any) -> list[str]:
+    """Drop from an object, in place, what its schema does not name; the paths of what was dropped."""
+    dropped: list[str] = []
+    _prune(schema | {"x-kubernetes-embedded-resource": True}, obj, "", dropped)
+    return dropped
+
+
+def _prune(schema: Any, value: Any, path: str, dropped: list[str]) -> None:
+    keeps = schema is not None and schema.get(_PRESERVE, False)
+    if is_object(value):
+        _prune_members(schema or {}, value, path, dropped, keeps)
+    elif is_list(value):
+        items: dict[str, Any] | None = None if schema is None else schema.get("items")
+        if keeps:
+            if items is None:
+                return
+            # Below a list that keeps everything, elements keep everything too.
+            items = items | {_PRESERVE: True}
+        for index, element in enumerate(value):
+            _prune(items, element, key(path, index), dropped)
+
+
+def _prune_members(
+    schema: dict[str, Any], value: dict[str, Any], path: str, dropped: list[str], keeps: bool
+) -> None:
+    known: dict[str, Any] = schema.get("properties", {})
+    others = schema.get("additionalProperties")
+    for name in list(value):
+        if schema.get("x-kubernetes-embedded-resource") and name in _META:
+            continue
+        if name in known:
+            _prune(known[name], value[name], child(path, name), dropped)
+        elif is_object(others):
+            _prune(others, value[name], child(path, name), dropped)
+        elif others is True:
+            _prune(None, value[name], child(path, name), dropped)
+        elif not keeps:
+            del value[name]
+            dropped.append(child(path, name))

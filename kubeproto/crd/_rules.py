@@ -1,0 +1,172 @@
+"""CEL rules: each that a schema holds, over the values of an object, ends as passed, failed or not evaluated.
+
+`NotEvaluated` is never a pass. It comes of a missing library, a function that is not known here, a rule whose
+types or fields do not fit the schema, too much work, or a transition rule without an old value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET, Struct
+
+from ..objects._json_patch import json_equal
+from ..objects._pointers import is_list, is_object
+from ._cel import Broken, CannotEvaluate, evaluate
+from ._cel_values import holds_associative_lists, in_order, unknown_reference
+from ._list_types import correlate, identity
+from ._violations import Violation, child, forbidden, invalid, key, required
+
+_USES_OLD = re.compile(r"\boldSelf\b")
+_LONGEST_MESSAGE = 5 * 1024
+
+
+class Passed(Struct, frozen=True):
+    """The rule holds for the value at this path."""
+
+    rule: str
+    field: str
+
+
+class Failed(Struct, frozen=True):
+    """The rule does not hold; `violation` is what a server would say."""
+
+    rule: str
+    field: str
+    violation: Violation
+
+
+class NotEvaluated(Struct, frozen=True):
+    """Nothing is known about the rule, and why."""
+
+    rule: str
+    field: str
+    why: str
+
+
+Outcome = Passed | Failed | NotEvaluated
+
+
+def check_rules(schema: dict[str, Any], obj: Any, old: Any = None) -> list[Outcome]:
+    """The outcome of every rule over an object, or over its update from `old`. The object fits its schema."""
+    return list(_walk(schema, obj, "", UNSET if old is None else old, root=True))
+
+
+def has_rules(schema: Any) -> bool:
+    """Whether a schema holds any rule."""
+    if not is_object(schema):
+        return False
+    below = [schema.get("items"), schema.get("additionalProperties"), *schema.get("properties", {}).values()]
+    return bool(schema.get("x-kubernetes-validations")) or any(map(has_rules, below))
+
+
+def _walk(schema: Any, value: Any, path: str, old: Any, *, root: bool = False) -> Iterator[Outcome]:
+    if value is None or not is_object(schema):
+        return
+    root = root or bool(schema.get("x-kubernetes-embedded-resource"))
+    for rule in schema.get("x-kubernetes-validations", ()):
+        yield _check(schema, rule, value, path, old, root)
+    if is_object(value):
+        known: dict[str, Any] = schema.get("properties", {})
+        atomic = schema.get("x-kubernetes-map-type") == "atomic"
+        before: dict[str, Any] = old if is_object(old) and not atomic else {}
+        for name, one in value.items():
+            if name in known:
+                yield from _walk(known[name], one, child(path, name), before.get(name, UNSET))
+            else:
+                others = schema.get("additionalProperties")
+                yield from _walk(others, one, key(path, name), before.get(name, UNSET))
+    elif is_list(value):
+        olds = correlate(schema, old)
+        keys = schema.get("x-kubernetes-list-map-keys", [])
+        for index, one in enumerate(value):
+            known_old = olds.get(identity(keys, one), UNSET) if olds and is_object(one) else UNSET
+            yield from _walk(schema.get("items"), one, key(path, index), known_old)
+
+
+def _check(
+    schema: dict[str, Any], rule: dict[str, Any], value: Any, path: str, old: Any, root: bool
+) -> Outcome:
+    source: str = rule["rule"]
+    uses_old = _USES_OLD.search(source) is not None
+    if uses_old and old is UNSET and not rule.get("optionalOldSelf"):
+        return NotEvaluated(source, path, "it compares with an old value, and there is none")
+    try:
+        verdict = _verdict(schema, source, value, old, root, bool(rule.get("optionalOldSelf")))
+    except CannotEvaluate as reason:
+        return NotEvaluated(source, path, str(reason))
+    if verdict is True:
+        return Passed(source, path)
+    if isinstance(verdict, Broken):
+        shown = rule.get("message", "").strip() or source.strip()
+        violation = invalid(path, UNSET, f"{verdict.why} evaluating rule: {shown}")
+    else:
+        violation = _violation(rule, path, _message(schema, rule, value, old, root))
+    if not uses_old and old is not UNSET and json_equal(value, old):
+        return NotEvaluated(
+            source,
+            path,
+            f"the update leaves the value as it was, so a server only warns: {violation.message}",
+        )
+    return Failed(source, path, violation)
+
+
+def _verdict(
+    schema: dict[str, Any], source: str, value: Any, old: Any, root: bool, optional_old: bool
+) -> bool | Broken:
+    misspelt = unknown_reference(schema, source, root=root)
+    if misspelt is not None:
+        raise CannotEvaluate(f"the schema types no field {misspelt}, so a server refuses the rule")
+    verdict = _evaluate(schema, source, value, old, root, optional_old)
+    if holds_associative_lists(schema):
+        if "+" in source:
+            raise CannotEvaluate("+ merges lists of the types set and map, which is not known here")
+        sorted_old = old if old is UNSET else in_order(schema, old)
+        sorted_verdict = _evaluate(schema, source, in_order(schema, value), sorted_old, root, optional_old)
+        if verdict != sorted_verdict:
+            raise CannotEvaluate(
+                "== ignores the order of lists of the types set and map, which is not known here"
+            )
+    return verdict
+
+
+def _evaluate(
+    schema: dict[str, Any], source: str, value: Any, old: Any, root: bool, optional_old: bool
+) -> bool | Broken:
+    verdict = evaluate(source, schema, value, old, root=root, optional_old=optional_old)
+    if isinstance(verdict, (bool, Broken)):
+        return verdict
+    raise CannotEvaluate("its result is neither true nor false, so a server refuses the rule")
+
+
+def _message(schema: dict[str, Any], rule: dict[str, Any], value: Any, old: Any, root: bool) -> str:
+    """The computed message; the fixed one if that fails, or is no good line of text."""
+    if rule.get("messageExpression"):
+        try:
+            computed = evaluate(
+                rule["messageExpression"], schema, value, old, root=root,
+                optional_old=bool(rule.get("optionalOldSelf")),
+            )  # fmt: skip
+        except CannotEvaluate:
+            computed = None
+        if isinstance(computed, str):
+            computed = computed.strip()
+            if computed and "\n" not in computed and len(computed.encode()) <= _LONGEST_MESSAGE:
+                return computed
+    return rule.get("message", "").strip() or f"failed rule: {rule['rule'].strip()}"
+
+
+def _violation(rule: dict[str, Any], path: str, message: str) -> Violation:
+    field = rule.get("fieldPath", "")
+    where = path + field if path else field.removeprefix(".")
+    match rule.get("reason"):
+        case "FieldValueForbidden":
+            return forbidden(where, message)
+        case "FieldValueRequired":
+            return required(where, message)
+        case "FieldValueDuplicate":
+            return Violation("FieldValueDuplicate", where)
+        case _:
+            return invalid(where or "<nil>", UNSET, message)

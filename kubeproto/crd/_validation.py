@@ -1,0 +1,47 @@
+"""The whole judgement on an object: its values, embedded objects, list types and CEL rules."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from ._embedded import embedded
+from ._list_types import duplicates
+from ._rules import Failed, check_rules, has_rules
+from ._values import check_value
+from ._violations import NO_FIELD, Violation, invalid
+
+# After these, rules would meet values of another type than they were written for.
+_BLOCKING: Final = (
+    "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+)  # fmt: skip
+_NOT_CHECKED: Final = invalid(
+    NO_FIELD,
+    None,
+    "some validation rules were not checked because the object was invalid; correct the existing errors to"
+    " complete validation",
+)
+
+
+def validate(
+    schema: dict[str, Any], obj: dict[str, Any], old: dict[str, Any] | None = None, *, rules: bool = True
+) -> list[Violation]:
+    """Everything that a server would refuse in an object, or in its update from `old`; empty if it is good.
+
+    CEL rules need the extra `cel`; what cannot be evaluated here is not in the list: `check_rules` tells.
+    """
+    before = UNSET if old is None else old
+    found = list(check_value(schema, obj, old=before))
+    found += embedded(schema, obj)
+    repeated = list(duplicates(schema, obj))
+    # Stored objects may hold duplicates from before the list type was set; only a new one is an error.
+    if repeated and not (old is not None and any(duplicates(schema, old))):
+        found += repeated
+    if not rules or not has_rules(schema):
+        return found
+    if any(violation.reason in _BLOCKING for violation in found):
+        return [*found, _NOT_CHECKED]
+    outcomes = check_rules(schema, obj, old)
+    return found + [outcome.violation for outcome in outcomes if isinstance(outcome, Failed)]

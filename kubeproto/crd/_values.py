@@ -1,0 +1,190 @@
+"""Whether a value keeps to its schema: types, bounds, formats, enums, required fields and their combinations.
+
+A value that an update leaves alone is not checked again, so that a schema can be tightened under stored
+objects: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+(validation ratcheting).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET
+
+from ..objects._json_patch import json_equal
+from ..objects._pointers import is_list, is_object
+from ._formats import fits_format
+from ._list_types import correlate, identity
+from ._patterns import matches
+from ._violations import NO_FIELD, Violation, child, invalid, key, required, show_value, unsupported
+
+_Violations = Iterator[Violation]
+
+
+def check_value(schema: dict[str, Any], value: Any, path: str = "", old: Any = UNSET) -> _Violations:
+    """Everything about a value that its schema does not allow, in the order in which a server says it."""
+    if old is not UNSET and json_equal(value, old):
+        return
+    yield from _check_type(schema, value, path)
+    if value is None:
+        yield from _check_enum(schema, value, path)
+        return
+    yield from _check_combinations(schema, value, path)
+    if isinstance(value, str):
+        yield from _check_text(schema, value, path)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield from _check_number(schema, value, path)
+    elif is_list(value):
+        yield from _check_list(schema, value, path, old)
+    yield from _check_enum(schema, value, path)
+    if is_object(value):
+        yield from _check_object(schema, value, path, old)
+
+
+def _type_of(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
+    wanted = "integer,string" if schema.get("x-kubernetes-int-or-string") else schema.get("type", "")
+    found = _type_of(value)
+    if not wanted or found in wanted.split(","):
+        return
+    if found == "null" and schema.get("nullable"):
+        return
+    if "number" in wanted and found == "integer":
+        return
+    if "integer" in wanted and found == "number" and float(value).is_integer():
+        return
+    yield Violation(
+        "FieldValueTypeInvalid", path, found, f"{path} in body must be of type {wanted}: {show_value(found)}"
+    )
+
+
+def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Violations:
+    """anyOf, oneOf, allOf and not. A server names no field for them, and adds what the nearest miss lacks."""
+    if "anyOf" in schema:
+        failures = [list(check_value(one, value, path)) for one in schema["anyOf"]]
+        if all(failures):
+            yield _combination(f'"{path}" must validate at least one schema (anyOf)')
+            yield from min(failures, key=len)
+    if "oneOf" in schema:
+        failures = [list(check_value(one, value, path)) for one in schema["oneOf"]]
+        fitting = failures.count([])
+        if fitting != 1:
+            found = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+            yield _combination(f'"{path}" must validate one and only one schema (oneOf). {found}')
+            if not fitting:
+                yield from min(failures, key=len)
+    if "allOf" in schema:
+        failures = [list(check_value(one, value, path)) for one in schema["allOf"]]
+        for failure in failures:
+            yield from failure
+        if any(failures):
+            none = ". None validated" if all(failures) else ""
+            yield _combination(f'"{path}" must validate all the schemas (allOf){none}')
+    if "not" in schema and not list(check_value(schema["not"], value, path)):
+        yield _combination(f'"{path}" must not validate the schema (not)')
+
+
+def _combination(message: str) -> Violation:
+    return invalid(NO_FIELD, "", message)
+
+
+def _check_text(schema: dict[str, Any], text: str, path: str) -> _Violations:
+    if "maxLength" in schema and len(text) > schema["maxLength"]:
+        limit = schema["maxLength"]
+        unit = "byte" if limit == 1 else "bytes"
+        yield Violation("FieldValueTooLong", path, detail=f"may not be more than {limit} {unit}")
+    elif "minLength" in schema and len(text) < schema["minLength"]:
+        yield _breaks(path, text, f"should be at least {schema['minLength']} chars long")
+    elif "pattern" in schema and not matches(schema["pattern"], text):
+        yield _breaks(path, text, f"should match '{schema['pattern']}'")
+    if "format" in schema and not fits_format(text, schema["format"]):
+        detail = f"{path} in body must be of type {schema['format']}: {show_value(text)}"
+        yield Violation("FieldValueTypeInvalid", path, text, detail)
+
+
+def _check_number(schema: dict[str, Any], number: float, path: str) -> _Violations:
+    if "multipleOf" in schema and number % schema["multipleOf"]:
+        yield _breaks(path, number, f"should be a multiple of {show_value(schema['multipleOf'])}")
+    if "maximum" in schema:
+        limit, exclusive = schema["maximum"], schema.get("exclusiveMaximum", False)
+        if number > limit or (exclusive and number == limit):
+            yield _breaks(path, number, f"should be less than {_or_equal(limit, exclusive)}")
+    if "minimum" in schema:
+        limit, exclusive = schema["minimum"], schema.get("exclusiveMinimum", False)
+        if number < limit or (exclusive and number == limit):
+            yield _breaks(path, number, f"should be greater than {_or_equal(limit, exclusive)}")
+    if "format" in schema and not fits_format(number, schema["format"]):
+        kind, format_ = schema.get("type", "number"), schema["format"]
+        yield invalid(
+            NO_FIELD, "", f"Checked value must be of type {kind} with format {format_} in {path or 'body'}"
+        )
+
+
+def _or_equal(limit: float, exclusive: bool) -> str:
+    return f"{'' if exclusive else 'or equal to '}{show_value(limit)}"
+
+
+def _check_list(schema: dict[str, Any], elements: list[Any], path: str, old: Any) -> _Violations:
+    if "items" in schema:
+        before = correlate(schema, old)
+        keys = schema.get("x-kubernetes-list-map-keys", [])
+        for index, element in enumerate(elements):
+            known = before.get(identity(keys, element), UNSET) if before and is_object(element) else UNSET
+            yield from check_value(schema["items"], element, key(path, index), known)
+    if "minItems" in schema and len(elements) < schema["minItems"]:
+        yield _breaks(path, len(elements), f"should have at least {schema['minItems']} items")
+    if "maxItems" in schema and len(elements) > schema["maxItems"]:
+        yield _too_many(path, len(elements), schema["maxItems"])
+
+
+def _too_many(path: str, count: int, limit: int) -> Violation:
+    unit = "item" if limit == 1 else "items"
+    return Violation("FieldValueTooMany", path, count, f"must have at most {limit} {unit}")
+
+
+def _check_enum(schema: dict[str, Any], value: Any, path: str) -> _Violations:
+    allowed = schema.get("enum")
+    if allowed and not any(json_equal(value, one) for one in allowed):
+        yield unsupported(path, value, allowed)
+
+
+def _check_object(schema: dict[str, Any], members: dict[str, Any], path: str, old: Any) -> _Violations:
+    if "minProperties" in schema and len(members) < schema["minProperties"]:
+        yield _breaks(path, len(members), f"should have at least {schema['minProperties']} properties")
+        return
+    if "maxProperties" in schema and len(members) > schema["maxProperties"]:
+        yield _too_many(path, len(members), schema["maxProperties"])
+        return
+    before = old if is_object(old) else {}
+    known: dict[str, Any] = schema.get("properties", {})
+    others = schema.get("additionalProperties")
+    if is_object(others):
+        for name in sorted(members.keys() - known.keys()):
+            yield from check_value(others, members[name], child(path, name), before.get(name, UNSET))
+    for name in sorted(members.keys() & known.keys()):
+        yield from check_value(known[name], members[name], child(path, name), before.get(name, UNSET))
+    for name in schema.get("required", ()):
+        if name not in members:
+            yield required(child(path, name))
+
+
+def _breaks(path: str, value: Any, rule: str) -> Violation:
+    return invalid(path, value, f"{path} in body {rule}")

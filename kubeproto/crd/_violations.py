@@ -1,0 +1,114 @@
+"""What is wrong with a field, in a server's words: a path, a reason, the value and the rule it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from ..objects import Status, StatusCause, StatusDetails
+from ..objects._resource import Resource
+
+NO_VALUE: Final = msgspec.UNSET
+# The path of what concerns no field in particular, as a Go server prints it.
+NO_FIELD: Final = "<nil>"
+
+_TITLES: Final = {
+    "FieldValueNotFound": "Not found",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueTooLong": "Too long",
+    "FieldValueTooMany": "Too many",
+    "FieldValueTypeInvalid": "Invalid value",
+    "InternalError": "Internal error",
+}
+_WITHOUT_VALUE: Final = ("FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError")
+
+
+class Violation(Struct, frozen=True):
+    """One field that breaks one rule. `str()` is the line that kubectl would print."""
+
+    reason: str
+    field: str
+    value: Any = NO_VALUE
+    detail: str = ""
+
+    @property
+    def message(self) -> str:
+        """The text of the cause in a Status: what kind of fault, the value, the rule."""
+        title = _TITLES[self.reason]
+        if self.value is not NO_VALUE and self.reason not in _WITHOUT_VALUE:
+            title += f": {show_value(self.value)}"
+        return f"{title}: {self.detail}" if self.detail else title
+
+    def cause(self) -> StatusCause:
+        """The same as a cause of a Status."""
+        return StatusCause(reason=self.reason, message=self.message, field=self.field)
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def required(field: str, detail: str = "") -> Violation:
+    """A field that must be there is not."""
+    return Violation("FieldValueRequired", field, detail=detail)
+
+
+def invalid(field: str, value: Any, detail: str) -> Violation:
+    """A value breaks a rule."""
+    return Violation("FieldValueInvalid", field, value, detail)
+
+
+def forbidden(field: str, detail: str) -> Violation:
+    """A field that must not be there is."""
+    return Violation("FieldValueForbidden", field, detail=detail)
+
+
+def duplicate(field: str, value: Any) -> Violation:
+    """A value stands twice where it may stand once."""
+    return Violation("FieldValueDuplicate", field, value)
+
+
+def unsupported(field: str, value: Any, supported: Sequence[Any]) -> Violation:
+    """A value is none of those that are allowed."""
+    shown = (show_value(one if isinstance(one, str) else show_value(one)) for one in supported)
+    return Violation(
+        "FieldValueNotSupported", field, value, f"supported values: {', '.join(shown)}" if supported else ""
+    )
+
+
+def invalid_status(resource: Resource, name: str, violations: Iterable[Violation]) -> Status:
+    """The 422 that a server answers with when an object of this resource breaks rules."""
+    causes = tuple(violation.cause() for violation in violations)
+    lines = [f"{cause.field}: {cause.message}" for cause in causes]
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    message = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+    return Status(
+        status="Failure",
+        message=f"{kind} {show_value(name)} is invalid: {message}",
+        reason="Invalid",
+        details=StatusDetails(name=name, group=resource.group, kind=resource.kind, causes=causes),
+        code=422,
+    )
+
+
+def show_value(value: Any) -> str:
+    """A value in a message: JSON, but a whole number is written without a fraction, as Go does."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return msgspec.json.encode(value, enc_hook=str).decode()
+
+
+def child(path: str, name: str) -> str:
+    """The path of a member of an object."""
+    return f"{path}.{name}" if path else name
+
+
+def key(path: str, name: object) -> str:
+    """The path of an entry of a map, or of an element of a list."""
+    return f"{path}[{name}]"

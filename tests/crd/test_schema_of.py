@@ -1,0 +1,313 @@
+"""Python types become structural schemas, or are refused with the place and the reason."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Generic, Literal, NewType, TypedDict, TypeVar
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+import kubeproto as kp
+from kubeproto.crd import SchemaError, check_schema, schema_of
+from kubeproto.objects._definition import Atomic, Embedded, ListMap, ListSet, PreserveUnknown, Rule
+from kubeproto.objects._durations import Duration
+from kubeproto.objects._quantity import Quantity
+from kubeproto.objects._times import MicroTime
+
+ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
+INTEGER = {"type": "integer", "format": "int64"}
+INT_OR_STRING = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
+STRING = {"type": "string"}
+T = TypeVar("T")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Port(kp.Fields):
+    """A port.
+
+    It has a number.
+    """
+
+    port_number: int
+    protocol: str = "TCP"
+
+
+class Box(kp.Fields, Generic[T]):
+    content: T
+
+
+class Disk(msgspec.Struct, tag="disk"):
+    size: int
+    label: str = "data"
+
+
+class Memory(msgspec.Struct, tag="memory"):
+    limit: str | None = None
+
+
+class Options(TypedDict, total=False):
+    verbose: bool
+
+
+class Pair(msgspec.Struct, array_like=True):
+    a: int
+
+
+class Node(kp.Fields):
+    children: list[Node] = []
+
+
+class Ruled(kp.Fields):
+    __rules__ = (Rule("self.low <= self.high"),)
+
+    low: int
+    high: int
+
+
+Name = NewType("Name", str)
+A = Literal["a"]
+B = Literal["b"]
+
+PORT = {
+    "type": "object",
+    "description": "A port.\n\nIt has a number.",
+    "properties": {"portNumber": INTEGER, "protocol": {"type": "string", "default": "TCP"}},
+    "required": ["portNumber"],
+}
+
+TYPES: list[tuple[Any, dict[str, Any]]] = [
+    (str, STRING),
+    (bool, {"type": "boolean"}),
+    (int, INTEGER),
+    (float, {"type": "number", "format": "double"}),
+    (int | float, {"type": "number", "format": "double"}),
+    (bytes, {"type": "string", "format": "byte"}),
+    (datetime.datetime, {"type": "string", "format": "date-time"}),
+    (datetime.date, {"type": "string", "format": "date"}),
+    (MicroTime, {"type": "string", "format": "date-time"}),
+    (Duration, {"type": "string", "format": "duration"}),
+    (uuid.UUID, {"type": "string", "format": "uuid"}),
+    (decimal.Decimal, STRING),
+    (Any, ANYTHING),
+    (object, ANYTHING),
+    (msgspec.Raw, ANYTHING),
+    (str | Any, ANYTHING),
+    (int | str, INT_OR_STRING),
+    (int | str | None, INT_OR_STRING | {"nullable": True}),
+    (str | None, {"type": "string", "nullable": True}),
+    (str | msgspec.UnsetType, STRING),
+    (Name, STRING),
+    (Colour, {"type": "string", "enum": ["red", "blue"]}),
+    (Colour | None, {"type": "string", "enum": ["red", "blue", None], "nullable": True}),
+    (Level, {"type": "integer", "enum": [1, 2]}),
+    (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+    (A | None, {"type": "string", "enum": ["a", None], "nullable": True}),
+    (A | B, {"type": "string", "enum": ["a", "b"]}),
+    (Literal[1, "max"], INT_OR_STRING | {"enum": [1, "max"]}),
+    (list[int], {"type": "array", "items": INTEGER}),
+    (list, {"type": "array", "items": ANYTHING}),
+    (Sequence[str], {"type": "array", "items": STRING}),
+    (set[str], {"type": "array", "x-kubernetes-list-type": "set", "items": STRING}),
+    (frozenset[int], {"type": "array", "x-kubernetes-list-type": "set", "items": INTEGER}),
+    (tuple[int, ...], {"type": "array", "items": INTEGER}),
+    (tuple[int, int], {"type": "array", "items": INTEGER, "minItems": 2, "maxItems": 2}),
+    (dict[str, int], {"type": "object", "additionalProperties": INTEGER}),
+    (dict[str, Any], {"type": "object"} | ANYTHING),
+    (dict, {"type": "object"} | ANYTHING),
+    (Mapping[str, list[str]], {"type": "object", "additionalProperties": {"type": "array", "items": STRING}}),
+    (dict[Literal["a"], str], {"type": "object", "additionalProperties": STRING}),
+    (Port, PORT),
+    (list[Port], {"type": "array", "items": PORT}),
+    (Box[int], {"type": "object", "properties": {"content": INTEGER}, "required": ["content"]}),
+    (Box, {"type": "object", "properties": {"content": ANYTHING}, "required": ["content"]}),
+    (Options, {"type": "object", "properties": {"verbose": {"type": "boolean"}}}),
+    (Annotated[int, Meta(ge=1, le=9)], INTEGER | {"minimum": 1, "maximum": 9}),
+    (
+        Annotated[float, Meta(gt=0, lt=1, multiple_of=0.5)],
+        {"type": "number", "format": "double", "minimum": 0, "exclusiveMinimum": True}
+        | {"maximum": 1, "exclusiveMaximum": True, "multipleOf": 0.5},
+    ),
+    (
+        Annotated[str, Meta(min_length=1, max_length=5, pattern="^[a-z]+$")],
+        STRING | {"minLength": 1, "maxLength": 5, "pattern": "^[a-z]+$"},
+    ),
+    (Annotated[list[int], Meta(max_length=3)], {"type": "array", "items": INTEGER, "maxItems": 3}),
+    (
+        Annotated[dict[str, int], Meta(min_length=1)],
+        {"type": "object", "additionalProperties": INTEGER, "minProperties": 1},
+    ),
+    (Annotated[bytes, Meta(max_length=4)], {"type": "string", "format": "byte", "maxLength": 8}),
+    (Annotated[str, Meta(description="d", title="t")], STRING | {"description": "d", "title": "t"}),
+    (Annotated[str, Meta(extra_json_schema={"format": "ipv4"})], STRING | {"format": "ipv4"}),
+    (
+        Annotated[list[Port], ListMap("portNumber")],
+        {"type": "array", "items": PORT}
+        | {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["portNumber"]},
+    ),
+    (Annotated[list[str], ListSet()], {"type": "array", "items": STRING, "x-kubernetes-list-type": "set"}),
+    (
+        Annotated[list[str], Atomic()],
+        {"type": "array", "items": STRING, "x-kubernetes-list-type": "atomic"},
+    ),
+    (Annotated[Port, Atomic()], PORT | {"x-kubernetes-map-type": "atomic"}),
+    (Annotated[Port, PreserveUnknown()], PORT | ANYTHING),
+    (
+        Annotated[dict[str, Any], Embedded()],
+        {"type": "object", "x-kubernetes-embedded-resource": True} | ANYTHING,
+    ),
+    (
+        Annotated[int, Rule("self > 1", message="more", reason="FieldValueForbidden")],
+        INTEGER
+        | {
+            "x-kubernetes-validations": [
+                {"rule": "self > 1", "message": "more", "reason": "FieldValueForbidden"}
+            ]
+        },
+    ),
+    (
+        Ruled,
+        {
+            "type": "object",
+            "properties": {"low": INTEGER, "high": INTEGER},
+            "required": ["low", "high"],
+            "x-kubernetes-validations": [{"rule": "self.low <= self.high"}],
+        },
+    ),
+    (
+        Disk | Memory,
+        {
+            "type": "object",
+            "properties": {
+                "type": {"type": "string", "enum": ["disk", "memory"]},
+                "size": INTEGER,
+                "label": STRING,
+                "limit": STRING,
+            },
+            "required": ["type"],
+            "oneOf": [
+                {"properties": {"type": {"enum": ["disk"]}}, "required": ["size"]},
+                {"properties": {"type": {"enum": ["memory"]}}},
+            ],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("type_", "schema"), TYPES, ids=[str(type_)[:60] for type_, _ in TYPES])
+def test_a_type_has_a_schema_that_a_server_takes(type_: Any, schema: dict[str, Any]) -> None:
+    made = schema_of(type_)
+    assert made == schema
+    assert check_schema({"type": "object", "properties": {"field": made}}) == []
+
+
+def test_a_quantity_is_an_int_or_a_string_of_the_right_form() -> None:
+    schema = schema_of(Quantity)
+    assert schema["x-kubernetes-int-or-string"] is True
+    assert schema["pattern"].startswith("^(\\+|-)?")
+    assert check_schema({"type": "object", "properties": {"field": schema}}) == []
+
+
+REFUSED: list[tuple[Any, str, str]] = [
+    (Node, "children[]", "Node stands inside itself"),
+    (datetime.timedelta, "the type", "ISO 8601"),
+    (datetime.time, "the type", "time of day"),
+    (complex, "the type", "JSON has no such numbers"),
+    (None.__class__, "the type", "only be null"),
+    (str | bool, "the type", "one type"),
+    (Disk | str, "the type", "one type"),
+    (Pair, "the type", "a list of different things"),
+    (tuple[int, str], "the type", "one type"),
+    (dict[int, str], "the type", "text"),
+    (dict[Annotated[str, Meta(max_length=3)], str], "the type", "keys of a map"),
+    (Literal[True, "a"], "the type", "texts or whole numbers"),
+    (Annotated[str, Meta(pattern="a(?=b)")], "the type", "Go's regular expressions"),
+    (Annotated[str, Meta(pattern=r"(a)\1")], "the type", "Go's regular expressions"),
+    (Annotated[str, ListMap("a")], "the type", "ListMap is for lists"),
+    (Annotated[int, Atomic()], "the type", "Atomic is for"),
+    (range, "the type", "no schema of Kubernetes describes range"),
+    (Box[list[dict[str, complex]]], "content[]{}", "JSON has no such numbers"),
+]
+
+
+@pytest.mark.parametrize(("type_", "place", "reason"), REFUSED, ids=[str(row[0])[:50] for row in REFUSED])
+def test_a_type_without_a_schema_is_refused_by_place_and_reason(type_: Any, place: str, reason: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        schema_of(type_)
+    assert str(caught.value).startswith(f"{place}: ")
+    assert reason in str(caught.value)
+
+
+def test_recursion_through_two_classes_is_named_from_where_it_began() -> None:
+    class Tree(kp.Fields):
+        root: Node
+
+    Tree.__annotations__ = {"root": Node}
+    with pytest.raises(
+        SchemaError, match=r"root\.children\[\]: Node stands inside itself \(it began at root\)"
+    ):
+        schema_of(Tree)
+
+
+class Defaults(kp.Fields):
+    none: str | None = None
+    text: str = ""
+    numbers: list[int] = []
+    map: dict[str, int] = {}
+    colour: Colour = Colour.RED
+    nullable: int | None = 3
+    needed_null: int | None
+    choice: Literal["a"] | None = None
+    port: Port = msgspec.field(default_factory=lambda: Port(port_number=1))
+    quantity: Quantity = Quantity("500m")
+    wait: Duration = Duration.of(5)
+
+
+def test_every_default_but_none_reaches_the_schema_as_it_stands_on_the_wire() -> None:
+    schema = schema_of(Defaults)
+    defaults = {name: one["default"] for name, one in schema["properties"].items() if "default" in one}
+    assert defaults == {
+        "text": "",
+        "numbers": [],
+        "map": {},
+        "colour": "red",
+        "nullable": 3,
+        "quantity": "500m",
+        "wait": "5s",
+    }
+    assert schema["required"] == ["neededNull"]
+    nullable = [name for name, one in schema["properties"].items() if one.get("nullable")]
+    assert nullable == ["nullable", "neededNull"]
+    assert schema["properties"]["choice"] == {"type": "string", "enum": ["a"]}
+    assert check_schema({"type": "object", "properties": {"field": schema}}) == []
+
+
+class Plain(kp.Object[Port, None], group="g.example.com", version="v1"):
+    """An object."""
+
+
+class WithStatus(kp.Object[Port, Port], group="g.example.com", version="v1"): ...
+
+
+def test_a_kind_leaves_its_identity_to_the_server_and_an_untyped_status_out() -> None:
+    assert schema_of(Plain) == {
+        "type": "object",
+        "description": "An object.",
+        "properties": {"spec": PORT},
+        "required": ["spec"],
+    }
+    assert list(schema_of(WithStatus)["properties"]) == ["spec", "status"]
