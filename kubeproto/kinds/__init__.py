@@ -1,0 +1,51 @@
+"""The built-in kinds of Kubernetes as classes: one module a group-version, imported only when asked for.
+
+::
+
+    from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
+    from kubeproto.kinds.core_v1 import Container, Pod, PodSpec
+
+A module is called after its group, without ``.k8s.io`` and with ``_`` for dots, and its version: `apps_v1`,
+`networking_v1`, `rbac_authorization_v1`. The group without a name is `core_v1`; what many groups share, such
+as LabelSelector, stands in `meta_v1`. ``kubeproto.kinds.Deployment`` says where a kind is.
+
+Attributes are in Python's case (``cluster_ips``, ``continue_``), the wire keeps Kubernetes' own. What a
+server may leave out is None, and None is never sent; only `spec` is always there, and so is a list that the
+API requires, even where a server writes null. Enumerations are plain strings: the next Kubernetes has more.
+
+Fields that a newer server has and these classes do not are skipped. A `commit` sends what was changed and so
+never deletes them; a `replace` sends all that the object holds, and what is not in it is gone.
+
+Who needs little of a kind reads it fastest with a class of their own, of the same identity::
+
+    class SlimPodSpec(kp.Fields):
+        node_name: str | None = None
+
+    class SlimPod(kp.KubeObject, version="v1", kind="Pod", plural="pods"):
+        spec: SlimPodSpec
+
+``python -m kubeproto.kinds crds.yaml > library.py`` writes such modules for CustomResourceDefinitions.
+`table()` is what a server knows of the built-in kinds besides: defaults, merge keys, list types.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._table import FieldFacts, ResourceFacts, SubresourceFacts, Table, TypeFacts, table
+
+__all__ = ["FieldFacts", "ResourceFacts", "SubresourceFacts", "Table", "TypeFacts", "table"]
+
+
+def __getattr__(name: str) -> Any:
+    """The table and its parts, read when they are asked for; and for a kind, where it is."""
+    # Everything else is a module that is about to be imported: the import asks here first.
+    if name in __all__ or name[0].isupper():
+        from . import _table
+
+        if name in __all__:
+            return getattr(_table, name)
+        if homes := _table.table().homes_of(name):
+            modules = " and in ".join(f"kubeproto.kinds.{home}" for home in homes)
+            # An AttributeError would lose its text in `from kubeproto.kinds import Deployment`.
+            raise ImportError(f"{name} is in {modules}", name=f"kubeproto.kinds.{homes[0]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

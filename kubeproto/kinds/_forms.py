@@ -1,0 +1,34 @@
+"""What the generated modules are written with, besides the objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final, Optional, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T")
+
+IntOrString: TypeAlias = int | str
+
+ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+if TYPE_CHECKING:
+    Filled = Annotated[T, "never None: a server's null becomes empty"]
+else:
+    # Go writes null for a slice, a map or bytes that nobody has set, also where a field is required.
+    Filled = Optional[T]  # noqa: UP045 # an alias that takes its argument later
+
+
+def is_null(value: Any) -> bool:
+    """True if msgspec has read null; to the checkers the field cannot be None."""
+    return value is None
+
+
+def veiled(obj: Struct, *secrets: str) -> str:
+    """The repr of an object whose secrets must not reach a log."""
+    shown = (
+        f"{name}={'…' if name in secrets and value is not None else repr(value)}"
+        for name in obj.__struct_fields__
+        for value in (getattr(obj, name),)
+    )
+    return f"{type(obj).__name__}({', '.join(shown)})"

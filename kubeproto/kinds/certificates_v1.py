@@ -1,0 +1,58 @@
+"""The kinds of certificates.k8s.io/v1 and their parts, generated from Kubernetes 1.36.3."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ..objects import Fields, KubeObject
+from ._forms import ALL_VERBS, Filled, is_null
+
+__all__ = [
+    "CertificateSigningRequest",
+    "CertificateSigningRequestCondition",
+    "CertificateSigningRequestSpec",
+    "CertificateSigningRequestStatus",
+]
+
+
+class CertificateSigningRequestCondition(Fields):
+    status: str
+    type: str
+    last_transition_time: datetime | None = None
+    last_update_time: datetime | None = None
+    message: str | None = None
+    reason: str | None = None
+
+
+class CertificateSigningRequestSpec(Fields):
+    request: Filled[bytes]
+    signer_name: str
+    expiration_seconds: int | None = None
+    extra: dict[str, list[str]] | None = None
+    groups: list[str] | None = None
+    uid: str | None = None
+    usages: list[str] | None = None
+    username: str | None = None
+
+    def __post_init__(self) -> None:
+        if is_null(self.request):
+            self.request = b""
+
+
+class CertificateSigningRequestStatus(Fields):
+    certificate: bytes | None = None
+    conditions: list[CertificateSigningRequestCondition] | None = None
+
+
+class CertificateSigningRequest(
+    KubeObject,
+    group="certificates.k8s.io",
+    version="v1",
+    plural="certificatesigningrequests",
+    namespaced=False,
+    short_names=("csr",),
+    subresources=("approval", "status"),
+    verbs=ALL_VERBS,
+):
+    spec: CertificateSigningRequestSpec
+    status: CertificateSigningRequestStatus | None = None

@@ -1,0 +1,234 @@
+"""The kinds of networking.k8s.io/v1 and their parts, generated from Kubernetes 1.36.3."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..objects import Fields, KubeObject
+from ._forms import ALL_VERBS, Filled, IntOrString, is_null
+from .core_v1 import TypedLocalObjectReference
+from .meta_v1 import Condition, LabelSelector
+
+__all__ = [
+    "HTTPIngressPath",
+    "HTTPIngressRuleValue",
+    "IPAddress",
+    "IPAddressSpec",
+    "IPBlock",
+    "Ingress",
+    "IngressBackend",
+    "IngressClass",
+    "IngressClassParametersReference",
+    "IngressClassSpec",
+    "IngressLoadBalancerIngress",
+    "IngressLoadBalancerStatus",
+    "IngressPortStatus",
+    "IngressRule",
+    "IngressServiceBackend",
+    "IngressSpec",
+    "IngressStatus",
+    "IngressTLS",
+    "NetworkPolicy",
+    "NetworkPolicyEgressRule",
+    "NetworkPolicyIngressRule",
+    "NetworkPolicyPeer",
+    "NetworkPolicyPort",
+    "NetworkPolicySpec",
+    "ParentReference",
+    "ServiceBackendPort",
+    "ServiceCIDR",
+    "ServiceCIDRSpec",
+    "ServiceCIDRStatus",
+]
+
+
+class HTTPIngressPath(Fields):
+    backend: IngressBackend
+    path_type: str
+    path: str | None = None
+
+
+class HTTPIngressRuleValue(Fields):
+    paths: Filled[list[HTTPIngressPath]]
+
+    def __post_init__(self) -> None:
+        if is_null(self.paths):
+            self.paths = []
+
+
+class IPAddressSpec(Fields):
+    parent_ref: ParentReference
+
+
+class IPBlock(Fields):
+    cidr: str
+    except_: list[str] | None = None
+
+
+class IngressBackend(Fields):
+    resource: TypedLocalObjectReference | None = None
+    service: IngressServiceBackend | None = None
+
+
+class IngressClassParametersReference(Fields):
+    kind: str
+    name: str
+    api_group: str | None = None
+    namespace: str | None = None
+    scope: str | None = None
+
+
+class IngressClassSpec(Fields):
+    controller: str | None = None
+    parameters: IngressClassParametersReference | None = None
+
+
+class IngressLoadBalancerIngress(Fields):
+    hostname: str | None = None
+    ip: str | None = None
+    ports: list[IngressPortStatus] | None = None
+
+
+class IngressLoadBalancerStatus(Fields):
+    ingress: list[IngressLoadBalancerIngress] | None = None
+
+
+class IngressPortStatus(Fields):
+    port: int
+    protocol: str
+    error: str | None = None
+
+
+class IngressRule(Fields):
+    host: str | None = None
+    http: HTTPIngressRuleValue | None = None
+
+
+class IngressServiceBackend(Fields):
+    name: str
+    port: ServiceBackendPort | None = None
+
+
+class IngressSpec(Fields):
+    default_backend: IngressBackend | None = None
+    ingress_class_name: str | None = None
+    rules: list[IngressRule] | None = None
+    tls: list[IngressTLS] | None = None
+
+
+class IngressStatus(Fields):
+    load_balancer: IngressLoadBalancerStatus | None = None
+
+
+class IngressTLS(Fields):
+    hosts: list[str] | None = None
+    secret_name: str | None = None
+
+
+class NetworkPolicyEgressRule(Fields):
+    ports: list[NetworkPolicyPort] | None = None
+    to: list[NetworkPolicyPeer] | None = None
+
+
+class NetworkPolicyIngressRule(Fields):
+    from_: list[NetworkPolicyPeer] | None = None
+    ports: list[NetworkPolicyPort] | None = None
+
+
+class NetworkPolicyPeer(Fields):
+    ip_block: IPBlock | None = None
+    namespace_selector: LabelSelector | None = None
+    pod_selector: LabelSelector | None = None
+
+
+class NetworkPolicyPort(Fields):
+    end_port: int | None = None
+    port: IntOrString | None = None
+    protocol: str | None = None
+
+
+class NetworkPolicySpec(Fields):
+    egress: list[NetworkPolicyEgressRule] | None = None
+    ingress: list[NetworkPolicyIngressRule] | None = None
+    pod_selector: LabelSelector | None = None
+    policy_types: list[str] | None = None
+
+
+class ParentReference(Fields):
+    name: str
+    resource: str
+    group: str | None = None
+    namespace: str | None = None
+
+
+class ServiceBackendPort(Fields):
+    name: str | None = None
+    number: int | None = None
+
+
+class ServiceCIDRSpec(Fields):
+    cidrs: list[str] | None = None
+
+
+class ServiceCIDRStatus(Fields):
+    conditions: list[Condition] | None = None
+
+
+class IPAddress(
+    KubeObject,
+    group="networking.k8s.io",
+    version="v1",
+    plural="ipaddresses",
+    namespaced=False,
+    short_names=("ip",),
+    verbs=ALL_VERBS,
+):
+    spec: IPAddressSpec
+
+
+class Ingress(
+    KubeObject,
+    group="networking.k8s.io",
+    version="v1",
+    plural="ingresses",
+    short_names=("ing",),
+    subresources=("status",),
+    verbs=ALL_VERBS,
+):
+    spec: IngressSpec = msgspec.field(default_factory=IngressSpec)
+    status: IngressStatus | None = None
+
+
+class IngressClass(
+    KubeObject,
+    group="networking.k8s.io",
+    version="v1",
+    plural="ingressclasses",
+    namespaced=False,
+    verbs=ALL_VERBS,
+):
+    spec: IngressClassSpec = msgspec.field(default_factory=IngressClassSpec)
+
+
+class NetworkPolicy(
+    KubeObject,
+    group="networking.k8s.io",
+    version="v1",
+    plural="networkpolicies",
+    short_names=("netpol",),
+    verbs=ALL_VERBS,
+):
+    spec: NetworkPolicySpec = msgspec.field(default_factory=NetworkPolicySpec)
+
+
+class ServiceCIDR(
+    KubeObject,
+    group="networking.k8s.io",
+    version="v1",
+    plural="servicecidrs",
+    namespaced=False,
+    subresources=("status",),
+    verbs=ALL_VERBS,
+):
+    spec: ServiceCIDRSpec = msgspec.field(default_factory=ServiceCIDRSpec)
+    status: ServiceCIDRStatus | None = None

@@ -1,0 +1,118 @@
+"""Objects made from the table: one with every field, and Hypothesis' own choice of fields and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from kubeproto.kinds import FieldFacts, TypeFacts, table
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+_SCHEMA: Final = {"type": "object", "description": "another one"}
+# A value of each word of the table, in the form in which a server gives it back.
+FULL: Final[dict[str, Any]] = {
+    "any": {"deep": [1, None, {"x": "y"}]},
+    "boolean": False,
+    "bytes": "AAH/",
+    "int-or-string": "25%",
+    "integer": 0,
+    "micro-time": "2026-01-31T09:30:00.000001Z",
+    "number": 0.5,
+    "object": {"f:spec": {".": {}}},
+    "quantity": "250m",
+    "schema-or-array": [_SCHEMA],
+    "schema-or-bool": False,
+    "schema-or-strings": ["a"],
+    "string": "text",
+    "time": "2026-01-31T09:30:00Z",
+}
+_INT64: Final = st.integers(-(2**63), 2**63 - 1)
+_JSON: Final = st.recursive(
+    st.none() | st.booleans() | _INT64 | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+DRAWN: Final[dict[str, st.SearchStrategy[Any]]] = {
+    "any": _JSON.filter(lambda value: value is not None),  # null is the same as nothing there
+    "boolean": st.booleans(),
+    "bytes": st.sampled_from(("", "AA==", "AAH/", "aGVsbG8=")),
+    "int-or-string": st.integers(-(2**31), 2**31 - 1) | st.text(max_size=4),
+    "integer": _INT64,
+    "micro-time": st.sampled_from(("2026-01-31T09:30:00.000000Z", "1999-12-31T23:59:59.999999Z")),
+    "number": st.floats(allow_nan=False, allow_infinity=False),
+    "object": st.dictionaries(st.text(max_size=3), _JSON, max_size=2),
+    "quantity": st.sampled_from(("0", "1", "250m", "1Gi", "1500Mi", "3k", "-2", "1e3", "5u")),
+    "schema-or-array": st.sampled_from(([], [_SCHEMA], _SCHEMA)),
+    "schema-or-bool": st.sampled_from((True, False, _SCHEMA)),
+    "schema-or-strings": st.sampled_from(([], ["a", "b"], _SCHEMA)),
+    "string": st.text(max_size=5),
+    "time": st.sampled_from(("2026-01-31T09:30:00Z", "1970-01-01T00:00:00Z")),
+}
+# In metadata, what is empty counts as absent.
+_META: Final = ("meta_v1.ManagedFieldsEntry", "meta_v1.ObjectMeta")
+_DEEPEST: Final = 4
+
+
+def class_of(name: str) -> Any:
+    """The class of a type of the table."""
+    module, _, class_ = name.partition(".")
+    return getattr(import_module(f"kubeproto.kinds.{module}"), class_)
+
+
+def full(name: str, *, inside: tuple[str, ...] = ()) -> dict[str, Any]:
+    """An object of this type with every field, down to where a type would hold itself."""
+    facts, inside = table().types[name], (*inside, name)
+    made = {
+        wire: _wrapped(field, FULL[field.type] if field.type in FULL else full(field.type, inside=inside))
+        for wire, field in facts.fields.items()
+        if field.type not in inside
+    }
+    return made | _identity(facts)
+
+
+@st.composite
+def objects(draw: Draw, name: str) -> dict[str, Any]:
+    """An object of this type with some of its fields."""
+    return _draw_object(draw, name, 0)
+
+
+def _draw_object(draw: Draw, name: str, depth: int) -> dict[str, Any]:
+    facts = table().types[name]
+    required = [wire for wire, field in facts.fields.items() if field.required]
+    optional = [wire for wire, field in facts.fields.items() if not field.required]
+    if optional and depth < _DEEPEST:
+        required += draw(st.lists(st.sampled_from(optional), unique=True, max_size=4))
+    always = [wire for wire in ("metadata", "spec") if wire in facts.fields]  # where a server answers
+    made = {wire: _draw_value(draw, facts.fields[wire], name, depth) for wire in sorted({*required, *always})}
+    return made | _identity(facts)
+
+
+def _draw_value(draw: Draw, field: FieldFacts, owner: str, depth: int) -> Any:
+    least = 1 if owner in _META else 0
+
+    def value(form: tuple[str, ...]) -> Any:
+        if not form:
+            if field.type not in DRAWN:
+                return _draw_object(draw, field.type, depth + 1)
+            drawn = draw(DRAWN[field.type])
+            return drawn or "x" if field.type == "string" and least else drawn
+        if form[0] == "list":
+            return [value(form[1:]) for _ in range(draw(st.integers(least, 2)))]
+        keys = draw(st.lists(st.text(max_size=3), min_size=least, max_size=2, unique=True))
+        return {key: value(form[1:]) for key in keys}
+
+    return value(field.form)
+
+
+def _wrapped(field: FieldFacts, value: Any) -> Any:
+    for form in reversed(field.form):
+        value = [value] if form == "list" else {"key": value}
+    return value
+
+
+def _identity(facts: TypeFacts) -> dict[str, str]:
+    return {"apiVersion": facts.gvk.api_version, "kind": facts.gvk.kind} if facts.gvk else {}

@@ -1,0 +1,231 @@
+"""`python -m kubeproto.kinds`: the classes of a user's own definitions, and what they are good for."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import kubeproto as kp
+from kubeproto.kinds import _crds
+from kubeproto.kinds.__main__ import main
+from kubeproto.kinds._source import write
+from kubeproto.objects import decode, encode
+
+SPEC: dict[str, Any] = {
+    "type": "object",
+    "required": ["title", "from", "chapters"],
+    "properties": {
+        "title": {"type": "string"},
+        "from": {"type": "string", "format": "date-time", "nullable": True},
+        "shelfURL": {"type": "string"},
+        "shelf-url": {"type": "string"},
+        "port": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "chapters": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "description": "A chapter. It has pages.",
+                "properties": {
+                    "pages": {"type": "integer"},
+                    "notes": {"type": "array", "items": {"type": "string", "nullable": True}},
+                    "list": {"type": "boolean"},
+                },
+            },
+        },
+        "pod": {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"x": {}}},
+        "anything": {"x-kubernetes-preserve-unknown-fields": True},
+        "weight": {"type": "number"},
+        "cover": {"type": "string", "format": "byte"},
+    },
+}
+STATUS: dict[str, Any] = {"type": "object", "properties": {"copies": {"type": "integer"}}}
+
+
+def version(name: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "description": 'A "book" on a shelf.', "properties": properties}
+    return {"name": name, "served": True, "storage": False, "schema": {"openAPIV3Schema": schema}} | more
+
+
+def crd(*versions: dict[str, Any], scope: str = "Namespaced") -> dict[str, Any]:
+    names = {
+        "kind": "Book",
+        "plural": "books",
+        "singular": "book",
+        "shortNames": ["bk"],
+        "categories": ["all"],
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "books.example.com"},
+        "spec": {"group": "example.com", "names": names, "scope": scope, "versions": list(versions)},
+    }
+
+
+FULL = crd(
+    version(
+        "v1",
+        {"apiVersion": {"type": "string"}, "metadata": {"type": "object"}, "spec": SPEC, "status": STATUS},
+        storage=True,
+        subresources={"status": {}, "scale": {}},
+    )
+)
+FULL["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = ["spec"]
+
+
+def load(*documents: Any) -> Any:
+    """The module that is made of these documents, imported."""
+    made = ModuleType("library")
+    sys.modules["library"] = made  # msgspec looks there for what annotations mean
+    exec(compile(write(_crds.module_of(documents)), "library.py", "exec"), vars(made))
+    return made
+
+
+def test_a_definition_gives_a_kind_that_knows_its_resource() -> None:
+    book: Any = load(FULL).Book
+    assert kp.Object in book.__mro__
+    assert book.resource == kp.Resource(
+        group="example.com",
+        version="v1",
+        kind="Book",
+        plural="books",
+        namespaced=True,
+        singular="book",
+        short_names=("bk",),
+        categories=("all",),
+        subresources=("scale", "status"),
+    )
+    assert kp.Api(book).get("moby").target == "/apis/example.com/v1/namespaces/default/books/moby"
+
+
+def test_every_field_of_a_custom_resource_goes_in_and_out() -> None:
+    wire: dict[str, Any] = {
+        "kind": "Book",
+        "apiVersion": "example.com/v1",
+        "metadata": {"name": "moby"},
+        "spec": {
+            "title": "Moby-Dick",
+            "from": None,
+            "chapters": [{"pages": 3, "notes": ["a", None], "list": True}],
+            "shelfURL": "a",
+            "shelf-url": "b",
+            "port": "http",
+            "labels": {"genre": "sea"},
+            "pod": {"kind": "Pod"},
+            "anything": [1, {}],
+            "weight": 0.5,
+            "cover": "AAE=",
+        },
+        "status": {"copies": 2},
+    }
+    book = decode(json.dumps(wire).encode(), load(FULL).Book, strict=True)
+    assert (book.spec.shelf_url, book.spec.shelf_url_, book.spec.cover) == ("a", "b", b"\x00\x01")
+    assert book.spec.chapters[0].list_ is True
+    assert json.loads(encode(book)) == wire
+
+
+def test_a_spec_that_may_be_missing_is_made_where_it_can_be() -> None:
+    light = version(
+        "v1", {"spec": {"type": "object", "properties": {"title": {"type": "string"}}}}, storage=True
+    )
+    assert load(crd(light)).Book().spec.title is None
+    heavy = version("v1", {"spec": SPEC, "status": STATUS}, storage=True)
+    assert load(crd(heavy)).Book().spec is None
+    untyped = version("v1", {"spec": {"type": "object"}}, storage=True)
+    assert load(crd(untyped)).Book(spec={"a": 1}).spec == {"a": 1}
+
+
+def test_each_served_version_has_a_class_and_the_stored_one_the_plain_name() -> None:
+    made = load(
+        crd(version("v1alpha1", {}, served=False), version("v1beta1", {}), version("v1", {}, storage=True))
+    )
+    assert made.__all__ == ["Book", "BookV1beta1"]
+    assert made.BookV1beta1.resource.kind == "Book"
+    assert made.BookV1beta1.resource.version == "v1beta1"
+
+
+def test_top_level_fields_give_way_to_what_every_kind_has() -> None:
+    made = load(crd(version("v1", {"resource": {"type": "string"}}, storage=True), scope="Cluster"))
+    assert json.loads(encode(made.Book(resource_="x")))["resource"] == "x"
+    assert made.Book.resource.namespaced is False
+
+
+def test_a_file_may_hold_lists_and_other_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "crds.json"
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [{"kind": "Pod"}, FULL]}))
+    assert main([str(path)]) == 0
+    assert "class Book(" in capsys.readouterr().out
+
+
+@pytest.mark.needs("yaml")
+def test_a_file_may_be_yaml_of_several_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "crds.yaml"
+    path.write_text(f"kind: ConfigMap\napiVersion: v1\n---\n{json.dumps(FULL)}\n")
+    assert main([str(path)]) == 0
+    assert "class BookSpecChapters(kp.Fields):\n" in capsys.readouterr().out
+    path.write_text("kind: {")
+    assert main([str(path)]) == 1
+    assert "crds.yaml, line " in capsys.readouterr().err
+
+
+def test_standard_input_is_read_as_a_dash(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(FULL).encode())))
+    assert main(["-"]) == 0
+    assert "class Book(" in capsys.readouterr().out
+
+
+def test_what_is_no_definition_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"kind":"Pod"}')
+    assert main([str(path)]) == 1
+    assert "no CustomResourceDefinition" in capsys.readouterr().err
+    path.write_text("{")
+    assert main([str(path)]) == 1
+    assert "x.json" in capsys.readouterr().err
+    path.write_text(json.dumps({**FULL, "spec": {"names": {}}}))
+    assert main([str(path)]) == 1
+    assert "books.example.com is not whole" in capsys.readouterr().err
+    assert main([str(tmp_path / "missing.json")]) == 1
+    assert main([]) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_a_description_that_fits_becomes_the_docstring() -> None:
+    made = load(FULL)
+    assert made.BookSpecChapters.__doc__ == "A chapter."
+    assert "shelf" not in (made.Book.__doc__ or "")  # a quote in it: left out rather than mended
+
+
+def test_no_definition_can_smuggle_code_into_the_module() -> None:
+    evil = 'x"); raise SystemExit; ("'
+    properties = {evil: {"type": "string"}, "a b');": {"type": "string"}, "class": {"type": "string"}}
+    definition = crd(version("v1", {"spec": {"type": "object", "properties": properties}}, storage=True))
+    definition["metadata"]["name"] = '"""\nraise SystemExit'
+    definition["spec"]["names"] |= {"kind": evil, "plural": evil, "categories": [evil, evil]}
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = '"""\nraise SystemExit'
+    text = write(_crds.module_of([definition]))
+    tree = ast.parse(text)
+    assert {type(node).__name__ for node in tree.body} == {
+        "Expr",
+        "ImportFrom",
+        "Import",
+        "Assign",
+        "ClassDef",
+    }
+    assert "SystemExit" not in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def test_a_field_that_msgspec_cannot_name_counts_as_unknown() -> None:
+    spec = {"type": "object", "properties": {'a"b': {"type": "string"}, "a b": {"type": "string"}}}
+    made = load(crd(version("v1", {"spec": spec}, storage=True)))
+    assert made.BookSpec.__struct_encode_fields__ == ("a b",)

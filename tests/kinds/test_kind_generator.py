@@ -1,0 +1,154 @@
+"""The generator: from facts to the very files that are there, and from a live server to facts."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubeproto.kinds import Table, table
+from tools.kinds import _facts
+from tools.kinds.__main__ import KINDS, files_of, generate
+from tools.kinds._server import from_folder, from_server
+from tools.kinds._table import table_of
+
+FACTS = json.loads(_facts.FACTS.read_bytes())
+
+
+def test_the_files_are_made_anew_byte_for_byte(tmp_path: Path) -> None:
+    changed = generate(FACTS, tmp_path)
+    assert sorted(changed) == [*sorted(path.name for path in KINDS.glob("*_v*.py")), "table.json"]
+    for name in changed:
+        assert (tmp_path / name).read_bytes() == (KINDS / name).read_bytes(), f"{name}: run `make kinds`"
+    assert generate(FACTS, tmp_path) == []
+
+
+def test_a_module_whose_group_version_is_gone_goes_too(tmp_path: Path) -> None:
+    (tmp_path / "extensions_v1beta1.py").write_text("")
+    (tmp_path / "_names.py").write_text("")
+    assert "extensions_v1beta1.py" in generate(FACTS, tmp_path)
+    assert not (tmp_path / "extensions_v1beta1.py").exists()
+    assert (tmp_path / "_names.py").exists()
+
+
+def test_the_facts_are_written_in_one_form() -> None:
+    assert _facts.dump(FACTS) == _facts.FACTS.read_text()
+
+
+def test_the_table_that_is_installed_is_that_of_the_facts() -> None:
+    assert table() == table_of(FACTS)
+    assert msgspec.json.decode(files_of(FACTS)["table.json"], type=Table) == table()
+
+
+KIND = "x-kubernetes-group-version-kind"
+GADGET: dict[str, Any] = {
+    "io.k8s.api.gadgets.v1.Gadget": {
+        "description": "A gadget.",
+        KIND: [{"group": "gadgets.k8s.io", "version": "v1", "kind": "Gadget"}],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "description": {"description": "What it is for.", "type": "string"},
+            "part": {"allOf": [{"$ref": "#/components/schemas/io.k8s.api.gadgets.v1.Part"}], "default": {}},
+        },
+    },
+    "io.k8s.api.gadgets.v1.Part": {"type": "object", "properties": {"partID": {"type": "string"}}},
+    "io.k8s.api.gadgets.v1.Unused": {"type": "object"},
+}
+BOOK: dict[str, Any] = {
+    "com.example.v1.Book": {KIND: [{"group": "example.com", "version": "v1", "kind": "Book"}]},
+}
+
+
+def _served(kind: str, group: str, plural: str) -> dict[str, Any]:
+    return {
+        "resource": plural,
+        "responseKind": {"group": group, "version": "v1", "kind": kind},
+        "scope": "Namespaced",
+        "singularResource": kind.lower(),
+        "verbs": ["get", "list"],
+        "subresources": [{"subresource": "status", "responseKind": {"kind": kind}, "verbs": ["get"]}],
+    }
+
+
+def _group(name: str, *resources: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "versions": [{"version": "v1", "resources": list(resources)}]}
+
+
+ANSWERS: dict[str, Any] = {
+    "/version": {"gitVersion": "v1.99.0"},
+    "/api": {"items": []},
+    "/apis": {
+        "items": [
+            _group("gadgets.k8s.io", _served("Gadget", "gadgets.k8s.io", "gadgets")),
+            _group("example.com", _served("Book", "example.com", "books")),
+        ]
+    },
+    "/openapi/v3": {
+        "paths": {
+            "apis/gadgets.k8s.io/v1": {"serverRelativeURL": "/openapi/v3/apis/gadgets.k8s.io/v1?hash=A1"},
+            "apis/example.com/v1": {"serverRelativeURL": "/openapi/v3/apis/example.com/v1?hash=B2"},
+            "version": {"serverRelativeURL": "/openapi/v3/version?hash=C3"},
+        }
+    },
+    "/openapi/v3/apis/gadgets.k8s.io/v1?hash=A1": {"components": {"schemas": GADGET}},
+    "/openapi/v3/apis/example.com/v1?hash=B2": {"components": {"schemas": BOOK}},
+}
+
+
+@pytest.fixture
+def server() -> Generator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            aggregated = "as=APIGroupDiscoveryList" in self.headers["Accept"]
+            known = self.path in ANSWERS and aggregated == (self.path in ("/api", "/apis"))
+            body = json.dumps(ANSWERS[self.path]).encode() if known else b""
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 # the library's name
+            """Say nothing on stderr."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{http.server_port}"
+    http.shutdown()
+    thread.join()
+    http.server_close()
+
+
+def test_a_live_server_gives_the_facts_of_its_built_in_kinds(server: str) -> None:
+    facts = from_server(server)
+    assert facts["kubernetes"] == "1.99.0"
+    assert [found["kind"] for found in facts["resources"]] == ["Gadget"]
+    assert list(facts["schemas"]) == ["io.k8s.api.gadgets.v1.Gadget", "io.k8s.api.gadgets.v1.Part"]
+    properties = facts["schemas"]["io.k8s.api.gadgets.v1.Gadget"]["properties"]
+    assert properties["description"] == {"type": "string"}
+    assert facts["resources"][0]["subresources"][0]["group"] == "gadgets.k8s.io"
+    text = files_of(facts)["gadgets_v1.py"].decode()
+    assert 'part_id: str | None = msgspec.field(default=None, name="partID")' in text
+    assert 'group="gadgets.k8s.io"' in text
+
+
+def test_saved_documents_give_the_same_facts_as_the_server(server: str, tmp_path: Path) -> None:
+    (tmp_path / "openapi-v3").mkdir()
+    for name, schemas in (("gadgets", GADGET), ("books", BOOK)):
+        (tmp_path / "openapi-v3" / f"{name}.json").write_text(json.dumps({"schemas": schemas}))
+    discovery = {"api": ANSWERS["/api"], "apis": ANSWERS["/apis"]}
+    (tmp_path / "discovery-aggregated.json").write_text(json.dumps(discovery))
+    assert from_folder(tmp_path, "1.99.0") == from_server(server)
+
+
+def test_an_address_that_is_no_server_is_refused() -> None:
+    with pytest.raises(ValueError, match="no address of a server"):
+        from_server("file:///etc/passwd")
