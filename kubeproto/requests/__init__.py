@@ -1,6 +1,45 @@
 """Every verb of the API as a request: a value that says what to send and what the answer means."""
 
-from ._api import ALL, Api
-from ._request import Opening, Reading, Reply, Request, StreamRequest
+from ._api import Api, Subresource, Tables
+from ._discovered import ApiGroup, ApiVersion, Discovery, Root
+from ._discovery import Discovering, discovery_resources, discovery_root
+from ._parameters import ApplyOptions, ListOptions, WriteOptions
+from ._pods import LogOptions
+from ._request import Opening, Reading, Reply, Request, StreamRequest, UpgradeRequest
+from ._server import Health, ServerVersion, health, openapi_document, openapi_index, version
+from ._shards import Shard, shard, shard_hash
+from ._targets import ALL, AllNamespaces
 
-__all__ = ["ALL", "Api", "Opening", "Reading", "Reply", "Request", "StreamRequest"]
+__all__ = [
+    "ALL",
+    "AllNamespaces",
+    "Api",
+    "ApiGroup",
+    "ApiVersion",
+    "ApplyOptions",
+    "Discovering",
+    "Discovery",
+    "Health",
+    "ListOptions",
+    "LogOptions",
+    "Opening",
+    "Reading",
+    "Reply",
+    "Request",
+    "Root",
+    "ServerVersion",
+    "Shard",
+    "StreamRequest",
+    "Subresource",
+    "Tables",
+    "UpgradeRequest",
+    "WriteOptions",
+    "discovery_resources",
+    "discovery_root",
+    "health",
+    "openapi_document",
+    "openapi_index",
+    "shard",
+    "shard_hash",
+    "version",
+]

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar, get_args, get_origin
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, get_args, get_origin, overload
+
+from msgspec import Struct
 
 from .._errors import InvalidRequest
-from ..objects import Dynamic, KubeObject, Metadata, ObjectList, Resource, Status, encode
-from ..watching import WatchEvent
-from ..wire import Headers
-from ._readings import Events, Many, One, OneOrStatus
-from ._request import Request, StreamRequest
+from ..objects import Dynamic, KubeObject, Metadata, Resource
+from ._bodies import as_json, whole
+from ._collections import Collection
+from ._headers import JSON, TABLE, accept, accept_media, content
+from ._parameters import ListOptions, Timeout, WriteOptions, check_choice, write_query
+from ._pods import PodVerbs
+from ._readings import Plain
+from ._request import Request
+from ._singles import Single
+from ._targets import ALL, AllNamespaces, Place
+
+if TYPE_CHECKING:
+    from ..objects._protocol_kinds import Scale, Table
 
 K = TypeVar("K", bound=KubeObject)
-
-_JSON: Final = "application/json"
-
-
-class AllNamespaces:
-    """The type of `ALL`: a namespaced kind, looked at in every namespace."""
-
-    def __repr__(self) -> str:
-        return "ALL"
+S = TypeVar("S", bound=KubeObject)
 
 
-ALL: Final = AllNamespaces()
-
-
-class Api(Generic[K]):
+class Api(Collection[K], PodVerbs[K]):
     """The verbs on one kind in one namespace, in all (`ALL`), or, for a cluster-scoped kind, in none.
 
     Without a namespace it is the one that a context without a namespace means: ``default``.
@@ -42,73 +40,126 @@ class Api(Generic[K]):
     ) -> None:
         self.kind = kind
         self.resource = resource if resource is not None else _resource_of(kind)
-        if self.resource.namespaced:
-            self.namespace = namespace or "default"
-        elif namespace:
-            raise InvalidRequest(f"{self.resource.kind} is cluster-scoped: it lives in no namespace")
-        else:
-            self.namespace = ""
+        self._place = Place.of(self.resource, namespace)
+        self._written = self.resource
 
-    def get(self, name: str, *, resource_version: str = "") -> Request[K]:
-        """Read one object."""
+    @property
+    def namespace(self) -> str | AllNamespaces:
+        """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
+        return ALL if self._place.everywhere else self._place.namespace
+
+    def __repr__(self) -> str:
+        return f"Api({self.resource}, namespace={self.namespace!r})"
+
+    @overload
+    def subresource(self, name: str) -> Subresource[K]: ...
+    @overload
+    def subresource(self, name: str, kind: type[S]) -> Subresource[S]: ...
+
+    def subresource(self, name: str, kind: type[Any] | None = None) -> Subresource[Any]:
+        """Any subresource, which shows the object itself or, if a kind is given, that."""
+        if kind is None:
+            return Subresource(self.kind, self._place, name, self.resource)
+        return Subresource(kind, self._place, name, _resource_of(kind))
+
+    @property
+    def status(self) -> Subresource[K]:
+        """The status, which a controller writes apart from the rest."""
+        return self.subresource("status")
+
+    @property
+    def scale(self) -> Subresource[Scale]:
+        """How many replicas an object wants, whatever its kind."""
+        from ..objects._protocol_kinds import Scale
+
+        return self.subresource("scale", Scale)
+
+    @property
+    def approval(self) -> Subresource[K]:
+        """The conditions of a certificate signing request that say Approved or Denied."""
+        return self.subresource("approval")
+
+    @property
+    def ephemeral_containers(self) -> Subresource[K]:
+        """The containers that debug a pod that runs."""
+        return self.subresource("ephemeralcontainers")
+
+    @property
+    def resize(self) -> Subresource[K]:
+        """The resources of a pod that runs."""
+        return self.subresource("resize")
+
+    def finalize(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
+        """Write the finalizers in the spec of a namespace, the only way to change them."""
+        return self.subresource("finalize").replace(obj, **options)
+
+    def as_table(self, *, include_object: IncludeObject = "Metadata") -> Tables[K]:
+        """Get and list as a server would print the objects; `include_object` is what each row carries."""
+        check_choice("include_object", include_object, ("None", "Metadata", "Object"))
+        return Tables(self, include_object)
+
+
+class Subresource(Single[K]):
+    """One subresource of each object of a kind, read and written as a `K`."""
+
+    def __init__(self, kind: type[K], place: Place, name: str, written: Resource) -> None:
+        if not name:
+            raise InvalidRequest("a subresource has a name")
+        self.kind = kind
+        self._place = place
+        self._subresource = name
+        self._written = written
+
+    def create(self, name: str, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
+        """Post to it, for the few that are no part of the object but a thing to do."""
+        self._place.check_namespace_of(obj.metadata.namespace)
         return Request(
-            "GET",
-            self._target(name, resourceVersion=resource_version),
-            self._accept(),
-            verb="get",
-            reading=One(self.kind),
+            "POST",
+            self._place.member(name, self._subresource, write_query(**options)),
+            (*accept(self.kind), *content(JSON)),
+            as_json(whole(obj, self._written)),
+            verb="create",
+            reading=self._one(),
         )
 
-    def list(
-        self, *, label_selector: str = "", field_selector: str = "", limit: int = 0
-    ) -> Request[ObjectList[K]]:
-        """Read the objects of the collection, or a page of them."""
-        target = self._target(labelSelector=label_selector, fieldSelector=field_selector, limit=limit)
-        return Request("GET", target, self._accept("List"), verb="list", reading=Many(self.kind))
 
-    def watch(self, *, resource_version: str = "") -> StreamRequest[WatchEvent[K]]:
-        """Follow the changes of the collection."""
-        target = self._target(watch="true", resourceVersion=resource_version)
-        return StreamRequest("GET", target, self._accept(), verb="watch", opening=Events(self.kind))
+IncludeObject = Literal["None", "Metadata", "Object"]
 
-    def create(self, obj: K) -> Request[K]:
-        """Make a new object."""
+
+class Tables(Struct, Generic[K], frozen=True):
+    """The two reading verbs, answered by a table. Watches have no such form here: follow the objects."""
+
+    api: Api[K]
+    include_object: IncludeObject
+
+    def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Request[Table]:
+        """Read one object as a table of one row."""
+        return self._printed(self.api.get(name, resource_version=resource_version, timeout=timeout))
+
+    def list(self, **options: Unpack[ListOptions]) -> Request[Table]:
+        """Read the objects, or a page of them, as a table."""
+        return self._printed(self.api.list(**options))
+
+    def _printed(self, request: Request[Any]) -> Request[Table]:
+        from ..objects._protocol_kinds import Table
+
+        target = request.target
+        if self.include_object != "Metadata":  # what a server does by itself
+            target += f"{'&' if '?' in target else '?'}includeObject={self.include_object}"
         return Request(
-            "POST", self._target(), self._sends(), encode(obj), verb="create", reading=One(self.kind)
+            request.method,
+            target,
+            accept_media(TABLE),
+            verb=request.verb,
+            reading=Plain(Table, "Table"),
+            idempotent=True,
         )
-
-    def delete(self, name: str) -> Request[K | Status]:
-        """Delete an object, or ask for it where finalizers or a grace period stand before."""
-        return Request(
-            "DELETE", self._target(name), self._accept(), verb="delete", reading=OneOrStatus(self.kind)
-        )
-
-    def _target(self, name: str | None = None, **query: Any) -> str:
-        resource = self.resource
-        path = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
-        if isinstance(self.namespace, str) and self.namespace:
-            path += f"/namespaces/{quote(self.namespace, safe='')}"
-        elif name is not None and resource.namespaced:
-            raise InvalidRequest(f"a {resource.kind} is addressed in one namespace: Api(…, namespace=…)")
-        path += f"/{resource.plural}"
-        if name is not None:
-            path += f"/{quote(name, safe='')}"
-        said = urlencode({key: value for key, value in query.items() if value})
-        return f"{path}?{said}" if said else path
-
-    def _accept(self, suffix: str = "") -> Headers:
-        if issubclass(get_origin(self.kind) or self.kind, Metadata):
-            return (("Accept", f"{_JSON};as=PartialObjectMetadata{suffix};g=meta.k8s.io;v=v1"),)
-        return (("Accept", _JSON),)
-
-    def _sends(self) -> Headers:
-        return (*self._accept(), ("Content-Type", _JSON))
 
 
 def _resource_of(kind: type[KubeObject]) -> Resource:
     """What a class says of itself; `Metadata[Book]` stands for Book."""
     if get_origin(kind) is Metadata:
         return _resource_of(get_args(kind)[0])
-    if issubclass(kind, Dynamic) or kind.abstract:
+    if issubclass(kind, Dynamic | Metadata) or kind.abstract:
         raise InvalidRequest(f"Api({kind.__name__}) needs to know its kind: say resource=…")
     return kind.resource

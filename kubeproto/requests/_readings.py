@@ -2,46 +2,168 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, get_origin
 
+import msgspec
 from msgspec import Struct
 
-from ..objects import KubeObject, ObjectList, Status, decode
+from .._errors import InvalidObject, RemoteProtocolError
+from ..objects import Dynamic, KubeObject, ListMeta, Metadata, ObjectList, Resource, Status, decode
 from ..watching import WatchDecoder, WatchEvent
-from ..wire import Decoder, Headers
+from ..wire import Decoder, Head, Headers, header
 
+T = TypeVar("T")
 K = TypeVar("K", bound=KubeObject)
+
+_QUOTED: Final = 200
+
+
+def read_json(type_: type[T], headers: Headers, body: bytes) -> T:
+    """The body as this type; if it is no JSON at all, the error says what came instead.
+
+    Of broken JSON nothing is quoted: half a Secret is still a secret.
+    """
+    try:
+        return decode(body, type_)
+    except InvalidObject:
+        problem = _why_no_json(headers, body)
+        if problem:
+            raise RemoteProtocolError(problem) from None
+        raise
+
+
+def _why_no_json(headers: Headers, body: bytes) -> str:
+    if not body.strip():
+        return "its body is empty"
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        if body.lstrip()[:1] in (b"{", b"["):
+            return f"its JSON is broken: {error}"
+        media = header(headers, "content-type") or "something of no type"
+        return f"its body is {media} and no JSON: {body[:_QUOTED].decode('utf-8', 'replace')!r}"
+    return ""
 
 
 class One(Struct, Generic[K], frozen=True):
-    """One object."""
+    """One object. `resource` says what it must be where its class does not."""
 
     kind: type[K]
+    resource: Resource | None = None
 
-    def read(self, body: bytes, headers: Headers) -> K:
+    def read(self, status: int, headers: Headers, body: bytes) -> K:
         """The object."""
-        return decode(body, self.kind)
+        obj = read_json(self.kind, headers, body)
+        if self.resource is not None:
+            _check_kind(obj, self.resource)
+        return obj
+
+
+def _check_kind(obj: KubeObject, resource: Resource) -> None:
+    expected = [resource.kind]
+    if isinstance(obj, Metadata):
+        expected += ["PartialObjectMetadata"]
+    if obj.kind not in expected:
+        raise InvalidObject(f"its body is a {obj.kind or 'thing without a kind'}, no {' or '.join(expected)}")
+
+
+class Identity(Struct):
+    """What a document says that it is."""
+
+    kind: str = ""
+    apiVersion: str = ""  # noqa: N815 # the wire's spelling
 
 
 class OneOrStatus(Struct, Generic[K], frozen=True):
     """The object that is being deleted, or the Status that says it is gone."""
 
-    kind: type[K]
+    one: One[K]
 
-    def read(self, body: bytes, headers: Headers) -> K | Status:
+    def read(self, status: int, headers: Headers, body: bytes) -> K | Status:
         """The object or the Status."""
-        status = decode(body, Status)
-        return status if status.status in ("Success", "Failure") else decode(body, self.kind)
+        if _is_status(headers, body):
+            return decode(body, Status)
+        return self.one.read(status, headers, body)
+
+
+def _is_status(headers: Headers, body: bytes) -> bool:
+    said = read_json(Identity, headers, body)
+    return said.kind == "Status" and said.apiVersion in ("v1", "meta.k8s.io/v1")
+
+
+class Done(Struct, frozen=True):
+    """A Status that says it is done."""
+
+    def read(self, status: int, headers: Headers, body: bytes) -> Status:
+        """The Status."""
+        if not _is_status(headers, body):
+            raise InvalidObject("its body is no Status")
+        return decode(body, Status)
+
+
+class _Page(Struct, Generic[K]):
+    # Some servers behind an aggregator write null for a list without items; a missing `items` is no list.
+    items: list[K] | None
+    kind: str = ""
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
 
 
 class Many(Struct, Generic[K], frozen=True):
     """A page of objects."""
 
     kind: type[K]
+    resource: Resource
 
-    def read(self, body: bytes, headers: Headers) -> ObjectList[K]:
-        """The page."""
-        return decode(body, ObjectList[self.kind])  # type: ignore[name-defined]
+    def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K]:
+        """The page. Items of built-in kinds come without kind and apiVersion: they are filled in."""
+        page: _Page[K] = read_json(_page_of(self.kind), headers, body)
+        if page.kind and not page.kind.endswith("List"):
+            raise InvalidObject(f"its body is a {page.kind}, no list of {self.resource.plural}")
+        items = page.items or []
+        for item in items:
+            if not item.kind:
+                item.kind = self.resource.kind
+                item.api_version = self.resource.api_version
+        return ObjectList(items=items, metadata=page.metadata)
+
+
+def _page_of(kind: Any) -> Any:
+    return _Page[kind]
+
+
+class ManyOrStatus(Struct, Generic[K], frozen=True):
+    """What was deleted of a collection, or the Status that says it is done."""
+
+    many: Many[K]
+
+    def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K] | Status:
+        """The page or the Status."""
+        if _is_status(headers, body):
+            return decode(body, Status)
+        return self.many.read(status, headers, body)
+
+
+class Plain(Struct, Generic[T], frozen=True):
+    """Any JSON of one type; if `named`, it must say that it is of this kind."""
+
+    type: type[T]
+    named: str = ""
+
+    def read(self, status: int, headers: Headers, body: bytes) -> T:
+        """The value."""
+        if self.named:
+            said = read_json(Identity, headers, body)
+            if said.kind != self.named:
+                raise InvalidObject(f"its body is a {said.kind or 'thing without a kind'}, no {self.named}")
+        return read_json(self.type, headers, body)
+
+
+class Text(Struct, frozen=True):
+    """A text, as logs are. There is none with a 204: a pod that was never on a node."""
+
+    def read(self, status: int, headers: Headers, body: bytes) -> str:
+        """The text; bytes that are no UTF-8 become U+FFFD, for a log may hold anything."""
+        return body.decode("utf-8", "replace")
 
 
 class Events(Struct, Generic[K], frozen=True):
@@ -49,6 +171,11 @@ class Events(Struct, Generic[K], frozen=True):
 
     kind: type[K]
 
-    def open(self, status: int, headers: Headers) -> Decoder[WatchEvent[K]]:
+    def open(self, request: Head, status: int, headers: Headers) -> Decoder[WatchEvent[K]]:
         """A decoder of this watch's events."""
         return WatchDecoder(self.kind, status=status, headers=headers)
+
+
+def reads_any_kind(kind: type[KubeObject]) -> bool:
+    """True for the depths whose classes do not say which kind they read."""
+    return issubclass(get_origin(kind) or kind, Metadata | Dynamic)

@@ -6,7 +6,9 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from ..wire import Decoder, Head, Headers, refusal, warnings
+from .._errors import ApiError, RemoteProtocolError
+from ..wire import Decoder, Head, Headers, header, refusal, warnings
+from ..wire._inflate import inflate
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -30,29 +32,48 @@ class Reply(Struct, Generic[T], frozen=True):
 class Reading(Protocol[T_co]):
     """How the body of a good answer is read: a value, so that requests compare equal."""
 
-    def read(self, body: bytes, headers: Headers) -> T_co:
-        """The value of the body, or `RemoteProtocolError`."""
+    def read(self, status: int, headers: Headers, body: bytes) -> T_co:
+        """The value of the answer, or `RemoteProtocolError`."""
         ...
 
 
 class Request(Head, Generic[T], frozen=True, kw_only=True):
-    """A request with one answer. Send it by any means, then hand the answer to `parse`."""
+    """A request with one answer. Send it by any means, then hand the answer to `parse`.
+
+    The last three fields are what a retry policy asks: whether doing it twice leaves what doing it once
+    leaves; whether a resource version or uid guards it, so that a second time can only fail; and whether
+    the server makes up a name, so that a second time makes a second object.
+    """
 
     verb: str
     reading: Reading[T]
+    accepts: tuple[int, ...] = ()  # statuses outside 2xx that are answers, such as 304
+    idempotent: bool = False
+    guarded: bool = False
+    generates_name: bool = False
+
+    __repr__ = Head.__repr__
 
     def parse(self, status: int, headers: Headers, body: bytes) -> Reply[T]:
-        """What the answer means, or the `ApiError` that it is."""
-        if not 200 <= status < 300:
-            raise refusal(self, status, headers, body)
-        return Reply(self.reading.read(body, headers), status, warnings(headers), headers)
+        """What the answer means, or the `ApiError` that it is; `RemoteProtocolError` if it makes no sense."""
+        good = 200 <= status < 300 or status in self.accepts
+        try:
+            body = inflate(headers, body)
+            if not good:
+                raise refusal(self, status, headers, body)
+            value = self.reading.read(status, headers, body)
+        except RemoteProtocolError as error:
+            if not good:
+                raise refusal(self, status, headers, b"") from error
+            raise type(error)(f"{named(self)}: the answer is {status}, but {error}") from error
+        return Reply(value, status, warnings(headers), headers)
 
 
 class Opening(Protocol[E]):
     """How the body of a streamed answer is read: a value that makes decoders."""
 
-    def open(self, status: int, headers: Headers) -> Decoder[E]:
-        """A decoder for one answer; an answer outside 2xx is read as one failure, whatever its body."""
+    def open(self, request: Head, status: int, headers: Headers) -> Decoder[E]:
+        """A decoder for one answer, be it a refusal or not."""
         ...
 
 
@@ -62,6 +83,37 @@ class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
     verb: str
     opening: Opening[E]
 
+    __repr__ = Head.__repr__
+
     def open(self, status: int, headers: Headers) -> Decoder[E]:
         """A decoder for the bytes of one answer."""
-        return self.opening.open(status, headers)
+        return self.opening.open(self, status, headers)
+
+
+class UpgradeRequest(Head, frozen=True, kw_only=True):
+    """A request that becomes a WebSocket. The transport shakes hands, and offers `protocols`, best first."""
+
+    verb: str
+    protocols: tuple[str, ...]
+
+    __repr__ = Head.__repr__
+
+    def accepted(self, headers: Headers) -> str:
+        """The protocol that a 101 chose; `RemoteProtocolError` if it is none that was offered."""
+        chosen = header(headers, "sec-websocket-protocol")
+        if chosen not in self.protocols:
+            offered = ", ".join(self.protocols)
+            raise RemoteProtocolError(f"{named(self)}: the server chose {chosen!r}, not one of {offered}")
+        return chosen
+
+    def refused(self, status: int, headers: Headers, body: bytes) -> ApiError:
+        """The error that an answer instead of a 101 is."""
+        if status < 400:
+            raise RemoteProtocolError(f"{named(self)}: the answer is {status} where 101 was due")
+        return refusal(self, status, headers, body)
+
+
+def named(request: Head) -> str:
+    """A request in an error: the method and the path, never the query, which may hold what is private."""
+    path, _, _ = request.target.partition("?")
+    return f"{request.method} {path}"

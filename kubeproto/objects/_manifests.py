@@ -1,0 +1,186 @@
+"""Manifests: files of YAML or JSON with many objects, read into the classes that are known for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from .._errors import InvalidObject, LocalProtocolError
+from ._base import KubeObject
+from ._codec import decode, encode
+from ._depths import Dynamic
+from ._pointers import is_object
+from ._resource import GroupVersionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The order in which people read an object; a server's own files and ours put the rest behind.
+_FIRST: Final = ("apiVersion", "kind", "metadata")
+
+
+class InvalidManifest(LocalProtocolError, ValueError):
+    """A manifest that cannot be read. `document` and `line` say where, both counted from 1."""
+
+    def __init__(self, message: str, *, document: int, line: int) -> None:
+        super().__init__(f"document {document}, line {line}: {message}")
+        self.document = document
+        self.line = line
+
+
+class _Document:
+    """One document of a JSON text. A line is known of its beginning only."""
+
+    def __init__(self, value: Any, line: int) -> None:
+        self.value = value
+        self._line = line
+
+    def line_of(self, path: Sequence[str | int] = ()) -> int:
+        return self._line
+
+
+def parse_manifest(text: str | bytes, kinds: Iterable[type[KubeObject]] = ()) -> list[KubeObject]:
+    """The objects of a text: each of one of the `kinds` if it is that, else `Dynamic`.
+
+    Lists are taken apart, empty documents left out. YAML needs PyYAML; a text that begins as JSON does, does
+    not. A mistake is an `InvalidManifest` that names the document and the line.
+    """
+    classes = {kind.resource.gvk: kind for kind in kinds}
+    objects: list[KubeObject] = []
+    for number, document in enumerate(_documents(text), start=1):
+        if document.value is not None:
+            objects += _objects(document, number, classes)
+    return objects
+
+
+def dump_yaml(objects: KubeObject | Iterable[KubeObject]) -> str:
+    """Objects as YAML, one document each, in an order that stays the same: what is sent, and no more."""
+    several = [objects] if isinstance(objects, KubeObject) else objects
+    from .._yaml import write_documents
+
+    return write_documents([_in_order(msgspec.json.decode(encode(obj))) for obj in several])
+
+
+def _in_order(value: dict[str, Any]) -> dict[str, Any]:
+    first = {key: value[key] for key in _FIRST if key in value}
+    return first | value
+
+
+def _documents(text: str | bytes) -> Iterator[Any]:
+    try:
+        said = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InvalidManifest("this is no UTF-8", document=1, line=line) from None
+    number = 0
+    from .._yaml import YamlError, read_documents
+
+    read = _json_documents if said.lstrip()[:1] in ("{", "[") else read_documents
+    try:
+        for document in read(said):
+            number += 1
+            yield document
+    except YamlError as error:
+        raise InvalidManifest(str(error), document=number + 1, line=error.line) from None
+
+
+def _json_documents(text: str) -> Iterator[_Document]:
+    """The values of a JSON text, one after another, as kubectl takes them too."""
+    import json
+
+    from .._yaml import YamlError
+
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+    something = re.compile(r"\S")
+    line, before = 1, 0
+    while found := something.search(text, before):
+        position = found.start()
+        line += text.count("\n", before, position)
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            raise YamlError(error.msg, error.lineno) from None
+        except ValueError as error:
+            raise YamlError(str(error), line) from None
+        except RecursionError:
+            raise YamlError("values are nested too deep", line) from None
+        yield _Document(value, line)
+        line += text.count("\n", position, end)
+        before = end
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands here twice")
+    return made
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _objects(
+    document: Any, number: int, classes: dict[GroupVersionKind, type[KubeObject]]
+) -> Iterator[KubeObject]:
+    for path, value in _flattened(document.value, ()):
+        gvk = _identity(document, number, path, value)
+        try:
+            yield decode(msgspec.json.encode(value), classes.get(gvk, Dynamic), strict=True)
+        except (InvalidObject, TypeError, OverflowError, ValueError) as error:
+            line = document.line_of((*path, *_path_in(str(error))))
+            raise InvalidManifest(str(error), document=number, line=line) from None
+
+
+def _flattened(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The objects in a value: itself, or the items of a list, which may leave out what they all are."""
+    if not _is_list(value):
+        yield path, value
+        return
+    kind: str = value["kind"].removesuffix("List")
+    for index, item in enumerate(value["items"]):
+        if kind and is_object(item):
+            item = {"apiVersion": value.get("apiVersion"), "kind": kind} | item
+        yield from _flattened(item, (*path, "items", index))
+
+
+def _is_list(value: Any) -> bool:
+    if not is_object(value):
+        return False
+    kind: Any = value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)
+
+
+def _identity(document: Any, number: int, path: tuple[str | int, ...], value: Any) -> GroupVersionKind:
+    problem = "an object of the API has an apiVersion and a kind"
+    line = document.line_of(path)
+    if not is_object(value):
+        raise InvalidManifest(f"{problem}; this is a {type(value).__name__}", document=number, line=line)
+    for key in ("apiVersion", "kind"):
+        said: Any = value.get(key)
+        if not isinstance(said, str) or not said:
+            line = document.line_of((*path, key))
+            raise InvalidManifest(f"{problem}; its {key} is {said!r}", document=number, line=line)
+    try:
+        return GroupVersionKind.of(value["apiVersion"], value["kind"])
+    except ValueError as error:
+        raise InvalidManifest(str(error), document=number, line=line) from None
+
+
+def _path_in(message: str) -> Iterator[str | int]:
+    """The path of a mistake as msgspec names it (``$.spec.items[0]``), as far as it can be followed."""
+    _, found, path = message.rpartition("`$.")
+    if not found:
+        return
+    for step in path.partition("`")[0].replace("[", ".[").split("."):
+        if not step.startswith("["):
+            yield step
+        elif step[1:-1].isdigit():
+            yield int(step[1:-1])
+        else:
+            return

@@ -1,0 +1,117 @@
+"""The bodies of writes: what may be sent as a whole object, as a patch or as an apply, and what guards it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from .._errors import InvalidRequest
+from ..objects import KubeObject, Metadata, Resource, encode
+from ..objects._pointers import is_object
+
+K = TypeVar("K", bound=KubeObject)
+
+# More is a 413, as the server guards itself; a patch of that size is mostly a mistake.
+_MOST_OPERATIONS: Final = 10_000
+_OPERATIONS: Final = {
+    "add": ("path", "value"),
+    "remove": ("path",),
+    "replace": ("path", "value"),
+    "move": ("path", "from"),
+    "copy": ("path", "from"),
+    "test": ("path", "value"),
+}
+
+
+def as_json(value: Any) -> bytes:
+    """The JSON of what a caller passed."""
+    try:
+        return encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InvalidRequest(f"the body cannot be written as JSON: {error}") from None
+
+
+def whole(obj: K, resource: Resource) -> K:
+    """The object with its kind filled in where it has none; refused if it is part of one, or another kind."""
+    if isinstance(obj, Metadata):
+        raise InvalidRequest(
+            f"the metadata of a {resource.kind} is not all of it: written as a whole, the rest would be gone;"
+            " a patch can change it"
+        )
+    said = (obj.api_version or resource.api_version, obj.kind or resource.kind)
+    if said != (resource.api_version, resource.kind):
+        raise InvalidRequest(f"a {obj.api_version} {obj.kind} is no {resource.gvk}")
+    if obj.kind and obj.api_version:
+        return obj
+    return msgspec.structs.replace(obj, api_version=said[0], kind=said[1])
+
+
+def json_patch(operations: Sequence[Mapping[str, Any]]) -> bytes:
+    """A JSON patch (RFC 6902)."""
+    if not is_sequence(operations):
+        raise InvalidRequest(f"a JSON patch is a list of operations, not {type(operations).__name__}")
+    if len(operations) > _MOST_OPERATIONS:
+        raise InvalidRequest(f"{len(operations)} operations: a server takes {_MOST_OPERATIONS}")
+    for index, operation in enumerate(operations):
+        members = _OPERATIONS.get(str(operation.get("op")))
+        if members is None:
+            raise InvalidRequest(
+                f"operation {index}: {operation.get('op')!r} is none of {', '.join(_OPERATIONS)}"
+            )
+        for member in members:
+            if member not in operation:
+                raise InvalidRequest(f"operation {index}: {operation['op']} needs {member!r}")
+    return as_json(operations)
+
+
+def is_sequence(value: object) -> bool:
+    """True for lists and their like, False for texts and bytes."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def json_patch_is_guarded(operations: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a patch tests the version or the uid first, so that it cannot be done twice."""
+    tested = {operation.get("path") for operation in operations if operation.get("op") == "test"}
+    return bool(tested & {"/metadata/resourceVersion", "/metadata/uid"})
+
+
+def merge_patch(patch: Mapping[str, Any]) -> bytes:
+    """A merge patch (RFC 7386) or a strategic one; both are objects here."""
+    body = as_json(patch)
+    if body[:1] != b"{":
+        raise InvalidRequest(f"such a patch is an object, not {type(patch).__name__}")
+    return body
+
+
+def is_guarded(body: KubeObject | Mapping[str, Any]) -> bool:
+    """Whether a body carries a resource version or uid that the server compares."""
+    if isinstance(body, KubeObject):
+        return bool(body.metadata.resource_version or body.metadata.uid)
+    metadata = metadata_of(body)
+    return bool(metadata.get("resourceVersion") or metadata.get("uid"))
+
+
+def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata in a body; empty if there is none, or what stands there is none."""
+    metadata = body.get("metadata")
+    return metadata if is_object(metadata) else {}
+
+
+def applied(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str, Any]:
+    """The fields that are applied, as JSON would give them, with the kind filled in."""
+    said: Any = msgspec.json.decode(as_json(obj))
+    if not is_object(said):
+        raise InvalidRequest(f"what is applied is an object, not {type(obj).__name__}")
+    identity = {"apiVersion": resource.api_version, "kind": resource.kind}
+    if isinstance(obj, Metadata):
+        said |= identity
+    fields = identity | {key: value for key, value in said.items() if value != ""}
+    if any(fields[key] != value for key, value in identity.items()):
+        raise InvalidRequest(f"a {fields['apiVersion']} {fields['kind']} is no {resource.gvk}")
+    if "managedFields" in metadata_of(fields):
+        raise InvalidRequest(
+            "managedFields cannot be applied: send the fields that you want, not the object that was read"
+        )
+    return fields

@@ -1,0 +1,221 @@
+"""What discovery finds: groups, their versions, and the kinds in them; and how each document says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from ..objects import GroupVersionKind, Resource
+
+_NAMESPACED: Final = "Namespaced"
+
+
+class ApiVersion(Struct, frozen=True):
+    """One version of a group. It is stale if the server behind it could not be asked for its kinds."""
+
+    version: str
+    resources: tuple[Resource, ...] = ()
+    stale: bool = False
+
+
+class ApiGroup(Struct, frozen=True):
+    """A group, its versions in the server's order. The core group has no name."""
+
+    name: str
+    versions: tuple[ApiVersion, ...]
+    preferred: str
+
+
+class Root(Struct, frozen=True):
+    """The groups under ``/api`` or ``/apis``, and the tag by which the server knows this state of them."""
+
+    groups: tuple[ApiGroup, ...]
+    etag: str = ""
+
+
+class Discovery(Struct, frozen=True):
+    """All that a server serves. Kept, it makes discovering again cheap while nothing changes."""
+
+    core: Root
+    named: Root
+
+    @property
+    def groups(self) -> tuple[ApiGroup, ...]:
+        """The core group, then the others in the server's order."""
+        return self.core.groups + self.named.groups
+
+    def __iter__(self) -> Iterator[Resource]:
+        """Every resource of every version, in each group those of the preferred version first."""
+        for group in self.groups:
+            for version in sorted(group.versions, key=lambda version: version.version != group.preferred):
+                yield from version.resources
+
+    def find(self, name: str, *, group: str | None = None, version: str = "") -> Resource | None:
+        """The resource that people mean by a kind, plural, singular or short name, in any case.
+
+        If several groups have one, the first counts, and the preferred version of it.
+        """
+        word = name.lower()
+        within = [
+            resource
+            for resource in self
+            if (group is None or resource.group == group) and (not version or resource.version == version)
+        ]
+        names = (resource for resource in within if word in _names(resource))
+        short = (resource for resource in within if word in resource.short_names)
+        return next(names, None) or next(short, None)
+
+    def get(self, gvk: GroupVersionKind) -> Resource | None:
+        """The resource of exactly this kind."""
+        return next((resource for resource in self if resource.gvk == gvk), None)
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """The group versions whose kinds are not known, or not for sure."""
+        return tuple(
+            f"{group.name}/{version.version}" if group.name else version.version
+            for group in self.groups
+            for version in group.versions
+            if version.stale
+        )
+
+
+def _names(resource: Resource) -> tuple[str, str, str]:
+    return resource.kind.lower(), resource.plural, resource.singular
+
+
+class ResponseKind(Struct):
+    """The kind in an aggregated document; its group and version are empty where they are the list's."""
+
+    kind: str = ""
+
+
+class AggregatedSubresource(Struct):
+    """A subresource in an aggregated document."""
+
+    subresource: str
+
+
+class AggregatedResource(Struct, rename="camel"):
+    """A resource in an aggregated document."""
+
+    resource: str
+    response_kind: ResponseKind | None = None
+    scope: str = _NAMESPACED
+    singular_resource: str = ""
+    verbs: tuple[str, ...] = ()
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[AggregatedSubresource, ...] = ()
+
+    def to_resource(self, group: str, version: str) -> Resource:
+        """The same as a value of this library."""
+        return Resource(
+            group=group,
+            version=version,
+            kind=self.response_kind.kind if self.response_kind else "",
+            plural=self.resource,
+            namespaced=self.scope == _NAMESPACED,
+            singular=self.singular_resource,
+            short_names=self.short_names,
+            categories=self.categories,
+            subresources=tuple(sub.subresource for sub in self.subresources),
+            verbs=self.verbs,
+        )
+
+
+class AggregatedVersion(Struct):
+    """A version in an aggregated document."""
+
+    version: str
+    resources: tuple[AggregatedResource, ...] = ()
+    freshness: str = "Current"
+
+
+class GroupName(Struct, frozen=True):
+    """The metadata of a group; empty for the core group."""
+
+    name: str = ""
+
+
+class AggregatedGroup(Struct):
+    """A group in an aggregated document, the preferred version first."""
+
+    metadata: GroupName = GroupName()
+    versions: tuple[AggregatedVersion, ...] = ()
+
+    def to_group(self) -> ApiGroup:
+        """The same as a value of this library. A resource without a kind has no objects: it is left out."""
+        name = self.metadata.name
+        versions = tuple(
+            ApiVersion(
+                said.version,
+                tuple(
+                    resource.to_resource(name, said.version)
+                    for resource in said.resources
+                    if resource.response_kind and resource.response_kind.kind
+                ),
+                said.freshness != "Current",
+            )
+            for said in self.versions
+        )
+        return ApiGroup(name, versions, versions[0].version if versions else "")
+
+
+class LegacyVersion(Struct):
+    """A version in an APIGroupList."""
+
+    version: str
+
+
+class LegacyGroup(Struct, rename="camel"):
+    """A group in an APIGroupList."""
+
+    name: str
+    versions: tuple[LegacyVersion, ...]
+    preferred_version: LegacyVersion | None = None
+
+    def to_group(self) -> ApiGroup:
+        """The same as a value of this library, its kinds still to be asked for."""
+        versions = tuple(ApiVersion(said.version) for said in self.versions)
+        preferred = self.preferred_version or self.versions[0]
+        return ApiGroup(self.name, versions, preferred.version)
+
+
+class LegacyResource(Struct, rename="camel"):
+    """A resource, or ``resource/subresource``, in an APIResourceList."""
+
+    name: str
+    kind: str
+    namespaced: bool
+    singular_name: str = ""
+    verbs: tuple[str, ...] = ()
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+def legacy_resources(group: str, version: str, said: tuple[LegacyResource, ...]) -> tuple[Resource, ...]:
+    """The resources of one version, each with the names of its subresources."""
+    subresources: dict[str, list[str]] = {}
+    for one in said:
+        parent, slash, name = one.name.partition("/")
+        if slash:
+            subresources.setdefault(parent, []).append(name)
+    return tuple(
+        Resource(
+            group=group,
+            version=version,
+            kind=one.kind,
+            plural=one.name,
+            namespaced=one.namespaced,
+            singular=one.singular_name,
+            short_names=one.short_names,
+            categories=one.categories,
+            subresources=tuple(subresources.get(one.name, ())),
+            verbs=one.verbs,
+        )
+        for one in said
+        if "/" not in one.name
+    )

@@ -1,0 +1,63 @@
+"""The lines of a log that is followed: its bytes, cut anywhere, become lines."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from .._errors import RemoteProtocolError
+from ..wire import Decoder, Head, Headers, refusal
+from ..wire._inflate import inflate
+
+# A program may write for ever without ending a line. Container runtimes cut at 16 KiB, so this one is for
+# whatever stands between.
+_LONGEST: Final = 1 << 20
+
+
+class LogLines:
+    """Decodes a log. A line comes without its end; one of more than a mebibyte comes in pieces.
+
+    A refusal is raised by `finish`, as the `ApiError` that it is, for only then its body is whole.
+    """
+
+    def __init__(self, request: Head, status: int, headers: Headers) -> None:
+        self._request = request
+        self._status = status
+        self._headers = headers
+        self._rest = b""
+
+    @property
+    def _refused(self) -> bool:
+        return not 200 <= self._status < 300
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Take the next bytes; give the lines that are complete."""
+        if self._refused:
+            if len(self._rest) < _LONGEST:
+                self._rest += chunk
+            return []
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        while len(self._rest) > _LONGEST:
+            lines.append(self._rest[:_LONGEST])
+            self._rest = self._rest[_LONGEST:]
+        return lines
+
+    def finish(self) -> list[bytes]:
+        """The log has ended: the last line, if it has no end, or the error that the answer is."""
+        rest, self._rest = self._rest, b""
+        if self._refused:
+            try:
+                rest = inflate(self._headers, rest)
+            except RemoteProtocolError:
+                rest = b""
+            raise refusal(self._request, self._status, self._headers, rest)
+        return [rest] if rest else []
+
+
+class Lines(Struct, frozen=True):
+    """A log that is followed."""
+
+    def open(self, request: Head, status: int, headers: Headers) -> Decoder[bytes]:
+        """A decoder of its lines."""
+        return LogLines(request, status, headers)

@@ -1,0 +1,268 @@
+"""The verbs that only pods have, and the token of service accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, TypeVar, Unpack
+
+from .._errors import InvalidRequest
+from ..objects import KubeObject, ObjectMeta, Status
+from ._bodies import as_json, is_sequence
+from ._headers import JSON, accept_anything, accept_media, content
+from ._logs import Lines
+from ._parameters import (
+    Propagation,
+    Timeout,
+    check_choice,
+    check_whole,
+    deletion_options,
+    duration,
+    write_query,
+)
+from ._readings import Done, One, Text
+from ._request import Request, StreamRequest, UpgradeRequest
+from ._singles import Single
+from ._targets import Query, given
+
+if TYPE_CHECKING:
+    from ..objects._protocol_kinds import BoundObject, TokenRequest
+
+K = TypeVar("K", bound=KubeObject)
+
+# v5 can close stdin alone, which a command such as `cat` waits for; v4 is for servers before 1.30.
+_CHANNELS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+# Ports as channels of one WebSocket; the other way, SPDY inside it, says nothing more.
+_PORTS: Final = ("v4.channel.k8s.io",)
+_MOST_PORTS: Final = 128
+_SHORTEST_TOKEN: Final = (
+    600  # seconds; https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/
+)
+
+
+class LogOptions(TypedDict, total=False):
+    """What a log takes. `stream` needs a server with the gate PodLogsQuerySplitStreams."""
+
+    container: str
+    previous: bool
+    since_seconds: int
+    since_time: datetime
+    tail_lines: int
+    limit_bytes: int
+    timestamps: bool
+    stream: Literal["", "All", "Stdout", "Stderr"]
+
+
+class PodVerbs(Single[K]):
+    """What can be asked of a pod beside reading and writing it."""
+
+    def log(self, name: str, **options: Unpack[LogOptions]) -> Request[str]:
+        """Read the log of a container; it may end in the middle of a line."""
+        return Request(
+            "GET",
+            self._of_pod(name, "log", _log_query(**options)),
+            accept_anything(),
+            verb="get",
+            reading=Text(),
+            idempotent=True,
+        )
+
+    def follow_log(self, name: str, **options: Unpack[LogOptions]) -> StreamRequest[bytes]:
+        """Follow the log of a container: its lines, until it ends."""
+        query = given(("follow", True)) + _log_query(**options)
+        return StreamRequest(
+            "GET", self._of_pod(name, "log", query), accept_anything(), verb="get", opening=Lines()
+        )
+
+    def exec(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        container: str = "",
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool | None = None,
+        tty: bool = False,
+    ) -> UpgradeRequest:
+        """Run a command in a container. With a terminal there is no stderr: it comes as stdout."""
+        if not is_sequence(command):
+            raise InvalidRequest(f"a command is a list of words, not {command!r}")
+        if not command:
+            raise InvalidRequest("exec needs a command")
+        query = _stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty)
+        words = tuple(("command", word) for word in command)
+        return self._upgrade(name, "exec", words + query, _CHANNELS)
+
+    def attach(
+        self,
+        name: str,
+        *,
+        container: str = "",
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool | None = None,
+        tty: bool = False,
+    ) -> UpgradeRequest:
+        """Join the streams of a container that runs."""
+        query = _stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty)
+        return self._upgrade(name, "attach", query, _CHANNELS)
+
+    def port_forward(self, name: str, ports: Sequence[int]) -> UpgradeRequest:
+        """Reach ports of a pod."""
+        if not 1 <= len(ports) <= _MOST_PORTS or len(set(ports)) != len(ports):
+            raise InvalidRequest(f"port_forward takes 1 to {_MOST_PORTS} ports, each once, not {ports!r}")
+        for port in ports:
+            if type(port) is not int or not 0 < port < 1 << 16:
+                raise InvalidRequest(f"{port!r} is no port")
+        return self._upgrade(name, "portforward", given(*[("ports", port) for port in ports]), _PORTS)
+
+    def evict(
+        self,
+        name: str,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: Propagation = "",
+        grace_period: int | None = None,
+        dry_run: bool = False,
+        timeout: Timeout = None,
+    ) -> Request[Status]:
+        """Delete a pod if its disruption budgets allow it; if not, `TooManyRequests`: try again later."""
+        from ..objects._protocol_kinds import Eviction
+
+        options = deletion_options(
+            uid=uid, resource_version=resource_version, propagation=propagation, grace_period=grace_period
+        )
+        return Request(
+            "POST",
+            self._of_pod(name, "eviction", write_query(dry_run=dry_run, timeout=timeout)),
+            (*accept_media(JSON), *content(JSON)),
+            as_json(Eviction(metadata=self._named(name), delete_options=options)),
+            verb="create",
+            reading=Done(),
+            guarded=bool(uid or resource_version),
+        )
+
+    def bind(self, name: str, node: str, *, dry_run: bool = False) -> Request[Status]:
+        """Put a pod on a node, as a scheduler does."""
+        from ..objects._protocol_kinds import Binding, NodeTarget
+
+        return Request(
+            "POST",
+            self._of_pod(name, "binding", write_query(dry_run=dry_run)),
+            (*accept_media(JSON), *content(JSON)),
+            as_json(Binding(metadata=self._named(name), target=NodeTarget(name=node))),
+            verb="create",
+            reading=Done(),
+        )
+
+    def create_token(
+        self,
+        name: str,
+        *,
+        audiences: Sequence[str] = (),
+        expiration_seconds: int | None = None,
+        bound_to: BoundObject | None = None,
+        timeout: Timeout = None,
+    ) -> Request[TokenRequest]:
+        """Ask for a token of a service account; without audiences it is for the API server itself.
+
+        The server may give another lifetime: look at `status.expiration_timestamp`.
+        """
+        from ..objects._protocol_kinds import TokenRequest, TokenRequestSpec
+
+        if expiration_seconds is not None:
+            check_whole("expiration_seconds", expiration_seconds, at_least=_SHORTEST_TOKEN)
+        if not is_sequence(audiences):
+            raise InvalidRequest(f"audiences is a list of texts, not {audiences!r}")
+        spec = TokenRequestSpec(
+            audiences=list(audiences), expiration_seconds=expiration_seconds, bound_object_ref=bound_to
+        )
+        self._check_has("token", "serviceaccounts")
+        return Request(
+            "POST",
+            self._place.member(name, "token", given(("timeout", duration(timeout)))),
+            (*accept_media(JSON), *content(JSON)),
+            as_json(TokenRequest(spec=spec)),
+            verb="create",
+            reading=One(TokenRequest),
+        )
+
+    def _named(self, name: str) -> ObjectMeta:
+        return ObjectMeta(name=name, namespace=self._place.namespace)
+
+    def _of_pod(self, name: str, subresource: str, query: Query) -> str:
+        self._check_has(subresource, "pods")
+        return self._place.member(name, subresource, query)
+
+    def _upgrade(self, name: str, verb: str, query: Query, protocols: tuple[str, ...]) -> UpgradeRequest:
+        return UpgradeRequest(
+            "GET", self._of_pod(name, verb, query), accept_anything(), verb=verb, protocols=protocols
+        )
+
+    def _check_has(self, subresource: str, plural: str) -> None:
+        resource = self._place.resource
+        if (resource.group, resource.plural) != ("", plural) and subresource not in resource.subresources:
+            raise InvalidRequest(
+                f"{subresource!r} is a subresource of {plural}; a {resource.kind} has none that is known"
+                " (name it in subresources= if it has)"
+            )
+
+
+def _log_query(
+    *,
+    container: str = "",
+    previous: bool = False,
+    since_seconds: int | None = None,
+    since_time: datetime | None = None,
+    tail_lines: int | None = None,
+    limit_bytes: int | None = None,
+    timestamps: bool = False,
+    stream: Literal["", "All", "Stdout", "Stderr"] = "",
+) -> Query:
+    check_choice("stream", stream, ("All", "Stdout", "Stderr"))
+    if since_seconds is not None and since_time is not None:
+        raise InvalidRequest("a log begins at since_seconds or at since_time, not at both")
+    if since_seconds is not None:
+        check_whole("since_seconds", since_seconds, at_least=1)
+    if tail_lines is not None:
+        check_whole("tail_lines", tail_lines, at_least=0)
+        if stream not in ("", "All"):
+            raise InvalidRequest(f"tail_lines counts the lines of all streams: not with stream {stream!r}")
+    if limit_bytes is not None:
+        check_whole("limit_bytes", limit_bytes, at_least=1)
+    return given(
+        ("container", container),
+        ("previous", previous),
+        ("sinceSeconds", since_seconds),
+        ("sinceTime", _instant(since_time)),
+        ("tailLines", tail_lines),
+        ("limitBytes", limit_bytes),
+        ("timestamps", timestamps),
+        ("stream", stream),
+    )
+
+
+def _instant(time: datetime | None) -> str:
+    if time is None:
+        return ""
+    from ..objects._times import format_time
+
+    try:
+        return format_time(time)
+    except ValueError as error:
+        raise InvalidRequest(f"since_time: {error}") from None
+
+
+def _stream_query(container: str, *, stdin: bool, stdout: bool, stderr: bool | None, tty: bool) -> Query:
+    if tty and stderr:
+        raise InvalidRequest(
+            "a terminal has one stream for both outputs: stderr cannot be asked for beside tty"
+        )
+    errors = not tty if stderr is None else stderr
+    if not (stdin or stdout or errors):
+        raise InvalidRequest("at least one of stdin, stdout and stderr must be asked for")
+    return given(
+        ("stdin", stdin), ("stdout", stdout), ("stderr", errors), ("tty", tty), ("container", container)
+    )

@@ -1,0 +1,124 @@
+"""The path and query of a request: where a kind lives, and that nothing a caller passes can change it.
+
+Targets begin with `/api` or `/apis` (or another root of the server's own); the base path that a server may
+have is put before them by whoever knows the server.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from .._errors import InvalidRequest
+from ..objects import Resource
+from ..objects._names import check_path_segment
+
+# Pairs in the order in which they are sent.
+Query: TypeAlias = tuple[tuple[str, str], ...]
+
+# RFC 3986's unreserved characters, and the colon, which RBAC's names are full of and no path minds.
+_PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
+_ENCODED: Final = tuple(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in range(256))
+
+
+def percent_encoded(text: str) -> str:
+    """The text with every byte escaped that could mean something in a path or query."""
+    if text.isascii() and text.isalnum():
+        return text
+    try:
+        return "".join([_ENCODED[byte] for byte in text.encode()])
+    except UnicodeEncodeError:
+        raise InvalidRequest(f"{text!r} is no text: it holds half of a surrogate pair") from None
+
+
+def segment(what: str, text: str) -> str:
+    """One segment of a path; refused if the server would read another path than the one that is meant."""
+    try:
+        check_path_segment(text)
+    except ValueError as error:
+        raise InvalidRequest(f"{what}: {error}") from None
+    if not text.isprintable():
+        raise InvalidRequest(f"{what}: {text!r} holds a character that cannot be printed")
+    return percent_encoded(text)
+
+
+def given(*parameters: tuple[str, str | int | None]) -> Query:
+    """The parameters that say something: None, "" and False do not, a number does, be it 0."""
+    return tuple(
+        (key, "true" if value is True else str(value))
+        for key, value in parameters
+        if value is not None and value is not False and value != ""
+    )
+
+
+def target(path: str, query: Query = ()) -> str:
+    """A path with its query."""
+    said = "&".join([f"{key}={percent_encoded(value)}" for key, value in query])
+    return f"{path}?{said}" if said else path
+
+
+class AllNamespaces:
+    """The type of `ALL`: a namespaced kind, looked at in every namespace."""
+
+    def __repr__(self) -> str:
+        return "ALL"
+
+
+ALL: Final = AllNamespaces()
+
+
+class Place(Struct, frozen=True):
+    """Where objects of one kind are found. `namespace` is empty for a cluster-scoped kind, and for `ALL`."""
+
+    resource: Resource
+    namespace: str
+    root: str  # /apis/GROUP/VERSION[/namespaces/NAMESPACE]/PLURAL
+
+    @staticmethod
+    def of(resource: Resource, namespace: str | AllNamespaces) -> Place:
+        """The place of a kind in one namespace (``default`` if none is said) or in all."""
+        if not resource.namespaced and namespace:
+            raise InvalidRequest(f"{resource.kind} is cluster-scoped: it lives in no namespace")
+        version = segment(f"the version of {resource.kind}", resource.version)
+        root = f"/api/{version}"
+        if resource.group:
+            root = f"/apis/{segment(f'the group of {resource.kind}', resource.group)}/{version}"
+        name = ""
+        if resource.namespaced and isinstance(namespace, str):
+            name = namespace or "default"
+            root += f"/namespaces/{segment('namespace', name)}"
+        return Place(resource, name, f"{root}/{segment(f'the plural of {resource.kind}', resource.plural)}")
+
+    @property
+    def everywhere(self) -> bool:
+        """True for a namespaced kind in all namespaces."""
+        return self.resource.namespaced and not self.namespace
+
+    def collection(self, query: Query = ()) -> str:
+        """The target of the collection."""
+        return target(self.root, query)
+
+    def member(self, name: str, subresource: str = "", query: Query = ()) -> str:
+        """The target of one object, or of a subresource of it."""
+        self.check_one_namespace()
+        path = f"{self.root}/{segment(f'the name of a {self.resource.kind}', name)}"
+        if subresource:
+            path += f"/{segment('subresource', subresource)}"
+        return target(path, query)
+
+    def check_one_namespace(self) -> None:
+        """Refuse what a server does in one namespace only."""
+        if self.everywhere:
+            raise InvalidRequest(
+                f"in all namespaces there is only list and watch: Api({self.resource.kind}, namespace=…)"
+                " names the one that is meant"
+            )
+
+    def check_namespace_of(self, namespace: str) -> None:
+        """Refuse an object that says it lives elsewhere."""
+        if namespace and namespace != self.namespace:
+            here = f"namespace {self.namespace!r}" if self.namespace else "no namespace"
+            raise InvalidRequest(
+                f"the {self.resource.kind} says that it is in namespace {namespace!r}, this Api is for {here}"
+            )

@@ -1,0 +1,164 @@
+"""Nothing that a caller passes changes the path or splits a header: it arrives as it was, or is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from request_kinds import CONFIG_MAPS, PODS, SERVICE_ACCOUNTS, ConfigMap
+
+import kubeproto as kp
+from kubeproto.requests import discovery_resources, discovery_root, health, openapi_document
+
+# Any text, half surrogates too, and above all what means something in a URL or a header.
+ODD = st.one_of(
+    st.text(max_size=20),
+    st.text(st.sampled_from("/%.?#&=;:@+ \\\r\n\t\x00\x7fäö€\u2028\ud800aZ0-_~"), max_size=12),
+)
+
+
+def parts(head: kp.Head) -> tuple[list[str], list[tuple[str, str]]]:
+    """The path's segments and the query as the server will see them; the target itself must be plain."""
+    assert head.target.isascii()
+    assert head.target.isprintable()
+    assert not set(head.target) & set(' #"<>\\^`{|}')
+    for name, value in head.headers:
+        assert not set(name + value) & {"\r", "\n", "\0"}
+    split = urlsplit(head.target)
+    assert not split.scheme
+    assert not split.netloc
+    query = parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
+    return [unquote(segment, errors="strict") for segment in split.path.split("/")], query
+
+
+def can_be_a_segment(text: str) -> bool:
+    return text not in ("", ".", "..") and not set(text) & {"/", "%"} and text.isprintable()
+
+
+@given(name=ODD)
+@example(name="..")
+@example(name="system:node")
+def test_rq_28_a_name_is_one_segment_or_refused(name: str) -> None:
+    try:
+        segments, query = parts(CONFIG_MAPS.get(name))
+    except kp.InvalidRequest:
+        assert not can_be_a_segment(name)
+    else:
+        assert segments == ["", "api", "v1", "namespaces", "w", "configmaps", name]
+        assert query == []
+
+
+@given(namespace=ODD.filter(bool))
+def test_rq_28_a_namespace_is_one_segment_or_refused(namespace: str) -> None:
+    try:
+        segments, _ = parts(kp.Api(ConfigMap, namespace=namespace).list())
+    except kp.InvalidRequest:
+        assert not can_be_a_segment(namespace)
+    else:
+        assert segments == ["", "api", "v1", "namespaces", namespace, "configmaps"]
+
+
+@given(group=ODD, version=ODD, plural=ODD, subresource=ODD)
+def test_rq_28_what_a_resource_says_of_itself_is_no_exception(
+    group: str, version: str, plural: str, subresource: str
+) -> None:
+    resource = kp.Resource(group, version, "Odd", plural)
+    try:
+        api = kp.Api(kp.Dynamic, resource=resource)
+        segments, _ = parts(api.subresource(subresource).get("x"))
+    except kp.InvalidRequest:
+        assert not all(can_be_a_segment(text) for text in (group or "core", version, plural, subresource))
+    else:
+        root = ["apis", group, version] if group else ["api", version]
+        assert segments == ["", *root, "namespaces", "default", plural, "x", subresource]
+
+
+@given(label=ODD, field=ODD, token=ODD, since=ODD.filter(lambda text: text not in ("", "0")))
+def test_selectors_and_tokens_arrive_as_they_were_given(
+    label: str, field: str, token: str, since: str
+) -> None:
+    asked: list[tuple[Any, dict[str, str]]] = [
+        (
+            lambda: CONFIG_MAPS.list(label_selector=label, field_selector=field, continue_=token),
+            {"labelSelector": label, "fieldSelector": field, "continue": token},
+        ),
+        (
+            lambda: CONFIG_MAPS.watch(label_selector=label, field_selector=field, resource_version=since),
+            {
+                "watch": "true",
+                "allowWatchBookmarks": "true",
+                "labelSelector": label,
+                "fieldSelector": field,
+                "resourceVersion": since,
+            },
+        ),
+    ]
+    for ask, said in asked:
+        try:
+            segments, query = parts(ask())
+        except kp.InvalidRequest:
+            assert not "".join(said.values()).isprintable()  # half of a surrogate pair is no text
+        else:
+            assert segments == ["", "api", "v1", "namespaces", "w", "configmaps"]
+            assert dict(query) == {key: value for key, value in said.items() if value}
+
+
+@given(manager=ODD)
+@example(manager="m" * 129)
+@example(manager="é" * 65)
+def test_a_field_manager_arrives_as_it_was_given_or_is_refused(manager: str) -> None:
+    try:
+        _, query = parts(CONFIG_MAPS.merge_patch("a", {}, field_manager=manager))
+    except kp.InvalidRequest:
+        assert not manager.isprintable() or len(manager.encode()) > 128
+    else:
+        assert query == ([("fieldManager", manager)] if manager else [])
+
+
+@given(container=ODD, command=st.lists(ODD, min_size=1, max_size=4))
+def test_containers_and_commands_arrive_as_they_were_given(container: str, command: list[str]) -> None:
+    try:
+        segments, query = parts(PODS.exec("p", command, container=container))
+    except kp.InvalidRequest:
+        assert not (container + "".join(command)).isprintable()
+    else:
+        assert segments == ["", "api", "v1", "namespaces", "w", "pods", "p", "exec"]
+        assert [value for key, value in query if key == "command"] == command
+        assert dict(query).get("container", "") == container
+
+
+@given(text=ODD)
+def test_no_other_request_lets_a_text_out_of_its_place(text: str) -> None:
+    asks: list[Any] = [
+        lambda: PODS.log("p", container=text),
+        lambda: PODS.evict(text),
+        lambda: PODS.bind("p", text),
+        lambda: SERVICE_ACCOUNTS.create_token(text),
+        lambda: CONFIG_MAPS.delete("a", uid=text),
+        lambda: CONFIG_MAPS.apply({"metadata": {"name": text}}, field_manager="m"),
+        lambda: CONFIG_MAPS.create(ConfigMap(metadata=kp.ObjectMeta(name=text))),
+        lambda: discovery_resources(text, "v1"),
+        lambda: discovery_root("/api", etag=text),
+        lambda: health(check=text),
+        lambda: health(exclude=[text]),
+        lambda: openapi_document(text),
+        lambda: openapi_document("api/v1", hash=text),
+    ]
+    for ask in asks:
+        try:
+            segments, _ = parts(ask())
+        except kp.InvalidRequest:
+            continue
+        assert segments[0] == ""
+        assert not {".", "..", ""} & set(segments[1:])
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2Fb", "a\nb", "a\x00", "\ud800"])
+def test_rq_28_the_refusal_names_the_value(name: str) -> None:
+    with pytest.raises(kp.InvalidRequest) as caught:
+        CONFIG_MAPS.get(name)
+    assert repr(name) in str(caught.value)
+    assert "ConfigMap" in str(caught.value)

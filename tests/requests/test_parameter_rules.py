@@ -1,0 +1,248 @@
+"""Only legal combinations of parameters leave; each other is refused by a sentence that names the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from request_kinds import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    FOOS,
+    NAMESPACES,
+    PODS,
+    SERVICE_ACCOUNTS,
+    ConfigMap,
+    Foo,
+    FooSpec,
+    Namespace,
+    Pod,
+)
+
+import kubeproto as kp
+from kubeproto.objects._durations import Duration
+from kubeproto.objects._fields import FieldSelector
+from kubeproto.objects._labels import Selector
+from kubeproto.requests import discovery_root, health
+
+EVERYWHERE = kp.Api(ConfigMap, namespace=kp.ALL)
+ANYTHING: Any = object()
+
+
+def named(name: str, **metadata: Any) -> ConfigMap:
+    return ConfigMap(metadata=kp.ObjectMeta(name=name, **metadata))
+
+
+def wrong(value: Any) -> Any:
+    """What the type checkers would not let pass."""
+    return value
+
+
+REFUSED: list[tuple[str, Callable[[], object]]] = [
+    # lists
+    ("there is none", lambda: CONFIG_MAPS.list(resource_version_match="Exact")),
+    ("there is none", lambda: CONFIG_MAPS.list(resource_version_match="NotOlderThan")),
+    (
+        "match has no place",
+        lambda: CONFIG_MAPS.list(continue_="x", resource_version="7", resource_version_match="Exact"),
+    ),
+    ("any version", lambda: CONFIG_MAPS.list(resource_version="0", resource_version_match="Exact")),
+    ("resource_version has no place", lambda: CONFIG_MAPS.list(continue_="x", resource_version="7")),
+    (
+        "none of NotOlderThan",
+        lambda: CONFIG_MAPS.list(resource_version="7", resource_version_match=wrong("Newest")),
+    ),
+    ("limit", lambda: CONFIG_MAPS.list(limit=-1)),
+    ("limit", lambda: CONFIG_MAPS.list(limit=wrong("5"))),
+    ("limit", lambda: CONFIG_MAPS.list(limit=True)),
+    ("no selector", lambda: CONFIG_MAPS.list(label_selector=wrong({"app": "web"}))),
+    ("no selector", lambda: CONFIG_MAPS.watch(field_selector=wrong(None))),
+    ("shardRange", lambda: CONFIG_MAPS.list(shard_selector="uid % 2")),
+    ("leaves no time", lambda: CONFIG_MAPS.list(timeout=0)),
+    ("leaves no time", lambda: CONFIG_MAPS.list(timeout=-1.5)),
+    ("timeout", lambda: CONFIG_MAPS.list(timeout=float("nan"))),
+    # watches
+    ("needs bookmarks", lambda: CONFIG_MAPS.watch(send_initial_events=True, bookmarks=False)),
+    ("timeout_seconds", lambda: CONFIG_MAPS.watch(timeout_seconds=0)),
+    ("timeout_seconds", lambda: CONFIG_MAPS.watch(timeout_seconds=wrong(1.5))),
+    # writes
+    ("resource version", lambda: CONFIG_MAPS.create(named("a", resource_version="5"))),
+    ("'other'", lambda: CONFIG_MAPS.create(named("a", namespace="other"))),
+    ("no namespace", lambda: NAMESPACES.create(Namespace(metadata=kp.ObjectMeta(name="a", namespace="b")))),
+    ("without a name", lambda: CONFIG_MAPS.replace(named(""))),
+    ("'other'", lambda: CONFIG_MAPS.replace(named("a", namespace="other"))),
+    ("none of Ignore", lambda: CONFIG_MAPS.create(named("a"), field_validation=wrong("strict"))),
+    ("128 bytes", lambda: CONFIG_MAPS.create(named("a"), field_manager="m" * 129)),
+    ("is no v1 ConfigMap", lambda: CONFIG_MAPS.create(wrong(Foo(spec=FooSpec())))),
+    (
+        "is no apps/v1 Deployment",
+        lambda: DEPLOYMENTS.replace(kp.Dynamic(kind="Pod", metadata=kp.ObjectMeta(name="a"))),
+    ),
+    ("not all of it", lambda: kp.Api(kp.Metadata[Foo]).create(kp.Metadata())),
+    (
+        "not all of it",
+        lambda: kp.Api(kp.Metadata[Foo]).replace(kp.Metadata(metadata=kp.ObjectMeta(name="a"))),
+    ),
+    ("as JSON", lambda: CONFIG_MAPS.merge_patch("a", {"data": ANYTHING})),
+    ("is an object", lambda: CONFIG_MAPS.merge_patch("a", wrong(None))),
+    ("is an object", lambda: FOOS.strategic_patch("a", wrong([]))),
+    ("list of operations", lambda: CONFIG_MAPS.json_patch("a", wrong({"op": "remove"}))),
+    ("operation 1", lambda: CONFIG_MAPS.json_patch("a", [{"op": "remove", "path": "/a"}, {"op": "delete"}])),
+    ("needs 'value'", lambda: CONFIG_MAPS.json_patch("a", [{"op": "add", "path": "/a"}])),
+    ("10000", lambda: CONFIG_MAPS.json_patch("a", [{"op": "remove", "path": "/a"}] * 10_001)),
+    ("needs a field_manager", lambda: CONFIG_MAPS.apply(named("a"), field_manager="")),
+    ("says that it is 'b'", lambda: CONFIG_MAPS.apply(named("b"), name="a", field_manager="m")),
+    ("'other'", lambda: CONFIG_MAPS.apply(named("a", namespace="other"), field_manager="m")),
+    (
+        "managedFields",
+        lambda: CONFIG_MAPS.apply({"metadata": {"name": "a", "managedFields": []}}, field_manager="m"),
+    ),
+    (
+        "is no v1 ConfigMap",
+        lambda: CONFIG_MAPS.apply({"kind": "Secret", "metadata": {"name": "a"}}, field_manager="m"),
+    ),
+    ("is an object", lambda: CONFIG_MAPS.apply(wrong([]), field_manager="m")),
+    ("unexpected keyword", lambda: CONFIG_MAPS.merge_patch("a", {}, force=True)),  # type: ignore[call-arg] # pyright: ignore
+    # deletions
+    ("grace_period", lambda: CONFIG_MAPS.delete("a", grace_period=-1)),
+    ("none of Background", lambda: CONFIG_MAPS.delete("a", propagation=wrong("Later"))),
+    # namespaces
+    ("only list and watch", lambda: EVERYWHERE.get("a")),
+    ("only list and watch", lambda: EVERYWHERE.create(named("a"))),
+    ("only list and watch", lambda: EVERYWHERE.replace(named("a"))),
+    ("only list and watch", lambda: EVERYWHERE.delete("a")),
+    ("only list and watch", lambda: EVERYWHERE.delete_collection()),
+    ("only list and watch", lambda: EVERYWHERE.status.get("a")),
+    ("cluster-scoped", lambda: kp.Api(Namespace, namespace="w")),
+    ("cluster-scoped", lambda: kp.Api(Namespace, namespace=kp.ALL)),
+    ("resource=", lambda: kp.Api(kp.Dynamic)),
+    ("resource=", lambda: kp.Api(kp.KubeObject)),
+    # subresources
+    ("has a name", lambda: FOOS.subresource("")),
+    ("subresource of pods", lambda: CONFIG_MAPS.log("a")),
+    ("subresource of serviceaccounts", lambda: PODS.create_token("a")),
+    ("whole number from 600", lambda: SERVICE_ACCOUNTS.create_token("a", expiration_seconds=599)),
+    ("list of texts", lambda: SERVICE_ACCOUNTS.create_token("a", audiences="vault")),
+    ("not at both", lambda: PODS.log("p", since_seconds=1, since_time=datetime.now(UTC))),
+    ("since_seconds", lambda: PODS.log("p", since_seconds=0)),
+    ("no time zone", lambda: PODS.log("p", since_time=datetime(2026, 1, 1))),
+    ("tail_lines", lambda: PODS.follow_log("p", tail_lines=-1)),
+    ("all streams", lambda: PODS.log("p", tail_lines=5, stream="Stderr")),
+    ("limit_bytes", lambda: PODS.log("p", limit_bytes=0)),
+    ("none of All", lambda: PODS.log("p", stream=wrong("stdout"))),
+    ("needs a command", lambda: PODS.exec("p", [])),
+    ("list of words", lambda: PODS.exec("p", "ls -l")),
+    ("beside tty", lambda: PODS.exec("p", ["sh"], tty=True, stderr=True)),
+    ("at least one", lambda: PODS.attach("p", stdout=False, stderr=False)),
+    ("1 to 128", lambda: PODS.port_forward("p", [])),
+    ("1 to 128", lambda: PODS.port_forward("p", range(1, 130))),
+    ("each once", lambda: PODS.port_forward("p", [80, 80])),
+    ("no port", lambda: PODS.port_forward("p", [0])),
+    ("no port", lambda: PODS.port_forward("p", [65536])),
+    ("none of None", lambda: CONFIG_MAPS.as_table(include_object=wrong("All"))),
+    # the server
+    ("nothing to exclude", lambda: health("livez", check="etcd", exclude=["ping"])),
+    ("none of livez", lambda: health(wrong("metrics"))),
+    ("no root", lambda: discovery_root("/version")),
+]
+
+
+@pytest.mark.parametrize(("sentence", "ask"), REFUSED, ids=[f"{n} {row[0]}" for n, row in enumerate(REFUSED)])
+def test_an_illegal_request_is_never_built(sentence: str, ask: Callable[[], object]) -> None:
+    with pytest.raises((kp.InvalidRequest, TypeError)) as caught:
+        ask()
+    assert sentence in str(caught.value)
+    assert isinstance(caught.value, TypeError) is (sentence == "unexpected keyword")
+
+
+def query(head: kp.Head) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(head.target).query, strict_parsing=True)
+
+
+LEGAL: list[tuple[Callable[[], kp.Head], dict[str, list[str]]]] = [
+    (
+        lambda: CONFIG_MAPS.list(
+            label_selector=Selector.parse("app in (a,b),!old"),
+            field_selector=FieldSelector.of({"metadata.name": "a,b"}),
+            limit=5,
+            resource_version="7",
+            resource_version_match="NotOlderThan",
+            timeout=timedelta(seconds=90),
+        ),
+        {
+            "labelSelector": ["app in (a,b),!old"],
+            "fieldSelector": ["metadata.name=a\\,b"],
+            "limit": ["5"],
+            "resourceVersion": ["7"],
+            "resourceVersionMatch": ["NotOlderThan"],
+            "timeout": ["1m30s"],
+        },
+    ),
+    (
+        lambda: CONFIG_MAPS.list(continue_="x", resource_version="0", timeout=Duration.parse("2s")),
+        {"continue": ["x"], "resourceVersion": ["0"], "timeout": ["2s"]},
+    ),
+    (
+        lambda: CONFIG_MAPS.watch(send_initial_events=True),
+        {
+            "watch": ["true"],
+            "allowWatchBookmarks": ["true"],
+            "sendInitialEvents": ["true"],
+            "resourceVersionMatch": ["NotOlderThan"],
+        },
+    ),
+    (
+        lambda: CONFIG_MAPS.watch(send_initial_events=False, bookmarks=False),
+        {"watch": ["true"], "sendInitialEvents": ["false"], "resourceVersionMatch": ["NotOlderThan"]},
+    ),
+    (
+        lambda: CONFIG_MAPS.create(
+            named("a"), dry_run=True, field_manager="m", field_validation="Strict", timeout=1
+        ),
+        {"dryRun": ["All"], "fieldManager": ["m"], "fieldValidation": ["Strict"], "timeout": ["1s"]},
+    ),
+    (
+        lambda: CONFIG_MAPS.apply(named("a"), field_manager="m", force=True),
+        {"fieldManager": ["m"], "force": ["true"]},
+    ),
+    (
+        lambda: PODS.log("p", container="c", previous=True, tail_lines=0, limit_bytes=9, timestamps=True),
+        {
+            "container": ["c"],
+            "previous": ["true"],
+            "tailLines": ["0"],
+            "limitBytes": ["9"],
+            "timestamps": ["true"],
+        },
+    ),
+    (
+        lambda: PODS.follow_log("p", since_time=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), stream="Stderr"),
+        {"follow": ["true"], "sinceTime": ["2026-01-02T03:04:05Z"], "stream": ["Stderr"]},
+    ),
+    (
+        lambda: PODS.exec("p", ["sh", "-c", "a b"], stdin=True, tty=True),
+        {"command": ["sh", "-c", "a b"], "stdin": ["true"], "stdout": ["true"], "tty": ["true"]},
+    ),
+    (lambda: PODS.attach("p"), {"stdout": ["true"], "stderr": ["true"]}),
+    (lambda: PODS.port_forward("p", [80, 8080]), {"ports": ["80", "8080"]}),
+    (
+        lambda: CONFIG_MAPS.as_table(include_object="None").list(limit=2),
+        {"limit": ["2"], "includeObject": ["None"]},
+    ),
+    (lambda: CONFIG_MAPS.as_table(include_object="Object").get("a"), {"includeObject": ["Object"]}),
+    (lambda: health("livez", verbose=True, exclude=["a", "b"]), {"verbose": ["true"], "exclude": ["a", "b"]}),
+    (lambda: PODS.evict("p", dry_run=True), {"dryRun": ["All"]}),
+    (lambda: kp.Api(Pod, namespace="w").bind("p", "n", dry_run=True), {"dryRun": ["All"]}),
+]
+
+
+@pytest.mark.parametrize(("ask", "said"), LEGAL, ids=[str(n) for n in range(len(LEGAL))])
+def test_parameters_become_the_query(ask: Callable[[], kp.Head], said: dict[str, list[str]]) -> None:
+    assert query(ask()) == said
+
+
+def test_kube_rs_cases_a_continuation_carries_no_version_and_no_match() -> None:
+    assert query(CONFIG_MAPS.list(limit=5, continue_="x")) == {"limit": ["5"], "continue": ["x"]}

@@ -1,0 +1,297 @@
+"""What an answer means: the value that the request promised, or an error that says what came instead."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import recording
+from request_kinds import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    FOOS,
+    LOOSE_CONFIG_MAPS,
+    PODS,
+    SERVICE_ACCOUNTS,
+    ConfigMap,
+    Pod,
+)
+
+import kubeproto as kp
+from kubeproto.requests import health, openapi_document, openapi_index, version
+
+CONFIG_MAP = (
+    b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"w"},"data":{"x":"1"}}'
+)
+STATUS = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}'
+GZIP = (("Content-Encoding", "gzip"),)
+FOOS_ANYWHERE = kp.Api(kp.Metadata[ConfigMap], namespace="w")
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "said"),
+    [
+        ((), b"", "empty"),
+        ((), b" \n", "empty"),
+        ((("Content-Type", "text/html"),), b"<html>Sign in</html>", "text/html and no JSON: '<html>Sign in"),
+        ((), CONFIG_MAP[:-9], "its JSON is broken"),
+        ((), b"\x1f\x8b\x08\x00", "no JSON"),
+        ((), b"[" * 100_000, "its JSON is broken"),
+        ((), b"null", "ConfigMap"),
+        ((), b'[{"kind":"ConfigMap"}]', "ConfigMap"),
+        ((), STATUS, "ConfigMap"),
+        ((), b'{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"}}', "ConfigMap"),
+        (GZIP, CONFIG_MAP, "gzip"),
+        (GZIP, gzip.compress(CONFIG_MAP)[:-5], "gzip"),
+        ((("Content-Encoding", "br"),), CONFIG_MAP, "'br'"),
+    ],
+)
+def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
+    headers: kp.Headers, body: bytes, said: str
+) -> None:
+    for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
+        request: kp.Request[Any] = api.get("a", resource_version="private")
+        with pytest.raises(kp.RemoteProtocolError) as caught:
+            request.parse(200, headers, body)
+        assert str(caught.value).startswith("GET /api/v1/namespaces/w/configmaps/a: the answer is 200, but ")
+        assert said in str(caught.value) or api is not CONFIG_MAPS
+        assert "private" not in str(caught.value)
+
+
+def test_half_a_secret_is_not_quoted() -> None:
+    token = (
+        b'{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"s3cr3t","expir'
+    )
+    with pytest.raises(kp.RemoteProtocolError) as caught:
+        SERVICE_ACCOUNTS.create_token("a").parse(201, (), token)
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_token_stands_in_no_repr() -> None:
+    recorded = recording("token-request-201").response
+    body = recorded.content.replace(b"<jwt>", b"s3cr3t")
+    reply = SERVICE_ACCOUNTS.create_token("sa1").parse(201, recorded.head, body)
+    assert reply.value.status is not None
+    assert reply.value.status.token == "s3cr3t"
+    assert "s3cr3t" not in repr(reply)
+
+
+def test_a_list_is_no_table_and_no_object() -> None:
+    for body in (CONFIG_MAP, STATUS, b'{"kind":"Table","rows":[]}', b'{"items":5}', b"{}"):
+        with pytest.raises(kp.RemoteProtocolError):
+            CONFIG_MAPS.list().parse(200, (), body)
+    with pytest.raises(kp.RemoteProtocolError):
+        CONFIG_MAPS.as_table().list().parse(200, (), b'{"kind":"ConfigMapList","items":[]}')
+
+
+def test_a_list_may_say_null_for_no_items() -> None:
+    body = b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"7"},"items":null}'
+    page = CONFIG_MAPS.list().parse(200, (), body).value
+    assert (page.items, page.version) == ([], "7")
+
+
+def test_items_without_a_kind_get_the_one_of_the_list() -> None:
+    body = b'{"items":[{"metadata":{"name":"a"}}]}'
+    for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
+        (item,) = api.list().parse(200, (), body).value
+        assert (item.kind, item.api_version) == ("ConfigMap", "v1")
+
+
+def test_a_table_may_say_null_for_its_rows() -> None:
+    body = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":null,"rows":null}'
+    table = CONFIG_MAPS.as_table().list().parse(200, (), body).value
+    assert (table.columns, table.rows) == ((), None)
+
+
+def test_rq_26_an_error_that_is_no_status_keeps_its_code_its_wait_and_the_start_of_its_body() -> None:
+    with pytest.raises(kp.ServiceUnavailable) as caught:
+        CONFIG_MAPS.list().parse(503, (("Retry-After", "7"),), b"<html>" + b"x" * 9000)
+    assert caught.value.code == 503
+    assert caught.value.retry_after == 7
+    assert len(caught.value.status.message) < 3000
+
+
+@pytest.mark.parametrize(
+    "body", [gzip.compress(b'{"message":"no","status":"Failure","reason":"Forbidden"}'), b"no gzip"]
+)
+def test_an_error_is_an_error_even_if_its_body_cannot_be_read(body: bytes) -> None:
+    with pytest.raises(kp.Forbidden):
+        CONFIG_MAPS.get("a").parse(403, GZIP, body)
+
+
+def test_rq_27_a_replace_says_whether_it_made_the_object() -> None:
+    obj = ConfigMap(metadata=kp.ObjectMeta(name="a"))
+    assert CONFIG_MAPS.replace(obj).parse(201, (), CONFIG_MAP).created
+    assert not CONFIG_MAPS.replace(obj).parse(200, (), CONFIG_MAP).created
+
+
+def test_rq_30_the_parts_of_a_path_stand_in_their_order() -> None:
+    assert FOOS.status.get("f").target == "/apis/wire.test/v1/namespaces/w/foos/f/status"
+    assert kp.Api(Pod, namespace=kp.ALL).list().target == "/api/v1/pods"
+    assert kp.Api(Pod).get("p").target == "/api/v1/namespaces/default/pods/p"
+    assert DEPLOYMENTS.scale.get("d").target == "/apis/apps/v1/namespaces/w/deployments/d/scale"
+
+
+def test_rq_32_one_api_builds_as_many_requests_as_one_likes() -> None:
+    first, second = CONFIG_MAPS.list(limit=1), CONFIG_MAPS.get("a")
+    assert CONFIG_MAPS.list(limit=1) == first
+    assert first.target != second.target
+    assert [first.parse(200, (), b'{"items":[]}').value.items for _ in range(2)] == [[], []]
+
+
+def test_a_deletion_gives_the_object_or_the_word_that_it_is_gone() -> None:
+    with_status = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"status":{"phase":"Running"}}'
+    assert isinstance(PODS.delete("p").parse(200, (), with_status).value, Pod)
+    assert isinstance(PODS.delete("p").parse(200, (), STATUS).value, kp.Status)
+    assert isinstance(PODS.delete_collection().parse(200, (), STATUS).value, kp.Status)
+    with pytest.raises(kp.RemoteProtocolError):
+        PODS.delete("p").parse(200, (), CONFIG_MAP)
+
+
+def test_an_eviction_is_done_when_a_status_says_so() -> None:
+    assert PODS.evict("p").parse(201, (), STATUS).value.success
+    with pytest.raises(kp.RemoteProtocolError):
+        PODS.evict("p").parse(201, (), CONFIG_MAP)
+
+
+def test_a_log_may_be_absent_and_may_hold_anything() -> None:
+    assert PODS.log("p").parse(204, (), b"").value == ""
+    assert PODS.log("p").parse(200, (), b"half a line, \xff").value == "half a line, \ufffd"
+
+
+def test_ill_health_is_an_answer() -> None:
+    assert health().parse(200, (), b"ok").value.healthy
+    assert not health("livez").parse(500, (), b"[-]etcd failed").value.healthy
+    with pytest.raises(kp.Unauthorized):
+        health().parse(401, (), b"")
+
+
+def test_a_hosted_version_has_numbers_too() -> None:
+    body = b'{"major":"1","minor":"27+","gitVersion":"v1.27.3-gke.100"}'
+    assert version().parse(200, (), body).value.release == (1, 27)
+
+
+def test_openapi_documents_are_asked_for_by_the_index() -> None:
+    apps = {"serverRelativeURL": "/openapi/v3/apis/apps/v1?hash=AB%2F"}
+    body = json.dumps({"paths": {"apis/apps/v1": apps, "version": {"serverRelativeURL": "/x"}}}).encode()
+    index = openapi_index().parse(200, (), body).value
+    assert index == {"apis/apps/v1": "AB%2F", "version": ""}
+    assert openapi_document("apis/apps/v1").target == "/openapi/v3/apis/apps/v1"
+    assert openapi_document("api/v1").parse(200, (), b'{"openapi":"3.0.0"}').value == {"openapi": "3.0.0"}
+
+
+@given(status=st.integers(100, 599), body=st.binary(max_size=40), coding=st.sampled_from([(), GZIP]))
+def test_any_answer_is_a_value_or_an_error_of_ours(status: int, body: bytes, coding: kp.Headers) -> None:
+    requests: list[kp.Request[Any]] = [
+        CONFIG_MAPS.get("a"),
+        LOOSE_CONFIG_MAPS.list(),
+        PODS.delete("p"),
+        PODS.log("p"),
+        PODS.evict("p"),
+        CONFIG_MAPS.as_table().list(),
+        version(),
+        health(),
+        openapi_index(),
+    ]
+    for request in requests:
+        try:
+            reply = request.parse(status, coding, body)
+        except (kp.ApiError, kp.RemoteProtocolError):
+            continue
+        assert reply.status == status
+
+
+class Safe:
+    """What a retry policy is told of each request: idempotent, guarded, makes up a name."""
+
+    obj = ConfigMap(metadata=kp.ObjectMeta(name="a"))
+    versioned = ConfigMap(metadata=kp.ObjectMeta(name="a", resource_version="7"))
+    unnamed = ConfigMap(metadata=kp.ObjectMeta(generate_name="a-"))
+
+
+@pytest.mark.parametrize(
+    ("request_", "idempotent", "guarded", "generates_name"),
+    [
+        (CONFIG_MAPS.get("a"), True, False, False),
+        (CONFIG_MAPS.list(), True, False, False),
+        (CONFIG_MAPS.create(Safe.obj), False, False, False),
+        (CONFIG_MAPS.create(Safe.unnamed), False, False, True),
+        (CONFIG_MAPS.replace(Safe.obj), True, False, False),
+        (CONFIG_MAPS.replace(Safe.versioned), True, True, False),
+        (CONFIG_MAPS.apply(Safe.obj, field_manager="m"), True, False, False),
+        (CONFIG_MAPS.apply(Safe.versioned, field_manager="m"), True, True, False),
+        (CONFIG_MAPS.merge_patch("a", {"metadata": {"resourceVersion": "7"}}), True, True, False),
+        (CONFIG_MAPS.merge_patch("a", {"metadata": None}), True, False, False),
+        (CONFIG_MAPS.json_patch("a", [{"op": "add", "path": "/x/-", "value": 1}]), False, False, False),
+        (
+            CONFIG_MAPS.json_patch("a", [{"op": "test", "path": "/metadata/resourceVersion", "value": "7"}]),
+            False,
+            True,
+            False,
+        ),
+        (CONFIG_MAPS.delete("a"), True, False, False),
+        (CONFIG_MAPS.delete("a", uid="u"), True, True, False),
+        (CONFIG_MAPS.delete_collection(), False, False, False),
+        (PODS.evict("p", resource_version="7"), False, True, False),
+    ],
+)
+def test_a_request_says_what_a_retry_may_rely_on(
+    request_: kp.Request[Any], idempotent: bool, guarded: bool, generates_name: bool
+) -> None:
+    assert (request_.idempotent, request_.guarded, request_.generates_name) == (
+        idempotent,
+        guarded,
+        generates_name,
+    )
+
+
+def test_deletions_and_evictions_carry_their_options_in_the_body() -> None:
+    request = CONFIG_MAPS.delete(
+        "a", uid="u", resource_version="7", grace_period=0, propagation="Orphan", dry_run=True
+    )
+    options = {
+        "gracePeriodSeconds": 0,
+        "propagationPolicy": "Orphan",
+        "preconditions": {"uid": "u", "resourceVersion": "7"},
+        "dryRun": ["All"],
+    }
+    assert json.loads(request.body) == options
+    assert request.target == "/api/v1/namespaces/w/configmaps/a"
+    eviction = json.loads(PODS.evict("p", grace_period=0).body)
+    assert eviction == {
+        "kind": "Eviction",
+        "apiVersion": "policy/v1",
+        "metadata": {"name": "p", "namespace": "w"},
+        "deleteOptions": {"gracePeriodSeconds": 0},
+    }
+
+
+def test_writes_of_metadata_and_of_loose_objects_say_their_kind() -> None:
+    loose = LOOSE_CONFIG_MAPS.create(kp.Dynamic(metadata=kp.ObjectMeta(name="a"), content={"data": {}}))
+    assert json.loads(loose.body) == {
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "metadata": {"name": "a"},
+        "data": {},
+    }
+    part = kp.Metadata[ConfigMap](
+        kind="PartialObjectMetadata", metadata=kp.ObjectMeta(name="a", labels={"x": "1"})
+    )
+    applied = json.loads(FOOS_ANYWHERE.apply(part, field_manager="m").body)
+    assert applied == {
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "metadata": {"name": "a", "labels": {"x": "1"}},
+    }
+
+
+def test_requests_say_which_codings_they_can_read() -> None:
+    def coding(head: kp.Head) -> str | None:
+        return dict(head.headers).get("Accept-Encoding")
+
+    assert {coding(head) for head in (CONFIG_MAPS.get("a"), CONFIG_MAPS.list(), version())} == {"gzip"}
+    assert {coding(head) for head in (CONFIG_MAPS.watch(), PODS.follow_log("p"))} == {"identity"}

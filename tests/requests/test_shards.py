@@ -1,0 +1,73 @@
+"""Shards: together they hold every object once, and a server's word for one is recognised."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kubeproto as kp
+from kubeproto.objects import ListMeta, ShardInfo
+from kubeproto.requests import Shard, shard, shard_hash
+
+
+def test_the_hash_is_fnv_1a() -> None:
+    # From the test suite of its authors: http://www.isthe.com/chongo/src/fnv/test_fnv.c
+    assert shard_hash("") == 0xCBF29CE484222325
+    assert shard_hash("a") == 0xAF63DC4C8601EC8C
+    assert shard_hash("foobar") == 0x85944171F73967E8
+
+
+@given(count=st.integers(1, 40), uid=st.text(max_size=12), by=st.sampled_from(["uid", "namespace"]))
+def test_every_object_is_in_one_shard(count: int, uid: str, by: str) -> None:
+    metadata = kp.ObjectMeta(uid=uid) if by == "uid" else kp.ObjectMeta(namespace=uid)
+    shards = [shard(index, count, by="uid" if by == "uid" else "namespace") for index in range(count)]
+    assert sum(one.holds(metadata) for one in shards) == 1
+
+
+@given(count=st.integers(1, 40), data=st.data())
+def test_the_text_form_is_read_back(count: int, data: st.DataObject) -> None:
+    one = shard(data.draw(st.integers(0, count - 1)), count)
+    two = Shard("uid", one.ranges * 2)
+    assert Shard.parse(str(one)) == one
+    assert Shard.parse(str(two).replace("'", '"').replace(", ", ",")) == two
+
+
+def test_the_normal_form_is_the_servers() -> None:
+    assert str(shard(0, 2)) == "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"
+    assert str(shard(1, 2, by="namespace")) == (
+        "shardRange(object.metadata.namespace, '0x8000000000000000', '0x10000000000000000')"
+    )
+
+
+def test_a_server_that_does_not_repeat_the_selector_does_not_know_shards() -> None:
+    one = shard(0, 2)
+    assert not one.confirmed_by(ListMeta())
+    assert not one.confirmed_by(ListMeta(shard_info=ShardInfo(selector=str(shard(1, 2)))))
+    assert one.confirmed_by(ListMeta(shard_info=ShardInfo(selector=str(one))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "shardRange(object.metadata.uid,'0x0','0x8000000000000000')",
+        "shardRange(object.metadata.name,'0x0000000000000000','0x8000000000000000')",
+        "shardRange(object.metadata.uid,'0x000000000000000A','0x8000000000000000')",
+        "shardRange(object.metadata.uid,'0x8000000000000000','0x0000000000000000')",
+        "shardRange(object.metadata.uid,'0x0000000000000000\",'0x8000000000000000')",
+        "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000') || ",
+        (
+            "shardRange(object.metadata.uid,'0x0000000000000000','0x1000000000000000')"
+            "||shardRange(object.metadata.namespace,'0x0000000000000000','0x1000000000000000')"
+        ),
+    ],
+)
+def test_what_a_server_would_answer_with_a_bare_500_is_refused(text: str) -> None:
+    with pytest.raises(kp.InvalidRequest):
+        Shard.parse(text)
+
+
+@pytest.mark.parametrize(("index", "count"), [(-1, 2), (2, 2), (0, 0)])
+def test_there_is_no_shard_beyond_the_count(index: int, count: int) -> None:
+    with pytest.raises(kp.InvalidRequest):
+        shard(index, count)
