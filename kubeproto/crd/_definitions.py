@@ -9,10 +9,11 @@ import msgspec
 from .._errors import LocalProtocolError
 from ..objects._api_versions import api_version_priority
 from ..objects._base import KubeObject
-from ..objects._definition import Column, ConversionWebhook, Definition, Rule, Scale
+from ..objects._definition import Column, ConversionWebhook, Definition, Scale
 from ..objects._meta import ObjectMeta
 from ._class_fields import fields_of
 from ._definition_checks import check_definition
+from ._markers import mark
 from ._schemas import schema_of
 
 
@@ -161,9 +162,7 @@ def _merged(classes: tuple[type[KubeObject], ...], what: str) -> dict[str, str]:
 
 def _version(cls: type[KubeObject], stored: str) -> dict[str, Any]:
     own = _definition(cls)
-    schema = schema_of(cls)
-    if own.rules:
-        schema["x-kubernetes-validations"] = [rule_to_wire(rule) for rule in own.rules]
+    schema = schema_for(cls)
     name = cls.resource.version
     version: dict[str, Any] = {"name": name, "served": own.served, "storage": name == stored}
     if own.deprecated:
@@ -186,9 +185,12 @@ def _version(cls: type[KubeObject], stored: str) -> dict[str, Any]:
     return version
 
 
-def rule_to_wire(rule: Rule) -> dict[str, Any]:
-    """A rule as it stands in `x-kubernetes-validations`."""
-    return {name: value for name, value in msgspec.to_builtins(rule).items() if value not in ("", None)}
+def schema_for(cls: type[KubeObject]) -> dict[str, Any]:
+    """The schema of a kind with the rules that its `Definition` adds at the root."""
+    schema = schema_of(cls)
+    for rule in _definition(cls).rules if hasattr(cls, "resource") else ():
+        mark(schema, rule, "")
+    return schema
 
 
 def _scale(scale: Scale) -> dict[str, str]:

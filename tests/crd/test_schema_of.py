@@ -80,8 +80,8 @@ class Ruled(kp.Fields):
 
 
 Name = NewType("Name", str)
-A = Literal["a"]
-B = Literal["b"]
+A: Any = Literal["a"]
+B: Any = Literal["b"]
 
 PORT = {
     "type": "object",

@@ -1,0 +1,145 @@
+"""Admission reviews (admission.k8s.io/v1) as pure functions: bytes of a request in, bytes of an answer out.
+
+https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from .._errors import RemoteProtocolError
+from ..objects._json_patch import make_json_patch
+from ..objects._resource import GroupVersionKind
+from ._statuses import failure, reason_for
+
+_API: Final = "admission.k8s.io/v1"
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+class UserInfo(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Who made the request."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, list[str]] = {}
+
+
+class AdmittedResource(Struct, frozen=True):
+    """The resource that a request is about."""
+
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class AdmissionRequest(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a server asks. `object` is None for deletions, `old_object` for creations."""
+
+    uid: str
+    operation: Operation
+    kind: GroupVersionKind
+    resource: AdmittedResource
+    sub_resource: str = ""
+    request_kind: GroupVersionKind | None = None
+    request_resource: AdmittedResource | None = None
+    request_sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    user_info: UserInfo = UserInfo()
+    object: dict[str, Any] | None = None
+    old_object: dict[str, Any] | None = None
+    dry_run: bool = False
+    options: dict[str, Any] | None = None
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What a webhook says: `allow`, `deny` and `change` make one."""
+
+    allowed: bool
+    code: int = 0
+    message: str = ""
+    changed: dict[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    audit_annotations: dict[str, str] = {}
+
+
+class _Review(Struct, rename="camel"):
+    api_version: str
+    kind: str
+    request: AdmissionRequest
+
+
+def read_admission(body: bytes) -> AdmissionRequest:
+    """The request in an AdmissionReview; what is none is a `RemoteProtocolError` that says what is wrong."""
+    try:
+        review = msgspec.json.decode(body, type=_Review)
+    except msgspec.MsgspecError as error:
+        raise RemoteProtocolError(f"no AdmissionReview with a request: {error}") from None
+    if (review.api_version, review.kind) != (_API, "AdmissionReview"):
+        raise RemoteProtocolError(f"not {_API} AdmissionReview but {review.api_version} {review.kind}")
+    return review.request
+
+
+def allow(*, warnings: Sequence[str] = (), audit_annotations: Mapping[str, str] | None = None) -> Verdict:
+    """Let the request pass as it is; the warnings reach whoever made it."""
+    return Verdict(allowed=True, warnings=tuple(warnings), audit_annotations=dict(audit_annotations or {}))
+
+
+def deny(
+    message: str,
+    *,
+    code: int = 403,
+    warnings: Sequence[str] = (),
+    audit_annotations: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Refuse the request with this message and HTTP status code."""
+    if not 400 <= code <= 599:
+        raise ValueError(f"a denial has an HTTP status code from 400 to 599, not {code}")
+    return Verdict(
+        allowed=False,
+        code=code,
+        message=message,
+        warnings=tuple(warnings),
+        audit_annotations=dict(audit_annotations or {}),
+    )
+
+
+def change(
+    obj: dict[str, Any],
+    *,
+    warnings: Sequence[str] = (),
+    audit_annotations: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Let the request pass with this object in place of its own; the difference is sent as a JSON patch."""
+    return Verdict(
+        allowed=True,
+        changed=obj,
+        warnings=tuple(warnings),
+        audit_annotations=dict(audit_annotations or {}),
+    )
+
+
+def answer_admission(request: AdmissionRequest, verdict: Verdict) -> bytes:
+    """The AdmissionReview that answers this request."""
+    response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
+    if not verdict.allowed:
+        response["status"] = failure(verdict.message, reason_for(verdict.code), verdict.code)
+    if verdict.changed is not None:
+        if request.object is None:
+            raise ValueError(f"a {request.operation} has no object that could be changed")
+        patch = make_json_patch(request.object, verdict.changed)
+        if patch:
+            response["patchType"] = "JSONPatch"
+            response["patch"] = msgspec.json.encode(
+                patch
+            )  # bytes: they go out as base64, as the API wants it
+    if verdict.audit_annotations:
+        response["auditAnnotations"] = verdict.audit_annotations
+    if verdict.warnings:
+        response["warnings"] = verdict.warnings
+    return msgspec.json.encode({"kind": "AdmissionReview", "apiVersion": _API, "response": response})

@@ -1,0 +1,34 @@
+"""A typed object judged before it is sent, by the rules of its own class."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import msgspec
+
+from ..objects._base import KubeObject
+from ._definitions import schema_for
+from ._rules import Outcome, check_rules
+from ._validation import validate
+from ._violations import Violation
+
+
+def validate_object(obj: KubeObject, old: KubeObject | None = None) -> list[Violation]:
+    """What a server would refuse in this object, or in its update from `old`, with the same paths."""
+    return validate(_schema(type(obj)), _wire(obj), None if old is None else _wire(old))
+
+
+def check_object_rules(obj: KubeObject, old: KubeObject | None = None) -> list[Outcome]:
+    """The outcome of every CEL rule of the object's class: passed, failed, or not evaluated and why."""
+    return check_rules(_schema(type(obj)), _wire(obj), None if old is None else _wire(old))
+
+
+@functools.lru_cache(maxsize=256)
+def _schema(cls: type[KubeObject]) -> dict[str, Any]:
+    return schema_for(cls)
+
+
+def _wire(obj: KubeObject) -> dict[str, Any]:
+    written: dict[str, Any] = msgspec.to_builtins(obj, enc_hook=str)
+    return written
