@@ -1,32 +1,102 @@
 """What the API is about: objects at three depths, and the values that stand in them."""
 
-from ._base import Fields, KubeObject, Object
-from ._codec import decode, encode
+from ._api_versions import api_version_priority
+from ._base import Constant, Fields, KubeObject, Object
+from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, decode, encode
 from ._depths import Dynamic, Metadata
+from ._durations import Duration
+from ._fields import FieldRequirement, FieldSelector
+from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
+from ._labels import Requirement, Selector
+from ._lazy import KindStages, reader, settle, stages_of
 from ._list import ObjectList
+from ._merge_patch import apply_merge_patch, make_merge_patch
 from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo
+from ._names import (
+    check_annotation_key,
+    check_dns_1035_label,
+    check_dns_label,
+    check_dns_subdomain,
+    check_finalizer,
+    check_label_key,
+    check_label_value,
+    check_path_segment,
+)
+from ._pointers import format_pointer, parse_pointer, resolve_pointer
+from ._quantity import Quantity
 from ._ref import ObjectRef
-from ._resource import GroupVersionKind, Resource
+from ._resource import GroupVersionKind, Resource, guess_plural
+from ._spans import UNREAD, Span, text_of
+from ._stages import NOT_JSON
 from ._status import Status, StatusCause, StatusDetails
+from ._times import MicroTime, format_time, parse_time
+from ._values import dec_hook, enc_hook
+from ._versions import comparable, compare_versions, is_newer
 
 __all__ = [
+    "FRONT_MARKS",
+    "FRONT_SKIP",
+    "LONG",
+    "NOT_JSON",
+    "UNREAD",
+    "Constant",
+    "Duration",
     "Dynamic",
+    "FieldRequirement",
+    "FieldSelector",
     "Fields",
     "GroupVersionKind",
+    "JsonPatch",
+    "KindStages",
     "KubeObject",
     "ListMeta",
     "ManagedFieldsEntry",
     "Metadata",
+    "MicroTime",
     "Object",
     "ObjectList",
     "ObjectMeta",
     "ObjectRef",
     "OwnerReference",
+    "PatchError",
+    "Quantity",
+    "Requirement",
     "Resource",
+    "Selector",
     "ShardInfo",
+    "Span",
     "Status",
     "StatusCause",
     "StatusDetails",
+    "api_version_priority",
+    "apply_json_patch",
+    "apply_merge_patch",
+    "check_annotation_key",
+    "check_dns_1035_label",
+    "check_dns_label",
+    "check_dns_subdomain",
+    "check_finalizer",
+    "check_label_key",
+    "check_label_value",
+    "check_path_segment",
+    "comparable",
+    "compare_versions",
+    "dec_hook",
     "decode",
+    "enc_hook",
     "encode",
+    "format_pointer",
+    "format_time",
+    "guess_plural",
+    "is_newer",
+    "json_equal",
+    "make_json_patch",
+    "make_merge_patch",
+    "parse_pointer",
+    "parse_time",
+    "reader",
+    "resolve_pointer",
+    "settle",
+    "stages_of",
+    "text_of",
 ]

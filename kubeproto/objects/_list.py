@@ -12,14 +12,20 @@ from ._meta import ListMeta
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..watching import Malformed
+
 T = TypeVar("T")
 
 
 class ObjectList(Struct, Generic[T], kw_only=True):
-    """A list as the server sends it: the items of one page, and the page's own metadata."""
+    """A list as the server sends it: the items of one page, and the page's own metadata.
+
+    What was in the list but does not fit the kind is in `malformed`, so that one bad object hides no other.
+    """
 
     items: list[T]
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    malformed: list[Malformed] = []
 
     @property
     def version(self) -> str:

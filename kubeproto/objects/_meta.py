@@ -7,7 +7,7 @@ reader may rely on strings and containers being there.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +24,9 @@ class OwnerReference(Struct, kw_only=True, rename="camel", omit_defaults=True):
     block_owner_deletion: bool | None = None
 
 
+NO_FIELDS: Final = msgspec.Raw(b"")
+
+
 class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=True):
     """Which fields a manager owns, as server-side apply keeps count."""
 
@@ -32,7 +35,8 @@ class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=Tru
     api_version: str = ""
     time: datetime | None = None
     fields_type: str = ""
-    fields_v1: dict[str, Any] | None = msgspec.field(default=None, name="fieldsV1")
+    # Who owns which field is long and rarely read: it stays JSON, as Go's client has it.
+    fields_v1: msgspec.Raw = msgspec.field(default=NO_FIELDS, name="fieldsV1")
     subresource: str = ""
 
 
@@ -42,7 +46,6 @@ class ObjectMeta(Struct, kw_only=True, rename="camel", omit_defaults=True):
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
-    self_link: str = ""
     uid: str = ""
     resource_version: str = ""
     generation: int | None = None
@@ -65,7 +68,6 @@ class ShardInfo(Struct, kw_only=True, omit_defaults=True):
 class ListMeta(Struct, kw_only=True, rename="camel", omit_defaults=True):
     """The metadata of a list: its version, and the token of the next page."""
 
-    self_link: str = ""
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")
     remaining_item_count: int | None = None

@@ -2,15 +2,20 @@
 
 from ._decoder import WatchDecoder
 from ._events import Added, Bookmark, Deleted, Failed, Malformed, Modified, Unknown, WatchEvent
+from ._lines import MAX_LINE
+from ._pages import ListDecoder, read_page
 
 __all__ = [
+    "MAX_LINE",
     "Added",
     "Bookmark",
     "Deleted",
     "Failed",
+    "ListDecoder",
     "Malformed",
     "Modified",
     "Unknown",
     "WatchDecoder",
     "WatchEvent",
+    "read_page",
 ]

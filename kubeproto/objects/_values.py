@@ -1,0 +1,24 @@
+"""The values that msgspec does not know by itself go in and out of JSON as text: quantities, exact times.
+
+They are told by their `parse`, so that reading objects without them need not import them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def dec_hook(type_: Any, value: Any) -> Any:
+    """A value of ours from what JSON holds."""
+    parse = getattr(type_, "parse", None)
+    if parse is None:
+        raise TypeError(f"{getattr(type_, '__name__', type_)} is no type that JSON is read as")
+    # A custom resource may hold a plain number where Kubernetes' own kinds hold a quantity's text.
+    return parse(value if isinstance(value, str) else repr(value))
+
+
+def enc_hook(value: Any) -> Any:
+    """What JSON holds for a value of ours."""
+    if getattr(value, "parse", None) is not None:
+        return str(value)
+    raise TypeError(f"a {type(value).__name__} cannot be sent")

@@ -1,0 +1,72 @@
+"""The lines of a watch as msgspec reads them: events of objects as they are, the two others to be turned."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ..objects import dec_hook
+from ..wire import read_status
+from ._events import Added, Bookmark, Deleted, Failed, Modified
+
+
+class _BookmarkMeta(Struct, rename="camel"):
+    resource_version: str = ""
+    annotations: dict[str, str] = {}
+
+
+class _BookmarkObject(Struct):
+    metadata: _BookmarkMeta
+
+
+class BookmarkLine(Struct, tag_field="type", tag="BOOKMARK"):
+    """A bookmark as it is sent. All of its object but the version and one annotation varies by kind."""
+
+    object: _BookmarkObject
+
+    def event(self) -> Bookmark:
+        """What it says."""
+        meta = self.object.metadata
+        return Bookmark(meta.resource_version, meta.annotations.get("k8s.io/initial-events-end") == "true")
+
+
+class ErrorLine(Struct, tag_field="type", tag="ERROR"):
+    """The end of a watch as it is sent: mostly a Status, but anything goes."""
+
+    object: Raw
+
+    def event(self) -> Failed:
+        """What it says."""
+        return Failed(read_status(0, (), bytes(self.object)))
+
+
+OTHER_LINES: Final = frozenset((BookmarkLine, ErrorLine))
+
+
+def turned(line: Any) -> Any:
+    """The event that a decoded line is, or says."""
+    return line.event() if type(line) in OTHER_LINES else line
+
+
+_decoders: Final[dict[tuple[Any, bool], msgspec.json.Decoder[Any]]] = {}
+
+
+def line_decoder(payload: Any) -> msgspec.json.Decoder[Any]:
+    """The decoder of a watch's lines whose objects are of this type: made once, for all watches."""
+    return _decoder(payload, every=True)
+
+
+def object_line_decoder(payload: Any) -> msgspec.json.Decoder[Any]:
+    """The same for nothing but lines with objects, which is a little faster."""
+    return _decoder(payload, every=False)
+
+
+def _decoder(payload: Any, *, every: bool) -> msgspec.json.Decoder[Any]:
+    found = _decoders.get((payload, every))
+    if found is None:
+        lines: Any = Added[payload] | Modified[payload] | Deleted[payload]
+        lines = lines | BookmarkLine | ErrorLine if every else lines
+        found = _decoders[payload, every] = msgspec.json.Decoder(lines, dec_hook=dec_hook)
+    return found
