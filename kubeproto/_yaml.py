@@ -13,14 +13,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import ModuleType
-
-# A node of PyYAML: scalar, sequence or mapping, told apart by its `id`.
-_Node: TypeAlias = Any
 
 # How many values a text may hold once its aliases are written out. The largest manifests that people
 # apply, bundles of custom-resource definitions, have some 200,000.
@@ -29,6 +25,9 @@ MOST_VALUES: Final = 1_000_000
 DEEPEST: Final = 200
 
 _PREFIX: Final = "tag:yaml.org,2002:"
+_MAPPING: Final = f"{_PREFIX}map"
+_SEQUENCE: Final = f"{_PREFIX}seq"
+_TAGGED: Final = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (float, int)}
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
 _FALSE: Final = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
@@ -52,38 +51,35 @@ class YamlUnavailable(ImportError):
 class Document:
     """One document of a text: its value, and the line on which each part of it stands."""
 
-    def __init__(self, node: _Node, value: Any) -> None:
+    def __init__(self, node: _Node) -> None:
         self._node = node
-        self.value = value
+        self.value = _value(node)
 
     def line_of(self, path: Sequence[str | int] = ()) -> int:
         """The line of the value at this path, or of the deepest part of the path that is there."""
-        node, line = self._node, _line(self._node)
+        node, line = self._node, self._node.line
         for step in path:
             found = _child(node, step)
             if found is None:
                 break
-            key, node = found
-            line = _line(key)
+            line, node = found
         return line
 
 
-def read_documents(text: str | bytes) -> Iterator[Document]:
+def read_documents(text: str) -> Iterator[Document]:
     """The documents of a text, one after another. An empty one has the value None."""
-    module, loader_class = _library(), _loader()
+    yaml = _library()
     try:
-        loader = loader_class(text)
-        while loader.check_node():
-            node = loader.get_node()
-            _check_growth(node)
-            yield Document(node, _value(node))
-    except module.MarkedYAMLError as error:
+        # libyaml where it is built in: it reads ten times as fast, and the events are the same.
+        events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                yield Document(_Composer(events).node(next(events), 0))
+    except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise YamlError(error.problem or str(error), mark.line + 1 if mark else 1) from None
-    except module.YAMLError as error:
+    except yaml.YAMLError as error:
         raise YamlError(str(error).partition("\n")[0], 1) from None
-    except RecursionError:
-        raise YamlError(f"values are nested more than {DEEPEST} deep", 1) from None
 
 
 def write_documents(values: Sequence[Any]) -> str:
@@ -91,15 +87,90 @@ def write_documents(values: Sequence[Any]) -> str:
 
     A text that any reader, old or new, could take for something else is quoted.
     """
-    module, dumper = _library(), _dumper()
-    text: str = module.dump_all(
-        values, Dumper=dumper, sort_keys=False, allow_unicode=True, explicit_start=len(values) > 1, width=110
+    text: str = _library().dump_all(
+        values,
+        Dumper=_dumper(),
+        sort_keys=False,
+        allow_unicode=True,
+        explicit_start=len(values) > 1,
+        width=110,
     )
     return text
 
 
-@cache
-def _library() -> ModuleType:
+class _Node:
+    """A value as it stands in the text. `size` counts what is in it, aliases written out."""
+
+    __slots__ = ("line", "members", "quoted", "size", "tag", "text")
+
+    def __init__(self, event: Any) -> None:
+        self.line: int = event.start_mark.line + 1
+        self.tag: str = event.tag or ""
+        self.text: str | None = getattr(event, "value", None)  # of a scalar
+        self.quoted = bool(getattr(event, "style", None))
+        self.members: list[tuple[_Node | None, _Node]] = []  # of a list without keys
+        self.size = 1
+
+    @property
+    def is_mapping(self) -> bool:
+        return self.text is None and self.tag == _MAPPING
+
+
+class _Composer:
+    """Makes the nodes of a document from its events.
+
+    PyYAML could do it too, but libyaml's composer recurses in C and dies of a hundred kilobytes of brackets.
+    """
+
+    def __init__(self, events: Iterator[Any]) -> None:
+        self._events = events
+        self._anchored: dict[str, _Node | None] = {}  # None while it is still open
+
+    def node(self, event: Any, depth: int) -> _Node:
+        kind = type(event).__name__
+        if kind == "AliasEvent":
+            return self._alias(event)
+        node = _Node(event)
+        if depth > DEEPEST:
+            raise YamlError(f"values are nested more than {DEEPEST} deep", node.line)
+        anchor: str | None = event.anchor
+        if anchor:
+            self._anchored[anchor] = None
+        if kind == "SequenceStartEvent":
+            self._check_tag(node, _SEQUENCE)
+            while type(event := next(self._events)).__name__ != "SequenceEndEvent":
+                self._add(node, None, self.node(event, depth + 1))
+        elif kind == "MappingStartEvent":
+            self._check_tag(node, _MAPPING)
+            while type(event := next(self._events)).__name__ != "MappingEndEvent":
+                key = self.node(event, depth + 1)
+                self._add(node, key, self.node(next(self._events), depth + 1))
+        if anchor:
+            self._anchored[anchor] = node
+        return node
+
+    def _add(self, node: _Node, key: _Node | None, value: _Node) -> None:
+        node.members.append((key, value))
+        node.size += value.size + (key.size if key else 0)
+        if node.size > MOST_VALUES:
+            raise YamlError(f"with its aliases written out it holds over {MOST_VALUES} values", node.line)
+
+    def _check_tag(self, node: _Node, tag: str) -> None:
+        if node.tag not in ("", "!", tag):
+            raise YamlError(f"the tag {node.tag!r} has no meaning in JSON", node.line)
+        node.tag = tag
+
+    def _alias(self, event: Any) -> _Node:
+        line: int = event.start_mark.line + 1
+        if event.anchor not in self._anchored:
+            raise YamlError(f"the alias {event.anchor!r} stands for nothing", line)
+        node = self._anchored[event.anchor]
+        if node is None:
+            raise YamlError("a value contains itself", line)
+        return node
+
+
+def _library() -> Any:
     try:
         import yaml
     except ImportError:
@@ -110,22 +181,14 @@ def _library() -> ModuleType:
 
 
 @cache
-def _loader() -> Any:
-    import yaml
-
-    # libyaml where it is built in: it reads ten times as fast, and the nodes are the same.
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    # Without resolvers every plain scalar arrives as text, and `_plain` says what it means.
-    return type("_Loader", (base,), {"yaml_implicit_resolvers": {}})
-
-
-@cache
 def _dumper() -> Any:
     import yaml
 
     def text(dumper: Any, value: str) -> Any:
-        many = "\n" in value.rstrip("\n")
-        return dumper.represent_scalar(f"{_PREFIX}str", value, style="|" if many else None)
+        style = "|" if "\n" in value.rstrip("\n") else None
+        if not value.replace("\n", "").isprintable():
+            style = '"'  # PyYAML forgets to escape the line ends that only YAML 1.1 knows
+        return dumper.represent_scalar(f"{_PREFIX}str", value, style=style)
 
     made: Any = type("_Dumper", (yaml.SafeDumper,), {"ignore_aliases": _never})
     made.add_representer(str, text)
@@ -140,79 +203,42 @@ def _never(*_: Any) -> bool:
     return True
 
 
-def _line(node: _Node) -> int:
-    line: int = node.start_mark.line + 1
-    return line
-
-
-def _child(node: _Node, step: str | int) -> tuple[_Node, _Node] | None:
-    """The node that holds a member or element, for its line, and the node of its value."""
+def _child(node: _Node, step: str | int) -> tuple[int, _Node] | None:
+    """The line on which a member or element begins, and its value."""
     if isinstance(step, int):
-        elements: list[_Node] = node.value if node.id == "sequence" else []
-        return (elements[step], elements[step]) if step < len(elements) else None
-    members: list[tuple[_Node, _Node]] = node.value if node.id == "mapping" else []
-    return next((member for member in members if member[0].value == step), None)
-
-
-def _check_growth(root: _Node) -> None:
-    """Refuse a document that is too deep, holds itself, or grows too large when aliases are written out."""
-    sizes: dict[int, int] = {}
-    open_: set[int] = set()
-
-    def size(node: _Node, depth: int) -> int:
-        known = sizes.get(id(node))
-        if known is not None:
-            return known
-        if id(node) in open_:
-            raise YamlError("a value contains itself", _line(node))
-        if depth > DEEPEST:
-            raise YamlError(f"values are nested more than {DEEPEST} deep", _line(node))
-        open_.add(id(node))
-        total = 1 + sum(size(child, depth + 1) for child in _children(node))
-        open_.discard(id(node))
-        if total > MOST_VALUES:
-            raise YamlError(f"with its aliases written out it holds over {MOST_VALUES} values", _line(node))
-        sizes[id(node)] = total
-        return total
-
-    size(root, 0)
-
-
-def _children(node: _Node) -> Iterator[_Node]:
-    if node.id == "sequence":
-        yield from node.value
-    elif node.id == "mapping":
-        for key, value in node.value:
-            yield key
-            yield value
+        elements = [] if node.is_mapping else node.members
+        return (elements[step][1].line, elements[step][1]) if step < len(elements) else None
+    for key, value in node.members:
+        if key is not None and key.text == step:
+            return key.line, value
+    return None
 
 
 def _value(node: _Node) -> Any:
-    tag = node.tag.removeprefix(_PREFIX)
-    if node.id == "sequence" and tag == "seq":
-        return [_value(child) for child in node.value]
-    if node.id == "mapping" and tag == "map":
+    if node.text is not None:
+        return _scalar(node, node.text)
+    if node.is_mapping:
         return _mapping(node)
-    if node.id == "scalar":
-        return _scalar(node, tag)
-    raise YamlError(f"the tag {node.tag!r} has no meaning in JSON", _line(node))
+    return [_value(child) for _, child in node.members]
 
 
-def _scalar(node: _Node, tag: str) -> Any:
-    # With no resolvers, a plain scalar and a quoted one carry the same tag; the style tells them apart.
-    if node.tag != f"{_PREFIX}str":
-        if tag not in ("null", "bool", "int", "float"):
-            raise YamlError(f"the tag {node.tag!r} has no meaning in JSON", _line(node))
-        value = _plain(node)
-        if type(value).__name__ not in (tag, "NoneType" if tag == "null" else tag):
-            raise YamlError(f"{node.value!r} is no {tag}", _line(node))
-        return value
-    return node.value if node.style else _plain(node)
+def _scalar(node: _Node, text: str) -> Any:
+    if node.tag in ("", "!"):
+        return text if node.quoted or node.tag else _plain(text, node.line)
+    name = node.tag.removeprefix(_PREFIX)
+    if name == "str":
+        return text
+    types = _TAGGED.get(name)
+    if types is None:
+        raise YamlError(f"the tag {node.tag!r} has no meaning in JSON", node.line)
+    value = _plain(text, node.line)
+    if type(value) not in types:
+        raise YamlError(f"{text!r} is no {name}", node.line)
+    return float(value) if name == "float" else value
 
 
-def _plain(node: _Node) -> Any:
+def _plain(text: str, line: int) -> Any:
     """What a scalar without quotes means."""
-    text: str = node.value
     if text in _NULL:
         return None
     if text in _TRUE or text in _FALSE:
@@ -224,7 +250,7 @@ def _plain(node: _Node) -> Any:
     if re.fullmatch(_FLOAT, text):
         return float(text.replace("_", ""))
     if re.fullmatch(_NOT_JSON, text):
-        raise YamlError(f"{text} is no number of JSON", _line(node))
+        raise YamlError(f"{text} is no number of JSON", line)
     return text
 
 
@@ -239,35 +265,33 @@ def _mapping(node: _Node) -> dict[str, Any]:
     """An object. Members that `<<` merges in give way to its own."""
     members: dict[str, Any] = {}
     merged: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        if key_node.value == "<<" and not key_node.style:
+    for key_node, value_node in node.members:
+        assert key_node is not None  # a mapping's members have keys
+        if key_node.text == "<<" and not key_node.quoted and not key_node.tag:
             merged = _merged(value_node) | merged
             continue
         key = _key(key_node)
         if key in members:
-            raise YamlError(f"the key {key!r} stands here twice", _line(key_node))
+            raise YamlError(f"the key {key!r} stands here twice", key_node.line)
         members[key] = _value(value_node)
     return merged | members
 
 
 def _merged(node: _Node) -> dict[str, Any]:
-    sources: list[_Node] = node.value if node.id == "sequence" else [node]
+    sources = [node] if node.is_mapping else [child for _, child in node.members]
     merged: dict[str, Any] = {}
-    for source in sources:
-        if source.id != "mapping":
-            raise YamlError("only a mapping can be merged by <<", _line(source))
+    for source in sources or [node]:
+        if not source.is_mapping:
+            raise YamlError("only a mapping can be merged by <<", source.line)
         merged = _mapping(source) | merged
     return merged
 
 
 def _key(node: _Node) -> str:
-    value = _scalar(node, node.tag.removeprefix(_PREFIX)) if node.id == "scalar" else node
-    match value:
-        case bool():
+    match _value(node):
+        case bool() as value:
             return str(value).lower()
-        case str():
-            return value
-        case int() | float():
+        case str() | int() | float() as value:
             return str(value)
         case _:
-            raise YamlError("a key must be a text", _line(node))
+            raise YamlError("a key must be a text", node.line)

@@ -7,8 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from .._errors import RemoteProtocolError
-from ..wire import Decoder, Head, Headers, refusal
-from ..wire._inflate import inflate
+from ..wire import Decoder, Head, Headers, inflate, refusal
 
 # A program may write for ever without ending a line. Container runtimes cut at 16 KiB, so this one is for
 # whatever stands between.

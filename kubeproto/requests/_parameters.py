@@ -6,21 +6,17 @@ Each function takes what a verb was given and makes the query of it, or says whi
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
+from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 from .._errors import InvalidRequest
+from ..objects import Duration, FieldSelector, Selector
 from ._bodies import as_json
 from ._shards import Shard
 from ._targets import Query, given
 
-if TYPE_CHECKING:
-    from ..objects._durations import Duration
-    from ..objects._fields import FieldSelector
-    from ..objects._labels import Selector
-
-Timeout: TypeAlias = "float | timedelta | Duration | None"
-LabelSelector: TypeAlias = "str | Selector"
-FieldSelectorLike: TypeAlias = "str | FieldSelector"
+Timeout: TypeAlias = float | timedelta | Duration | None
+LabelSelector: TypeAlias = str | Selector
+FieldSelectorLike: TypeAlias = str | FieldSelector
 Match: TypeAlias = Literal["", "NotOlderThan", "Exact"]
 FieldValidation: TypeAlias = Literal["", "Ignore", "Warn", "Strict"]
 Propagation: TypeAlias = Literal["", "Background", "Foreground", "Orphan"]
@@ -200,9 +196,7 @@ def deletion_options(
 
 def selector(what: str, value: object) -> str:
     """The text of a selector: as it was given, or as a typed one writes it."""
-    if isinstance(value, str):
-        return value
-    if not callable(getattr(value, "matches", None)):
+    if not isinstance(value, str | Selector | FieldSelector):
         raise InvalidRequest(f"{what}: {value!r} is no selector; give a text or a typed selector")
     return str(value)
 
@@ -219,8 +213,6 @@ def duration(value: Timeout) -> str:
     """A whole-request deadline as Go writes it; a server takes zero and less for its own default."""
     if value is None:
         return ""
-    from ..objects._durations import Duration
-
     try:
         span = value if isinstance(value, Duration) else Duration.of(value)
     except (ValueError, TypeError) as error:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypedDict, TypeVar, Unpack
 
 from .._errors import InvalidRequest
-from ..objects import KubeObject, ObjectMeta, Status
+from ..objects import KubeObject, ObjectMeta, Status, format_time
 from ._bodies import as_json, is_sequence
 from ._headers import JSON, accept_anything, accept_media, content
 from ._logs import Lines
@@ -247,8 +247,6 @@ def _log_query(
 def _instant(time: datetime | None) -> str:
     if time is None:
         return ""
-    from ..objects._times import format_time
-
     try:
         return format_time(time)
     except ValueError as error:

@@ -53,6 +53,11 @@ class One(Struct, Generic[K], frozen=True):
 
     def read(self, status: int, headers: Headers, body: bytes) -> K:
         """The object."""
+        # A long object is read from its front, and the rest when it is touched: too late to tell that the
+        # answer was cut short. Looking through it once costs a tenth of what reading it would.
+        problem = _why_no_json(headers, body)
+        if problem:
+            raise RemoteProtocolError(problem)
         obj = read_json(self.kind, headers, body)
         if self.resource is not None:
             _check_kind(obj, self.resource)

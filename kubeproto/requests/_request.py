@@ -7,8 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from .._errors import ApiError, RemoteProtocolError
-from ..wire import Decoder, Head, Headers, header, refusal, warnings
-from ..wire._inflate import inflate
+from ..wire import Decoder, Head, Headers, header, inflate, refusal, warnings
 
 T = TypeVar("T")
 E = TypeVar("E")

@@ -11,8 +11,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from .._errors import InvalidRequest
-from ..objects import Resource
-from ..objects._names import check_path_segment
+from ..objects import Resource, check_path_segment
 
 # Pairs in the order in which they are sent.
 Query: TypeAlias = tuple[tuple[str, str], ...]

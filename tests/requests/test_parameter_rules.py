@@ -23,9 +23,7 @@ from request_kinds import (
 )
 
 import kubeproto as kp
-from kubeproto.objects._durations import Duration
-from kubeproto.objects._fields import FieldSelector
-from kubeproto.objects._labels import Selector
+from kubeproto.objects import Duration, FieldSelector, Selector
 from kubeproto.requests import discovery_root, health
 
 EVERYWHERE = kp.Api(ConfigMap, namespace=kp.ALL)

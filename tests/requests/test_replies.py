@@ -62,6 +62,16 @@ def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
         assert "private" not in str(caught.value)
 
 
+def test_a_long_object_that_was_cut_short_is_told_although_only_its_front_is_read() -> None:
+    identity = '"name":"a","namespace":"w","uid":"u","resourceVersion":"7","labels":{"a":"b"}'
+    body = f'{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{{identity}}},"data":{{"x":"{"y" * 9000}"}}}}'
+    for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
+        assert api.get("a").parse(200, (), body.encode()).value.metadata.uid == "u"
+        for bad in (body[:-1], body[:-200], body + "}"):
+            with pytest.raises(kp.RemoteProtocolError, match="its JSON is broken"):
+                api.get("a").parse(200, (), bad.encode())
+
+
 def test_half_a_secret_is_not_quoted() -> None:
     token = (
         b'{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"s3cr3t","expir'

@@ -1,0 +1,230 @@
+"""Manifests: files of many documents become objects, mean what they mean to kubectl, and tell mistakes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from request_kinds import ConfigMap, Foo, FooSpec
+
+import kubeproto as kp
+from kubeproto import _yaml
+from kubeproto.objects._manifests import InvalidManifest, dump_yaml, parse_manifest
+
+SHELF = """\
+# what a team applies
+apiVersion: wire.test/v1
+kind: Foo
+metadata: {name: f, labels: {on: "yes"}}
+spec:
+  color: red
+---
+---
+# nothing but a comment
+---
+apiVersion: v1
+kind: ConfigMapList
+items:
+- metadata: {name: a}
+  data: {day: 2026-01-31, time: "12:30"}
+- metadata: {name: b}
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {a: b}}
+"""
+
+
+def load(text: str) -> Any:
+    (document,) = _yaml.read_documents(text)
+    return document.value
+
+
+def refused(text: str | bytes, *kinds: type[kp.KubeObject]) -> InvalidManifest:
+    with pytest.raises(InvalidManifest) as caught:
+        parse_manifest(text, kinds)
+    return caught.value
+
+
+def test_known_kinds_are_typed_others_dynamic_lists_flat_and_empty_documents_left_out() -> None:
+    foo, a, b, secret = parse_manifest(SHELF, [Foo, ConfigMap])
+    assert isinstance(foo, Foo)
+    assert foo.spec == FooSpec(color="red")
+    assert foo.metadata.labels == {"true": "yes"}
+    assert isinstance(a, ConfigMap)
+    assert a.data == {"day": "2026-01-31", "time": "12:30"}
+    assert isinstance(b, ConfigMap)
+    assert isinstance(secret, kp.Dynamic)
+    assert (secret.kind, secret["stringData"]) == ("Secret", {"a": "b"})
+
+
+def test_another_version_of_a_known_kind_is_dynamic() -> None:
+    (foo,) = parse_manifest("apiVersion: wire.test/v2\nkind: Foo\nspec: {color: [1]}\n", [Foo])
+    assert isinstance(foo, kp.Dynamic)
+
+
+@pytest.mark.parametrize("text", ["", "---\n", "# nothing\n", "---\n---\n", "null", "\ufeff"])
+def test_an_empty_file_holds_no_objects(text: str) -> None:
+    assert parse_manifest(text) == []
+
+
+def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
+    one = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}'
+    listed = '{"apiVersion": "v1", "kind": "List", "items": [%s, %s]}' % (one, one)  # noqa: UP031
+    for text, count in ((one, 1), (one + "\n" + one, 2), (listed, 2), (listed + one, 3)):
+        assert len(parse_manifest(text.encode(), [ConfigMap])) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "document", "line", "said"),
+    [
+        (SHELF.replace("color: red", "color: [1]"), 1, 6, "$.spec.color"),
+        (SHELF.replace("- metadata: {name: b}", "- metadata: {name: 7}"), 4, 16, "$.metadata.name"),
+        (SHELF.replace("kind: Foo", "kind: 5"), 1, 3, "its kind is 5"),
+        (SHELF.replace("kind: List", "kind: ''"), 5, 19, "its kind is ''"),
+        (SHELF.replace("v1, kind: Secret", "a/b/c, kind: Secret"), 5, 21, "no kind of the API"),
+        (SHELF.replace("  color: red", "  color: red\n color: red"), 1, 7, "expected"),
+        (SHELF + "---\n- just\n- a list\n", 6, 23, "this is a list"),
+        ("a: 1\nb: 2\na: 3\n", 1, 3, "'a' stands here twice"),
+        ("a: !!python/object/apply:os.system [ls]\n", 1, 1, "has no meaning in JSON"),
+        ("a: !secret x\n", 1, 1, "has no meaning in JSON"),
+        ("a: !!int x\n", 1, 1, "'x' is no int"),
+        ("a: *nothing\n", 1, 1, "stands for nothing"),
+        ("a:\n  <<: 5\n", 1, 2, "merged"),
+        ("a: .inf\n", 1, 1, "no number of JSON"),
+        ("? [a]\n: b\n", 1, 1, "key must be a text"),
+        ("a: &x\n  b: *x\n", 1, 2, "contains itself"),
+        ("\n\n{\n", 1, 4, "Expecting"),
+        ('{"apiVersion": "v1", "kind": "ConfigMap"}\n{"a": 1, "a": 2}', 2, 2, "'a' stands here twice"),
+        ('{"a": NaN}', 1, 1, "NaN"),
+        ('{"apiVersion": "v1"}\n', 1, 1, "its kind is None"),
+        (b"a: 1\nb: \xff\n", 1, 2, "no UTF-8"),
+        ("a: \x07\n", 1, 1, "control characters"),
+        ("{" * 100_000, 1, 1, ""),
+    ],
+)
+def test_a_mistake_names_its_document_and_its_line(
+    text: str | bytes, document: int, line: int, said: str
+) -> None:
+    error = refused(text, Foo, ConfigMap)
+    assert (error.document, error.line) == (document, line)
+    assert str(error).startswith(f"document {document}, line {line}: ")
+    assert said in str(error)
+
+
+def test_ten_lines_cannot_say_a_billion_things() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    for here, before in zip("bcdefghij", "abcdefghi", strict=True):
+        lines.append(f"{here}: &{here} [{', '.join([f'*{before}'] * 9)}]")
+    assert "aliases" in str(refused("\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 50_000 + "]" * 50_000, "a: " + "[" * 50_000 + "]" * 50_000, "- " * 5_000 + "x"]
+)
+def test_depth_is_refused_and_crashes_nothing(text: str) -> None:
+    refused(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("yes", True), ("On", True), ("y", True), ("TRUE", True), ("no", False), ("OFF", False), ("n", False),
+        ("yEs", "yEs"), ("~", None), ("Null", None), ("'yes'", "yes"), ('"5"', "5"),
+        ("!!str 5", "5"), ("! 5", "5"), ("!!int '5'", 5), ("!!float 1", 1.0),
+        ("0755", 493), ("0o755", 493), ("0x1F", 31), ("0b101", 5), ("-7", -7), ("+7", 7), ("1_000", 1000),
+        ("08", 8.0), ("1e3", 1000.0), ("1.5", 1.5), (".5", 0.5), ("-2.", -2.0), ("1.2.3", "1.2.3"),
+        ("12:30:45", "12:30:45"), ("2026-01-31", "2026-01-31"), ("2026-01-31T00:00:00Z",) * 2,
+        ("100m", "100m"), ("0x", "0x"), ("-", [None]), ("=", "="),
+    ],
+)  # fmt: skip
+def test_scalars_mean_what_they_mean_to_kubectl(text: str, value: Any) -> None:
+    assert load(text) == value
+    assert type(load(text)) is type(value)
+
+
+def test_keys_become_text_and_merges_give_way() -> None:
+    assert load("{1: a, true: b, yes: c}".replace("yes: c", "x: c")) == {"1": "a", "true": "b", "x": "c"}
+    assert load("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: {z: 0, <<: [{x: 1}, {x: 2, w: 4}]}") == {
+        "a": {"x": 1, "true": 2},
+        "b": {"x": 3, "true": 2},
+        "c": {"x": 1, "w": 4, "z": 0},
+    }
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=12)
+TRICKY = st.sampled_from(
+    [
+        "",
+        "y",
+        "No",
+        "~",
+        "null",
+        "0755",
+        "0o7",
+        "1e3",
+        "1_0",
+        "12:30",
+        "2026-01-31",
+        "<<",
+        "=",
+        "- a",
+        "a: b",
+        "a\nb\n",
+    ]
+)
+VALUES = st.recursive(
+    SCALARS | TRICKY | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6) | TRICKY, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def sayable(value: Any) -> bool:
+    """YAML has no way to write some control characters at all."""
+    text = json.dumps(value, ensure_ascii=False)
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+@given(values=st.lists(VALUES.filter(sayable), min_size=1, max_size=3))
+def test_what_is_written_is_read_back(values: list[Any]) -> None:
+    text = _yaml.write_documents(values)
+    assert [document.value for document in _yaml.read_documents(text)] == values
+
+
+@given(values=VALUES.filter(sayable))
+def test_what_is_written_means_the_same_to_a_reader_of_yaml_1_1(values: Any) -> None:
+    import yaml
+
+    assert yaml.safe_load(_yaml.write_documents([values])) == values
+
+
+@given(text=st.text(max_size=60) | st.text(st.sampled_from("a:-&* []{}\n|>'\"!#%@0y"), max_size=40))
+def test_any_text_is_objects_or_a_mistake(text: str) -> None:
+    with contextlib.suppress(InvalidManifest):
+        parse_manifest(text)
+
+
+def test_objects_are_written_in_a_stable_order_and_as_they_are_sent() -> None:
+    foo = Foo(metadata=kp.ObjectMeta(name="f", labels={"b": "yes", "a": "1"}), spec=FooSpec(color="a\nb\n"))
+    text = dump_yaml(foo)
+    assert text == (
+        "apiVersion: wire.test/v1\nkind: Foo\nmetadata:\n  name: f\n  labels:\n    b: 'yes'\n    a: '1'\n"
+        "spec:\n  color: |\n    a\n    b\n"
+    )
+    assert parse_manifest(dump_yaml([foo, foo]), [Foo]) == [foo, foo]
+
+
+def test_without_pyyaml_json_works_and_yaml_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert len(parse_manifest('{"apiVersion": "v1", "kind": "ConfigMap"}')) == 1
+    with pytest.raises(ImportError, match=r"kubeproto\[yaml\]"):
+        parse_manifest("kind: ConfigMap")

@@ -1,0 +1,103 @@
+"""The few kinds that the protocol speaks in: read as servers write them, written as servers want them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from recorded import recording
+
+import kubeproto as kp
+from kubeproto.objects import MicroTime, decode, encode
+from kubeproto.objects._protocol_kinds import (
+    DeleteOptions,
+    Event,
+    EventSeries,
+    Eviction,
+    Lease,
+    LeaseSpec,
+    ObjectReference,
+    Preconditions,
+    Scale,
+    ScaleSpec,
+    Table,
+    TokenRequest,
+    TokenRequestSpec,
+)
+
+NOON = MicroTime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
+
+
+def test_a_lease_has_six_digits_however_round_the_time_is() -> None:
+    lease = Lease(
+        metadata=kp.ObjectMeta(name="l"),
+        spec=LeaseSpec(holder_identity="me", lease_duration_seconds=15, renew_time=NOON),
+    )
+    sent = json.loads(encode(lease))
+    assert sent["spec"] == {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 15,
+        "renewTime": "2026-01-31T12:00:00.000000Z",
+    }
+    assert decode(encode(lease), Lease) == lease
+
+
+def test_a_lease_without_a_spec_is_one_that_nobody_holds() -> None:
+    body = b'{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"}}'
+    assert decode(body, Lease).spec.holder_identity is None
+
+
+def test_an_event_and_its_series_are_sent_and_read() -> None:
+    event = Event(
+        metadata=kp.ObjectMeta(name="e", namespace="w"),
+        event_time=NOON,
+        series=EventSeries(count=3, last_observed_time=NOON),
+        reporting_controller="example.com/c",
+        reporting_instance="c-0",
+        action="Start",
+        reason="Started",
+        regarding=ObjectReference(kind="Pod", namespace="w", name="p", uid="u"),
+        note="started",
+        type="Normal",
+    )
+    sent = json.loads(encode(event))
+    assert sent["eventTime"] == "2026-01-31T12:00:00.000000Z"
+    assert sent["series"] == {"count": 3, "lastObservedTime": "2026-01-31T12:00:00.000000Z"}
+    assert "deprecatedCount" not in sent
+    assert decode(encode(event), Event) == event
+
+
+def test_an_event_of_the_core_group_is_read_without_its_time() -> None:
+    body = (
+        b'{"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"e"},"eventTime":null,'
+        b'"deprecatedLastTimestamp":"2026-01-31T12:00:00Z","deprecatedCount":4}'
+    )
+    event = decode(body, Event)
+    assert event.event_time is None
+    assert event.deprecated_last_timestamp == datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def test_no_replicas_are_sent_and_read_as_none_left_out() -> None:
+    scale = Scale(metadata=kp.ObjectMeta(name="d"), spec=ScaleSpec(replicas=0))
+    assert json.loads(encode(scale))["spec"] == {"replicas": 0}
+    assert decode(recording("scale-get").response.content, Scale).spec.replicas == 0
+
+
+def test_options_say_only_what_was_said() -> None:
+    assert encode(DeleteOptions()) == b"{}"
+    options = DeleteOptions(preconditions=Preconditions(uid="u"), grace_period_seconds=0)
+    assert json.loads(encode(options)) == {"preconditions": {"uid": "u"}, "gracePeriodSeconds": 0}
+    eviction = Eviction(metadata=kp.ObjectMeta(name="p"), delete_options=options)
+    assert "deleteOptions" in json.loads(encode(eviction))
+
+
+def test_a_token_request_always_says_its_audiences() -> None:
+    assert json.loads(encode(TokenRequest(spec=TokenRequestSpec())))["spec"] == {"audiences": []}
+
+
+def test_a_table_carries_its_rows_objects() -> None:
+    table = decode(recording("list-as-table").response.content, Table)
+    assert table.rows is not None
+    assert table.rows[0].object is not None
+    assert table.rows[0].object["metadata"]["name"] == "a"
+    assert table.metadata.remaining_item_count == 18
