@@ -49,10 +49,12 @@ def _values(path: str, data: bytes) -> Iterator[Any]:
     from .._yaml import YamlError, read_documents
 
     try:
-        for document in read_documents(data):
+        for document in read_documents(data.decode()):
             yield document.value
     except YamlError as error:
         raise InvalidDefinition(f"{path}, line {error.line}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidDefinition(f"{path}: {error}") from None
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Filled, Part
 from .meta_v1 import Condition, LabelSelector
 
 __all__ = [
@@ -41,30 +43,30 @@ __all__ = [
 ]
 
 
-class ApplyConfiguration(Fields):
+class ApplyConfiguration(Part):
     expression: str | None = None
 
 
-class AuditAnnotation(Fields):
+class AuditAnnotation(Part):
     key: str
     value_expression: str
 
 
-class ExpressionWarning(Fields):
+class ExpressionWarning(Part):
     field_ref: str
     warning: str
 
 
-class JSONPatch(Fields):
+class JSONPatch(Part):
     expression: str | None = None
 
 
-class MatchCondition(Fields):
+class MatchCondition(Part):
     expression: str
     name: str
 
 
-class MatchResources(Fields):
+class MatchResources(Part):
     exclude_resource_rules: list[NamedRuleWithOperations] | None = None
     match_policy: str | None = None
     namespace_selector: LabelSelector | None = None
@@ -72,13 +74,13 @@ class MatchResources(Fields):
     resource_rules: list[NamedRuleWithOperations] | None = None
 
 
-class MutatingAdmissionPolicyBindingSpec(Fields):
+class MutatingAdmissionPolicyBindingSpec(Part):
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
     policy_name: str | None = None
 
 
-class MutatingAdmissionPolicySpec(Fields):
+class MutatingAdmissionPolicySpec(Part):
     failure_policy: str | None = None
     match_conditions: list[MatchCondition] | None = None
     match_constraints: MatchResources | None = None
@@ -88,7 +90,7 @@ class MutatingAdmissionPolicySpec(Fields):
     variables: list[Variable] | None = None
 
 
-class MutatingWebhook(Fields):
+class MutatingWebhook(Part):
     admission_review_versions: Filled[list[str]]
     client_config: WebhookClientConfig
     name: str
@@ -102,18 +104,18 @@ class MutatingWebhook(Fields):
     rules: list[RuleWithOperations] | None = None
     timeout_seconds: int | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.admission_review_versions):
+    def __post_init__(self: Any) -> None:
+        if self.admission_review_versions is None:
             self.admission_review_versions = []
 
 
-class Mutation(Fields):
+class Mutation(Part):
     patch_type: str
     apply_configuration: ApplyConfiguration | None = None
     json_patch: JSONPatch | None = None
 
 
-class NamedRuleWithOperations(Fields):
+class NamedRuleWithOperations(Part):
     api_groups: list[str] | None = None
     api_versions: list[str] | None = None
     operations: list[str] | None = None
@@ -122,19 +124,19 @@ class NamedRuleWithOperations(Fields):
     scope: str | None = None
 
 
-class ParamKind(Fields):
+class ParamKind(Part):
     api_version: str | None = None
     kind: str | None = None
 
 
-class ParamRef(Fields):
+class ParamRef(Part):
     name: str | None = None
     namespace: str | None = None
     parameter_not_found_action: str | None = None
     selector: LabelSelector | None = None
 
 
-class RuleWithOperations(Fields):
+class RuleWithOperations(Part):
     api_groups: list[str] | None = None
     api_versions: list[str] | None = None
     operations: list[str] | None = None
@@ -142,29 +144,29 @@ class RuleWithOperations(Fields):
     scope: str | None = None
 
 
-class ServiceReference(Fields):
+class ServiceReference(Part):
     name: str
     namespace: str
     path: str | None = None
     port: int | None = None
 
 
-class TypeChecking(Fields):
+class TypeChecking(Part):
     expression_warnings: list[ExpressionWarning] | None = None
 
 
-class ValidatingAdmissionPolicyBindingSpec(Fields):
+class ValidatingAdmissionPolicyBindingSpec(Part):
     policy_name: str
     validation_actions: Filled[list[str]]
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.validation_actions):
+    def __post_init__(self: Any) -> None:
+        if self.validation_actions is None:
             self.validation_actions = []
 
 
-class ValidatingAdmissionPolicySpec(Fields):
+class ValidatingAdmissionPolicySpec(Part):
     audit_annotations: list[AuditAnnotation] | None = None
     failure_policy: str | None = None
     match_conditions: list[MatchCondition] | None = None
@@ -174,13 +176,13 @@ class ValidatingAdmissionPolicySpec(Fields):
     variables: list[Variable] | None = None
 
 
-class ValidatingAdmissionPolicyStatus(Fields):
+class ValidatingAdmissionPolicyStatus(Part):
     conditions: list[Condition] | None = None
     observed_generation: int | None = None
     type_checking: TypeChecking | None = None
 
 
-class ValidatingWebhook(Fields):
+class ValidatingWebhook(Part):
     admission_review_versions: Filled[list[str]]
     client_config: WebhookClientConfig
     name: str
@@ -193,24 +195,24 @@ class ValidatingWebhook(Fields):
     rules: list[RuleWithOperations] | None = None
     timeout_seconds: int | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.admission_review_versions):
+    def __post_init__(self: Any) -> None:
+        if self.admission_review_versions is None:
             self.admission_review_versions = []
 
 
-class Validation(Fields):
+class Validation(Part):
     expression: str
     message: str | None = None
     message_expression: str | None = None
     reason: str | None = None
 
 
-class Variable(Fields):
+class Variable(Part):
     expression: str
     name: str
 
 
-class WebhookClientConfig(Fields):
+class WebhookClientConfig(Part):
     ca_bundle: bytes | None = None
     service: ServiceReference | None = None
     url: str | None = None

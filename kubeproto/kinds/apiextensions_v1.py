@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Filled, Part
 
 __all__ = [
     "CustomResourceColumnDefinition",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-class CustomResourceColumnDefinition(Fields):
+class CustomResourceColumnDefinition(Part):
     json_path: str
     name: str
     type: str
@@ -42,12 +42,12 @@ class CustomResourceColumnDefinition(Fields):
     priority: int | None = None
 
 
-class CustomResourceConversion(Fields):
+class CustomResourceConversion(Part):
     strategy: str
     webhook: WebhookConversion | None = None
 
 
-class CustomResourceDefinitionCondition(Fields):
+class CustomResourceDefinitionCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -56,7 +56,7 @@ class CustomResourceDefinitionCondition(Fields):
     reason: str | None = None
 
 
-class CustomResourceDefinitionNames(Fields):
+class CustomResourceDefinitionNames(Part):
     kind: str
     plural: str
     categories: list[str] | None = None
@@ -65,7 +65,7 @@ class CustomResourceDefinitionNames(Fields):
     singular: str | None = None
 
 
-class CustomResourceDefinitionSpec(Fields):
+class CustomResourceDefinitionSpec(Part):
     group: str
     names: CustomResourceDefinitionNames
     scope: str
@@ -73,19 +73,19 @@ class CustomResourceDefinitionSpec(Fields):
     conversion: CustomResourceConversion | None = None
     preserve_unknown_fields: bool | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.versions):
+    def __post_init__(self: Any) -> None:
+        if self.versions is None:
             self.versions = []
 
 
-class CustomResourceDefinitionStatus(Fields):
+class CustomResourceDefinitionStatus(Part):
     accepted_names: CustomResourceDefinitionNames | None = None
     conditions: list[CustomResourceDefinitionCondition] | None = None
     observed_generation: int | None = None
     stored_versions: list[str] | None = None
 
 
-class CustomResourceDefinitionVersion(Fields):
+class CustomResourceDefinitionVersion(Part):
     name: str
     served: bool
     storage: bool
@@ -97,31 +97,31 @@ class CustomResourceDefinitionVersion(Fields):
     subresources: CustomResourceSubresources | None = None
 
 
-class CustomResourceSubresourceScale(Fields):
+class CustomResourceSubresourceScale(Part):
     spec_replicas_path: str
     status_replicas_path: str
     label_selector_path: str | None = None
 
 
-class CustomResourceSubresourceStatus(Fields):
+class CustomResourceSubresourceStatus(Part):
     pass
 
 
-class CustomResourceSubresources(Fields):
+class CustomResourceSubresources(Part):
     scale: CustomResourceSubresourceScale | None = None
     status: CustomResourceSubresourceStatus | None = None
 
 
-class CustomResourceValidation(Fields):
+class CustomResourceValidation(Part):
     open_api_v3_schema: JSONSchemaProps | None = msgspec.field(default=None, name="openAPIV3Schema")
 
 
-class ExternalDocumentation(Fields):
+class ExternalDocumentation(Part):
     description: str | None = None
     url: str | None = None
 
 
-class JSONSchemaProps(Fields):
+class JSONSchemaProps(Part):
     ref: str | None = msgspec.field(default=None, name="$ref")
     schema: str | None = msgspec.field(default=None, name="$schema")
     additional_items: JSONSchemaProps | bool | None = None
@@ -176,18 +176,18 @@ class JSONSchemaProps(Fields):
     )
 
 
-class SelectableField(Fields):
+class SelectableField(Part):
     json_path: str
 
 
-class ServiceReference(Fields):
+class ServiceReference(Part):
     name: str
     namespace: str
     path: str | None = None
     port: int | None = None
 
 
-class ValidationRule(Fields):
+class ValidationRule(Part):
     rule: str
     field_path: str | None = None
     message: str | None = None
@@ -196,18 +196,18 @@ class ValidationRule(Fields):
     reason: str | None = None
 
 
-class WebhookClientConfig(Fields):
+class WebhookClientConfig(Part):
     ca_bundle: bytes | None = None
     service: ServiceReference | None = None
     url: str | None = None
 
 
-class WebhookConversion(Fields):
+class WebhookConversion(Part):
     conversion_review_versions: Filled[list[str]]
     client_config: WebhookClientConfig | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.conversion_review_versions):
+    def __post_init__(self: Any) -> None:
+        if self.conversion_review_versions is None:
             self.conversion_review_versions = []
 
 

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Part
 
 __all__ = ["APIService", "APIServiceCondition", "APIServiceSpec", "APIServiceStatus", "ServiceReference"]
 
 
-class APIServiceCondition(Fields):
+class APIServiceCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -20,7 +20,7 @@ class APIServiceCondition(Fields):
     reason: str | None = None
 
 
-class APIServiceSpec(Fields):
+class APIServiceSpec(Part):
     group_priority_minimum: int
     version_priority: int
     ca_bundle: bytes | None = None
@@ -30,11 +30,11 @@ class APIServiceSpec(Fields):
     version: str | None = None
 
 
-class APIServiceStatus(Fields):
+class APIServiceStatus(Part):
     conditions: list[APIServiceCondition] | None = None
 
 
-class ServiceReference(Fields):
+class ServiceReference(Part):
     name: str | None = None
     namespace: str | None = None
     port: int | None = None

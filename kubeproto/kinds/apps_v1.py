@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, IntOrString
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, IntOrString, Part
 from .core_v1 import PersistentVolumeClaim, PodTemplateSpec
 from .meta_v1 import LabelSelector
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-class DaemonSetCondition(Fields):
+class DaemonSetCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -47,7 +47,7 @@ class DaemonSetCondition(Fields):
     reason: str | None = None
 
 
-class DaemonSetSpec(Fields):
+class DaemonSetSpec(Part):
     selector: LabelSelector
     template: PodTemplateSpec
     min_ready_seconds: int | None = None
@@ -55,7 +55,7 @@ class DaemonSetSpec(Fields):
     update_strategy: DaemonSetUpdateStrategy | None = None
 
 
-class DaemonSetStatus(Fields):
+class DaemonSetStatus(Part):
     current_number_scheduled: int
     desired_number_scheduled: int
     number_misscheduled: int
@@ -68,49 +68,49 @@ class DaemonSetStatus(Fields):
     updated_number_scheduled: int | None = None
 
 
-class DaemonSetUpdateStrategy(Fields):
+class DaemonSetUpdateStrategy(Part):
     rolling_update: RollingUpdateDaemonSet | None = None
     type: str | None = None
 
 
-class DeploymentCondition(Fields):
-    status: str
+class DeploymentCondition(Part):
     type: str
-    last_transition_time: datetime | None = None
+    status: str
     last_update_time: datetime | None = None
-    message: str | None = None
+    last_transition_time: datetime | None = None
     reason: str | None = None
+    message: str | None = None
 
 
-class DeploymentSpec(Fields):
+class DeploymentSpec(Part):
+    replicas: int | None = None
     selector: LabelSelector
     template: PodTemplateSpec
+    strategy: DeploymentStrategy | None = None
     min_ready_seconds: int | None = None
+    revision_history_limit: int | None = None
     paused: bool | None = None
     progress_deadline_seconds: int | None = None
-    replicas: int | None = None
-    revision_history_limit: int | None = None
-    strategy: DeploymentStrategy | None = None
 
 
-class DeploymentStatus(Fields):
-    available_replicas: int | None = None
-    collision_count: int | None = None
-    conditions: list[DeploymentCondition] | None = None
+class DeploymentStatus(Part):
     observed_generation: int | None = None
-    ready_replicas: int | None = None
     replicas: int | None = None
-    terminating_replicas: int | None = None
-    unavailable_replicas: int | None = None
     updated_replicas: int | None = None
+    ready_replicas: int | None = None
+    available_replicas: int | None = None
+    unavailable_replicas: int | None = None
+    terminating_replicas: int | None = None
+    conditions: list[DeploymentCondition] | None = None
+    collision_count: int | None = None
 
 
-class DeploymentStrategy(Fields):
+class DeploymentStrategy(Part):
     rolling_update: RollingUpdateDeployment | None = None
     type: str | None = None
 
 
-class ReplicaSetCondition(Fields):
+class ReplicaSetCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -118,39 +118,39 @@ class ReplicaSetCondition(Fields):
     reason: str | None = None
 
 
-class ReplicaSetSpec(Fields):
-    selector: LabelSelector
-    min_ready_seconds: int | None = None
+class ReplicaSetSpec(Part):
     replicas: int | None = None
+    min_ready_seconds: int | None = None
+    selector: LabelSelector
     template: PodTemplateSpec | None = None
 
 
-class ReplicaSetStatus(Fields):
+class ReplicaSetStatus(Part):
     replicas: int
-    available_replicas: int | None = None
-    conditions: list[ReplicaSetCondition] | None = None
     fully_labeled_replicas: int | None = None
-    observed_generation: int | None = None
     ready_replicas: int | None = None
+    available_replicas: int | None = None
     terminating_replicas: int | None = None
+    observed_generation: int | None = None
+    conditions: list[ReplicaSetCondition] | None = None
 
 
-class RollingUpdateDaemonSet(Fields):
+class RollingUpdateDaemonSet(Part):
     max_surge: IntOrString | None = None
     max_unavailable: IntOrString | None = None
 
 
-class RollingUpdateDeployment(Fields):
+class RollingUpdateDeployment(Part):
     max_surge: IntOrString | None = None
     max_unavailable: IntOrString | None = None
 
 
-class RollingUpdateStatefulSetStrategy(Fields):
+class RollingUpdateStatefulSetStrategy(Part):
     max_unavailable: IntOrString | None = None
     partition: int | None = None
 
 
-class StatefulSetCondition(Fields):
+class StatefulSetCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -158,16 +158,16 @@ class StatefulSetCondition(Fields):
     reason: str | None = None
 
 
-class StatefulSetOrdinals(Fields):
+class StatefulSetOrdinals(Part):
     start: int | None = None
 
 
-class StatefulSetPersistentVolumeClaimRetentionPolicy(Fields):
+class StatefulSetPersistentVolumeClaimRetentionPolicy(Part):
     when_deleted: str | None = None
     when_scaled: str | None = None
 
 
-class StatefulSetSpec(Fields):
+class StatefulSetSpec(Part):
     selector: LabelSelector
     template: PodTemplateSpec
     min_ready_seconds: int | None = None
@@ -181,7 +181,7 @@ class StatefulSetSpec(Fields):
     volume_claim_templates: list[PersistentVolumeClaim] | None = None
 
 
-class StatefulSetStatus(Fields):
+class StatefulSetStatus(Part):
     replicas: int
     available_replicas: int | None = None
     collision_count: int | None = None
@@ -194,7 +194,7 @@ class StatefulSetStatus(Fields):
     updated_replicas: int | None = None
 
 
-class StatefulSetUpdateStrategy(Fields):
+class StatefulSetUpdateStrategy(Part):
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
     type: str | None = None
 

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import veiled
+from ..objects import KubeObject
+from ._forms import Part, veiled
 
 __all__ = [
     "BoundObjectReference",
@@ -23,24 +23,24 @@ __all__ = [
 ]
 
 
-class BoundObjectReference(Fields):
+class BoundObjectReference(Part):
     api_version: str | None = None
     kind: str | None = None
     name: str | None = None
     uid: str | None = None
 
 
-class SelfSubjectReviewStatus(Fields):
+class SelfSubjectReviewStatus(Part):
     user_info: UserInfo | None = None
 
 
-class TokenRequestSpec(Fields):
+class TokenRequestSpec(Part):
     audiences: list[str] | None = None
     bound_object_ref: BoundObjectReference | None = None
     expiration_seconds: int | None = None
 
 
-class TokenRequestStatus(Fields):
+class TokenRequestStatus(Part):
     expiration_timestamp: datetime | None = None
     token: str | None = None
 
@@ -48,7 +48,7 @@ class TokenRequestStatus(Fields):
         return veiled(self, "token")
 
 
-class TokenReviewSpec(Fields):
+class TokenReviewSpec(Part):
     token: str
     audiences: list[str] | None = None
 
@@ -56,14 +56,14 @@ class TokenReviewSpec(Fields):
         return veiled(self, "token")
 
 
-class TokenReviewStatus(Fields):
+class TokenReviewStatus(Part):
     audiences: list[str] | None = None
     authenticated: bool | None = None
     error: str | None = None
     user: UserInfo | None = None
 
 
-class UserInfo(Fields):
+class UserInfo(Part):
     extra: dict[str, list[str]] | None = None
     groups: list[str] | None = None
     uid: str | None = None

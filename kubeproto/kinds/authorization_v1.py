@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import Filled, is_null
+from ..objects import KubeObject
+from ._forms import Filled, Part
 from .meta_v1 import FieldSelectorRequirement, LabelSelectorRequirement
 
 __all__ = [
@@ -27,31 +29,31 @@ __all__ = [
 ]
 
 
-class FieldSelectorAttributes(Fields):
+class FieldSelectorAttributes(Part):
     raw_selector: str | None = None
     requirements: list[FieldSelectorRequirement] | None = None
 
 
-class LabelSelectorAttributes(Fields):
+class LabelSelectorAttributes(Part):
     raw_selector: str | None = None
     requirements: list[LabelSelectorRequirement] | None = None
 
 
-class NonResourceAttributes(Fields):
+class NonResourceAttributes(Part):
     path: str | None = None
     verb: str | None = None
 
 
-class NonResourceRule(Fields):
+class NonResourceRule(Part):
     verbs: Filled[list[str]]
     non_resource_urls: list[str] | None = msgspec.field(default=None, name="nonResourceURLs")
 
-    def __post_init__(self) -> None:
-        if is_null(self.verbs):
+    def __post_init__(self: Any) -> None:
+        if self.verbs is None:
             self.verbs = []
 
 
-class ResourceAttributes(Fields):
+class ResourceAttributes(Part):
     field_selector: FieldSelectorAttributes | None = None
     group: str | None = None
     label_selector: LabelSelectorAttributes | None = None
@@ -63,27 +65,27 @@ class ResourceAttributes(Fields):
     version: str | None = None
 
 
-class ResourceRule(Fields):
+class ResourceRule(Part):
     verbs: Filled[list[str]]
     api_groups: list[str] | None = None
     resource_names: list[str] | None = None
     resources: list[str] | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.verbs):
+    def __post_init__(self: Any) -> None:
+        if self.verbs is None:
             self.verbs = []
 
 
-class SelfSubjectAccessReviewSpec(Fields):
+class SelfSubjectAccessReviewSpec(Part):
     non_resource_attributes: NonResourceAttributes | None = None
     resource_attributes: ResourceAttributes | None = None
 
 
-class SelfSubjectRulesReviewSpec(Fields):
+class SelfSubjectRulesReviewSpec(Part):
     namespace: str | None = None
 
 
-class SubjectAccessReviewSpec(Fields):
+class SubjectAccessReviewSpec(Part):
     extra: dict[str, list[str]] | None = None
     groups: list[str] | None = None
     non_resource_attributes: NonResourceAttributes | None = None
@@ -92,23 +94,23 @@ class SubjectAccessReviewSpec(Fields):
     user: str | None = None
 
 
-class SubjectAccessReviewStatus(Fields):
+class SubjectAccessReviewStatus(Part):
     allowed: bool
     denied: bool | None = None
     evaluation_error: str | None = None
     reason: str | None = None
 
 
-class SubjectRulesReviewStatus(Fields):
+class SubjectRulesReviewStatus(Part):
     incomplete: bool
     non_resource_rules: Filled[list[NonResourceRule]]
     resource_rules: Filled[list[ResourceRule]]
     evaluation_error: str | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.non_resource_rules):
+    def __post_init__(self: Any) -> None:
+        if self.non_resource_rules is None:
             self.non_resource_rules = []
-        if is_null(self.resource_rules):
+        if self.resource_rules is None:
             self.resource_rules = []
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Part
 
 __all__ = [
     "CrossVersionObjectReference",
@@ -20,13 +20,13 @@ __all__ = [
 ]
 
 
-class CrossVersionObjectReference(Fields):
+class CrossVersionObjectReference(Part):
     kind: str
     name: str
     api_version: str | None = None
 
 
-class HorizontalPodAutoscalerSpec(Fields):
+class HorizontalPodAutoscalerSpec(Part):
     max_replicas: int
     scale_target_ref: CrossVersionObjectReference
     min_replicas: int | None = None
@@ -35,7 +35,7 @@ class HorizontalPodAutoscalerSpec(Fields):
     )
 
 
-class HorizontalPodAutoscalerStatus(Fields):
+class HorizontalPodAutoscalerStatus(Part):
     current_replicas: int
     desired_replicas: int
     current_cpu_utilization_percentage: int | None = msgspec.field(
@@ -45,11 +45,11 @@ class HorizontalPodAutoscalerStatus(Fields):
     observed_generation: int | None = None
 
 
-class ScaleSpec(Fields):
+class ScaleSpec(Part):
     replicas: int | None = None
 
 
-class ScaleStatus(Fields):
+class ScaleStatus(Part):
     replicas: int
     selector: str | None = None
 

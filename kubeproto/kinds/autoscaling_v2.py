@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..objects import Fields, KubeObject, Quantity
-from ._forms import ALL_VERBS
+from ..objects import KubeObject, Quantity
+from ._forms import ALL_VERBS, Part
 from .meta_v1 import LabelSelector
 
 __all__ = [
@@ -35,53 +35,53 @@ __all__ = [
 ]
 
 
-class ContainerResourceMetricSource(Fields):
+class ContainerResourceMetricSource(Part):
     container: str
     name: str
     target: MetricTarget
 
 
-class ContainerResourceMetricStatus(Fields):
+class ContainerResourceMetricStatus(Part):
     container: str
     current: MetricValueStatus
     name: str
 
 
-class CrossVersionObjectReference(Fields):
+class CrossVersionObjectReference(Part):
     kind: str
     name: str
     api_version: str | None = None
 
 
-class ExternalMetricSource(Fields):
+class ExternalMetricSource(Part):
     metric: MetricIdentifier
     target: MetricTarget
 
 
-class ExternalMetricStatus(Fields):
+class ExternalMetricStatus(Part):
     current: MetricValueStatus
     metric: MetricIdentifier
 
 
-class HPAScalingPolicy(Fields):
+class HPAScalingPolicy(Part):
     period_seconds: int
     type: str
     value: int
 
 
-class HPAScalingRules(Fields):
+class HPAScalingRules(Part):
     policies: list[HPAScalingPolicy] | None = None
     select_policy: str | None = None
     stabilization_window_seconds: int | None = None
     tolerance: Quantity | None = None
 
 
-class HorizontalPodAutoscalerBehavior(Fields):
+class HorizontalPodAutoscalerBehavior(Part):
     scale_down: HPAScalingRules | None = None
     scale_up: HPAScalingRules | None = None
 
 
-class HorizontalPodAutoscalerCondition(Fields):
+class HorizontalPodAutoscalerCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -89,7 +89,7 @@ class HorizontalPodAutoscalerCondition(Fields):
     reason: str | None = None
 
 
-class HorizontalPodAutoscalerSpec(Fields):
+class HorizontalPodAutoscalerSpec(Part):
     max_replicas: int
     scale_target_ref: CrossVersionObjectReference
     behavior: HorizontalPodAutoscalerBehavior | None = None
@@ -97,7 +97,7 @@ class HorizontalPodAutoscalerSpec(Fields):
     min_replicas: int | None = None
 
 
-class HorizontalPodAutoscalerStatus(Fields):
+class HorizontalPodAutoscalerStatus(Part):
     desired_replicas: int
     conditions: list[HorizontalPodAutoscalerCondition] | None = None
     current_metrics: list[MetricStatus] | None = None
@@ -106,12 +106,12 @@ class HorizontalPodAutoscalerStatus(Fields):
     observed_generation: int | None = None
 
 
-class MetricIdentifier(Fields):
+class MetricIdentifier(Part):
     name: str
     selector: LabelSelector | None = None
 
 
-class MetricSpec(Fields):
+class MetricSpec(Part):
     type: str
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
@@ -120,7 +120,7 @@ class MetricSpec(Fields):
     resource: ResourceMetricSource | None = None
 
 
-class MetricStatus(Fields):
+class MetricStatus(Part):
     type: str
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
@@ -129,47 +129,47 @@ class MetricStatus(Fields):
     resource: ResourceMetricStatus | None = None
 
 
-class MetricTarget(Fields):
+class MetricTarget(Part):
     type: str
     average_utilization: int | None = None
     average_value: Quantity | None = None
     value: Quantity | None = None
 
 
-class MetricValueStatus(Fields):
+class MetricValueStatus(Part):
     average_utilization: int | None = None
     average_value: Quantity | None = None
     value: Quantity | None = None
 
 
-class ObjectMetricSource(Fields):
+class ObjectMetricSource(Part):
     described_object: CrossVersionObjectReference
     metric: MetricIdentifier
     target: MetricTarget
 
 
-class ObjectMetricStatus(Fields):
+class ObjectMetricStatus(Part):
     current: MetricValueStatus
     described_object: CrossVersionObjectReference
     metric: MetricIdentifier
 
 
-class PodsMetricSource(Fields):
+class PodsMetricSource(Part):
     metric: MetricIdentifier
     target: MetricTarget
 
 
-class PodsMetricStatus(Fields):
+class PodsMetricStatus(Part):
     current: MetricValueStatus
     metric: MetricIdentifier
 
 
-class ResourceMetricSource(Fields):
+class ResourceMetricSource(Part):
     name: str
     target: MetricTarget
 
 
-class ResourceMetricStatus(Fields):
+class ResourceMetricStatus(Part):
     current: MetricValueStatus
     name: str
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from ..objects import Fields, KubeObject, ObjectMeta
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject, ObjectMeta
+from ._forms import ALL_VERBS, Filled, Part
 from .core_v1 import ObjectReference, PodTemplateSpec
 from .meta_v1 import LabelSelector
 
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-class CronJobSpec(Fields):
+class CronJobSpec(Part):
     job_template: JobTemplateSpec
     schedule: str
     concurrency_policy: str | None = None
@@ -41,13 +42,13 @@ class CronJobSpec(Fields):
     time_zone: str | None = None
 
 
-class CronJobStatus(Fields):
+class CronJobStatus(Part):
     active: list[ObjectReference] | None = None
     last_schedule_time: datetime | None = None
     last_successful_time: datetime | None = None
 
 
-class JobCondition(Fields):
+class JobCondition(Part):
     status: str
     type: str
     last_probe_time: datetime | None = None
@@ -56,7 +57,7 @@ class JobCondition(Fields):
     reason: str | None = None
 
 
-class JobSpec(Fields):
+class JobSpec(Part):
     template: PodTemplateSpec
     active_deadline_seconds: int | None = None
     backoff_limit: int | None = None
@@ -75,7 +76,7 @@ class JobSpec(Fields):
     ttl_seconds_after_finished: int | None = None
 
 
-class JobStatus(Fields):
+class JobStatus(Part):
     active: int | None = None
     completed_indexes: str | None = None
     completion_time: datetime | None = None
@@ -89,54 +90,54 @@ class JobStatus(Fields):
     uncounted_terminated_pods: UncountedTerminatedPods | None = None
 
 
-class JobTemplateSpec(Fields):
+class JobTemplateSpec(Part):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: JobSpec
 
 
-class PodFailurePolicy(Fields):
+class PodFailurePolicy(Part):
     rules: Filled[list[PodFailurePolicyRule]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.rules):
+    def __post_init__(self: Any) -> None:
+        if self.rules is None:
             self.rules = []
 
 
-class PodFailurePolicyOnExitCodesRequirement(Fields):
+class PodFailurePolicyOnExitCodesRequirement(Part):
     operator: str
     values: Filled[list[int]]
     container_name: str | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.values):
+    def __post_init__(self: Any) -> None:
+        if self.values is None:
             self.values = []
 
 
-class PodFailurePolicyOnPodConditionsPattern(Fields):
+class PodFailurePolicyOnPodConditionsPattern(Part):
     type: str
     status: str | None = None
 
 
-class PodFailurePolicyRule(Fields):
+class PodFailurePolicyRule(Part):
     action: str
     on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = None
     on_pod_conditions: list[PodFailurePolicyOnPodConditionsPattern] | None = None
 
 
-class SuccessPolicy(Fields):
+class SuccessPolicy(Part):
     rules: Filled[list[SuccessPolicyRule]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.rules):
+    def __post_init__(self: Any) -> None:
+        if self.rules is None:
             self.rules = []
 
 
-class SuccessPolicyRule(Fields):
+class SuccessPolicyRule(Part):
     succeeded_count: int | None = None
     succeeded_indexes: str | None = None
 
 
-class UncountedTerminatedPods(Fields):
+class UncountedTerminatedPods(Part):
     failed: list[str] | None = None
     succeeded: list[str] | None = None
 

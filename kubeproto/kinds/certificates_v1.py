@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Filled, Part
 
 __all__ = [
     "CertificateSigningRequest",
@@ -15,7 +16,7 @@ __all__ = [
 ]
 
 
-class CertificateSigningRequestCondition(Fields):
+class CertificateSigningRequestCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -24,7 +25,7 @@ class CertificateSigningRequestCondition(Fields):
     reason: str | None = None
 
 
-class CertificateSigningRequestSpec(Fields):
+class CertificateSigningRequestSpec(Part):
     request: Filled[bytes]
     signer_name: str
     expiration_seconds: int | None = None
@@ -34,12 +35,12 @@ class CertificateSigningRequestSpec(Fields):
     usages: list[str] | None = None
     username: str | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.request):
+    def __post_init__(self: Any) -> None:
+        if self.request is None:
             self.request = b""
 
 
-class CertificateSigningRequestStatus(Fields):
+class CertificateSigningRequestStatus(Part):
     certificate: bytes | None = None
     conditions: list[CertificateSigningRequestCondition] | None = None
 

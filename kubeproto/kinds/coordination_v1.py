@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from ..objects import Fields, KubeObject, MicroTime
-from ._forms import ALL_VERBS
+from ..objects import KubeObject, MicroTime
+from ._forms import ALL_VERBS, Part
 
 __all__ = ["Lease", "LeaseSpec"]
 
 
-class LeaseSpec(Fields):
+class LeaseSpec(Part):
     acquire_time: MicroTime | None = None
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None

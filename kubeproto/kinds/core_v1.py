@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from ..objects import Fields, KubeObject, MicroTime, ObjectMeta, Quantity
-from ._forms import ALL_VERBS, Filled, IntOrString, is_null, veiled
+from ..objects import KubeObject, MicroTime, ObjectMeta, Quantity
+from ._forms import ALL_VERBS, Filled, IntOrString, Part, veiled
 from .meta_v1 import Condition, LabelSelector
 
 __all__ = [
@@ -220,30 +221,30 @@ __all__ = [
 ]
 
 
-class AWSElasticBlockStoreVolumeSource(Fields):
+class AWSElasticBlockStoreVolumeSource(Part):
     volume_id: str = msgspec.field(name="volumeID")
     fs_type: str | None = None
     partition: int | None = None
     read_only: bool | None = None
 
 
-class Affinity(Fields):
+class Affinity(Part):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
-class AppArmorProfile(Fields):
+class AppArmorProfile(Part):
     type: str
     localhost_profile: str | None = None
 
 
-class AttachedVolume(Fields):
+class AttachedVolume(Part):
     device_path: str
     name: str
 
 
-class AzureDiskVolumeSource(Fields):
+class AzureDiskVolumeSource(Part):
     disk_name: str
     disk_uri: str = msgspec.field(name="diskURI")
     caching_mode: str | None = None
@@ -252,20 +253,20 @@ class AzureDiskVolumeSource(Fields):
     read_only: bool | None = None
 
 
-class AzureFilePersistentVolumeSource(Fields):
+class AzureFilePersistentVolumeSource(Part):
     secret_name: str
     share_name: str
     read_only: bool | None = None
     secret_namespace: str | None = None
 
 
-class AzureFileVolumeSource(Fields):
+class AzureFileVolumeSource(Part):
     secret_name: str
     share_name: str
     read_only: bool | None = None
 
 
-class CSIPersistentVolumeSource(Fields):
+class CSIPersistentVolumeSource(Part):
     driver: str
     volume_handle: str
     controller_expand_secret_ref: SecretReference | None = None
@@ -278,7 +279,7 @@ class CSIPersistentVolumeSource(Fields):
     volume_attributes: dict[str, str] | None = None
 
 
-class CSIVolumeSource(Fields):
+class CSIVolumeSource(Part):
     driver: str
     fs_type: str | None = None
     node_publish_secret_ref: LocalObjectReference | None = None
@@ -286,12 +287,12 @@ class CSIVolumeSource(Fields):
     volume_attributes: dict[str, str] | None = None
 
 
-class Capabilities(Fields):
+class Capabilities(Part):
     add: list[str] | None = None
     drop: list[str] | None = None
 
 
-class CephFSPersistentVolumeSource(Fields):
+class CephFSPersistentVolumeSource(Part):
     monitors: Filled[list[str]]
     path: str | None = None
     read_only: bool | None = None
@@ -299,12 +300,12 @@ class CephFSPersistentVolumeSource(Fields):
     secret_ref: SecretReference | None = None
     user: str | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.monitors):
+    def __post_init__(self: Any) -> None:
+        if self.monitors is None:
             self.monitors = []
 
 
-class CephFSVolumeSource(Fields):
+class CephFSVolumeSource(Part):
     monitors: Filled[list[str]]
     path: str | None = None
     read_only: bool | None = None
@@ -312,30 +313,30 @@ class CephFSVolumeSource(Fields):
     secret_ref: LocalObjectReference | None = None
     user: str | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.monitors):
+    def __post_init__(self: Any) -> None:
+        if self.monitors is None:
             self.monitors = []
 
 
-class CinderPersistentVolumeSource(Fields):
+class CinderPersistentVolumeSource(Part):
     volume_id: str = msgspec.field(name="volumeID")
     fs_type: str | None = None
     read_only: bool | None = None
     secret_ref: SecretReference | None = None
 
 
-class CinderVolumeSource(Fields):
+class CinderVolumeSource(Part):
     volume_id: str = msgspec.field(name="volumeID")
     fs_type: str | None = None
     read_only: bool | None = None
     secret_ref: LocalObjectReference | None = None
 
 
-class ClientIPConfig(Fields):
+class ClientIPConfig(Part):
     timeout_seconds: int | None = None
 
 
-class ClusterTrustBundleProjection(Fields):
+class ClusterTrustBundleProjection(Part):
     path: str
     label_selector: LabelSelector | None = None
     name: str | None = None
@@ -343,25 +344,25 @@ class ClusterTrustBundleProjection(Fields):
     signer_name: str | None = None
 
 
-class ComponentCondition(Fields):
+class ComponentCondition(Part):
     status: str
     type: str
     error: str | None = None
     message: str | None = None
 
 
-class ConfigMapEnvSource(Fields):
+class ConfigMapEnvSource(Part):
     name: str | None = None
     optional: bool | None = None
 
 
-class ConfigMapKeySelector(Fields):
+class ConfigMapKeySelector(Part):
     key: str
     name: str | None = None
     optional: bool | None = None
 
 
-class ConfigMapNodeConfigSource(Fields):
+class ConfigMapNodeConfigSource(Part):
     kubelet_config_key: str
     name: str
     namespace: str
@@ -369,186 +370,186 @@ class ConfigMapNodeConfigSource(Fields):
     uid: str | None = None
 
 
-class ConfigMapProjection(Fields):
+class ConfigMapProjection(Part):
     items: list[KeyToPath] | None = None
     name: str | None = None
     optional: bool | None = None
 
 
-class ConfigMapVolumeSource(Fields):
+class ConfigMapVolumeSource(Part):
     default_mode: int | None = None
     items: list[KeyToPath] | None = None
     name: str | None = None
     optional: bool | None = None
 
 
-class Container(Fields):
+class Container(Part):
     name: str
-    args: list[str] | None = None
-    command: list[str] | None = None
-    env: list[EnvVar] | None = None
-    env_from: list[EnvFromSource] | None = None
     image: str | None = None
-    image_pull_policy: str | None = None
-    lifecycle: Lifecycle | None = None
-    liveness_probe: Probe | None = None
+    command: list[str] | None = None
+    args: list[str] | None = None
+    working_dir: str | None = None
     ports: list[ContainerPort] | None = None
-    readiness_probe: Probe | None = None
-    resize_policy: list[ContainerResizePolicy] | None = None
+    env_from: list[EnvFromSource] | None = None
+    env: list[EnvVar] | None = None
     resources: ResourceRequirements | None = None
+    resize_policy: list[ContainerResizePolicy] | None = None
     restart_policy: str | None = None
-    restart_policy_rules: list[ContainerRestartRule] | None = None
-    security_context: SecurityContext | None = None
+    volume_mounts: list[VolumeMount] | None = None
+    volume_devices: list[VolumeDevice] | None = None
+    liveness_probe: Probe | None = None
+    readiness_probe: Probe | None = None
     startup_probe: Probe | None = None
-    stdin: bool | None = None
-    stdin_once: bool | None = None
+    lifecycle: Lifecycle | None = None
     termination_message_path: str | None = None
     termination_message_policy: str | None = None
+    image_pull_policy: str | None = None
+    security_context: SecurityContext | None = None
+    restart_policy_rules: list[ContainerRestartRule] | None = None
+    stdin: bool | None = None
+    stdin_once: bool | None = None
     tty: bool | None = None
-    volume_devices: list[VolumeDevice] | None = None
-    volume_mounts: list[VolumeMount] | None = None
-    working_dir: str | None = None
 
 
-class ContainerExtendedResourceRequest(Fields):
+class ContainerExtendedResourceRequest(Part):
     container_name: str
     request_name: str
     resource_name: str
 
 
-class ContainerImage(Fields):
+class ContainerImage(Part):
     names: list[str] | None = None
     size_bytes: int | None = None
 
 
-class ContainerPort(Fields):
-    container_port: int
-    host_ip: str | None = msgspec.field(default=None, name="hostIP")
-    host_port: int | None = None
+class ContainerPort(Part):
     name: str | None = None
+    host_port: int | None = None
+    container_port: int
     protocol: str | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
 
 
-class ContainerResizePolicy(Fields):
+class ContainerResizePolicy(Part):
     resource_name: str
     restart_policy: str
 
 
-class ContainerRestartRule(Fields):
+class ContainerRestartRule(Part):
     action: str
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
 
 
-class ContainerRestartRuleOnExitCodes(Fields):
+class ContainerRestartRuleOnExitCodes(Part):
     operator: str
     values: list[int] | None = None
 
 
-class ContainerState(Fields):
+class ContainerState(Part):
     running: ContainerStateRunning | None = None
     terminated: ContainerStateTerminated | None = None
     waiting: ContainerStateWaiting | None = None
 
 
-class ContainerStateRunning(Fields):
+class ContainerStateRunning(Part):
     started_at: datetime | None = None
 
 
-class ContainerStateTerminated(Fields):
+class ContainerStateTerminated(Part):
     exit_code: int
-    container_id: str | None = msgspec.field(default=None, name="containerID")
-    finished_at: datetime | None = None
-    message: str | None = None
-    reason: str | None = None
     signal: int | None = None
-    started_at: datetime | None = None
-
-
-class ContainerStateWaiting(Fields):
-    message: str | None = None
     reason: str | None = None
+    message: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    container_id: str | None = msgspec.field(default=None, name="containerID")
 
 
-class ContainerStatus(Fields):
-    image: str
-    image_id: str = msgspec.field(name="imageID")
+class ContainerStateWaiting(Part):
+    reason: str | None = None
+    message: str | None = None
+
+
+class ContainerStatus(Part):
     name: str
+    state: ContainerState | None = None
+    last_state: ContainerState | None = None
     ready: bool
     restart_count: int
-    allocated_resources: dict[str, Quantity] | None = None
-    allocated_resources_status: list[ResourceStatus] | None = None
+    image: str
+    image_id: str = msgspec.field(name="imageID")
     container_id: str | None = msgspec.field(default=None, name="containerID")
-    last_state: ContainerState | None = None
-    resources: ResourceRequirements | None = None
     started: bool | None = None
-    state: ContainerState | None = None
-    stop_signal: str | None = None
-    user: ContainerUser | None = None
+    allocated_resources: dict[str, Quantity] | None = None
+    resources: ResourceRequirements | None = None
     volume_mounts: list[VolumeMountStatus] | None = None
+    user: ContainerUser | None = None
+    allocated_resources_status: list[ResourceStatus] | None = None
+    stop_signal: str | None = None
 
 
-class ContainerUser(Fields):
+class ContainerUser(Part):
     linux: LinuxContainerUser | None = None
 
 
-class DaemonEndpoint(Fields):
+class DaemonEndpoint(Part):
     port: int = msgspec.field(name="Port")
 
 
-class DownwardAPIProjection(Fields):
+class DownwardAPIProjection(Part):
     items: list[DownwardAPIVolumeFile] | None = None
 
 
-class DownwardAPIVolumeFile(Fields):
+class DownwardAPIVolumeFile(Part):
     path: str
     field_ref: ObjectFieldSelector | None = None
     mode: int | None = None
     resource_field_ref: ResourceFieldSelector | None = None
 
 
-class DownwardAPIVolumeSource(Fields):
+class DownwardAPIVolumeSource(Part):
     default_mode: int | None = None
     items: list[DownwardAPIVolumeFile] | None = None
 
 
-class EmptyDirVolumeSource(Fields):
+class EmptyDirVolumeSource(Part):
     medium: str | None = None
     size_limit: Quantity | None = None
 
 
-class EndpointAddress(Fields):
+class EndpointAddress(Part):
     ip: str
     hostname: str | None = None
     node_name: str | None = None
     target_ref: ObjectReference | None = None
 
 
-class EndpointPort(Fields):
+class EndpointPort(Part):
     port: int
     app_protocol: str | None = None
     name: str | None = None
     protocol: str | None = None
 
 
-class EndpointSubset(Fields):
+class EndpointSubset(Part):
     addresses: list[EndpointAddress] | None = None
     not_ready_addresses: list[EndpointAddress] | None = None
     ports: list[EndpointPort] | None = None
 
 
-class EnvFromSource(Fields):
+class EnvFromSource(Part):
     config_map_ref: ConfigMapEnvSource | None = None
     prefix: str | None = None
     secret_ref: SecretEnvSource | None = None
 
 
-class EnvVar(Fields):
+class EnvVar(Part):
     name: str
     value: str | None = None
     value_from: EnvVarSource | None = None
 
 
-class EnvVarSource(Fields):
+class EnvVarSource(Part):
     config_map_key_ref: ConfigMapKeySelector | None = None
     field_ref: ObjectFieldSelector | None = None
     file_key_ref: FileKeySelector | None = None
@@ -556,7 +557,7 @@ class EnvVarSource(Fields):
     secret_key_ref: SecretKeySelector | None = None
 
 
-class EphemeralContainer(Fields):
+class EphemeralContainer(Part):
     name: str
     args: list[str] | None = None
     command: list[str] | None = None
@@ -585,25 +586,25 @@ class EphemeralContainer(Fields):
     working_dir: str | None = None
 
 
-class EphemeralVolumeSource(Fields):
+class EphemeralVolumeSource(Part):
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
-class EventSeries(Fields):
+class EventSeries(Part):
     count: int | None = None
     last_observed_time: MicroTime | None = None
 
 
-class EventSource(Fields):
+class EventSource(Part):
     component: str | None = None
     host: str | None = None
 
 
-class ExecAction(Fields):
+class ExecAction(Part):
     command: list[str] | None = None
 
 
-class FCVolumeSource(Fields):
+class FCVolumeSource(Part):
     fs_type: str | None = None
     lun: int | None = None
     read_only: bool | None = None
@@ -611,14 +612,14 @@ class FCVolumeSource(Fields):
     wwids: list[str] | None = None
 
 
-class FileKeySelector(Fields):
+class FileKeySelector(Part):
     key: str
     path: str
     volume_name: str
     optional: bool | None = None
 
 
-class FlexPersistentVolumeSource(Fields):
+class FlexPersistentVolumeSource(Part):
     driver: str
     fs_type: str | None = None
     options: dict[str, str] | None = None
@@ -626,7 +627,7 @@ class FlexPersistentVolumeSource(Fields):
     secret_ref: SecretReference | None = None
 
 
-class FlexVolumeSource(Fields):
+class FlexVolumeSource(Part):
     driver: str
     fs_type: str | None = None
     options: dict[str, str] | None = None
@@ -634,70 +635,70 @@ class FlexVolumeSource(Fields):
     secret_ref: LocalObjectReference | None = None
 
 
-class FlockerVolumeSource(Fields):
+class FlockerVolumeSource(Part):
     dataset_name: str | None = None
     dataset_uuid: str | None = msgspec.field(default=None, name="datasetUUID")
 
 
-class GCEPersistentDiskVolumeSource(Fields):
+class GCEPersistentDiskVolumeSource(Part):
     pd_name: str
     fs_type: str | None = None
     partition: int | None = None
     read_only: bool | None = None
 
 
-class GRPCAction(Fields):
+class GRPCAction(Part):
     port: int
     service: str | None = None
 
 
-class GitRepoVolumeSource(Fields):
+class GitRepoVolumeSource(Part):
     repository: str
     directory: str | None = None
     revision: str | None = None
 
 
-class GlusterfsPersistentVolumeSource(Fields):
+class GlusterfsPersistentVolumeSource(Part):
     endpoints: str
     path: str
     endpoints_namespace: str | None = None
     read_only: bool | None = None
 
 
-class GlusterfsVolumeSource(Fields):
+class GlusterfsVolumeSource(Part):
     endpoints: str
     path: str
     read_only: bool | None = None
 
 
-class HTTPGetAction(Fields):
+class HTTPGetAction(Part):
+    path: str | None = None
     port: IntOrString
     host: str | None = None
-    http_headers: list[HTTPHeader] | None = None
-    path: str | None = None
     scheme: str | None = None
+    http_headers: list[HTTPHeader] | None = None
 
 
-class HTTPHeader(Fields):
+class HTTPHeader(Part):
     name: str
     value: str
 
 
-class HostAlias(Fields):
+class HostAlias(Part):
     ip: str
     hostnames: list[str] | None = None
 
 
-class HostIP(Fields):
+class HostIP(Part):
     ip: str
 
 
-class HostPathVolumeSource(Fields):
+class HostPathVolumeSource(Part):
     path: str
     type: str | None = None
 
 
-class ISCSIPersistentVolumeSource(Fields):
+class ISCSIPersistentVolumeSource(Part):
     iqn: str
     lun: int
     target_portal: str
@@ -711,7 +712,7 @@ class ISCSIPersistentVolumeSource(Fields):
     secret_ref: SecretReference | None = None
 
 
-class ISCSIVolumeSource(Fields):
+class ISCSIVolumeSource(Part):
     iqn: str
     lun: int
     target_portal: str
@@ -725,35 +726,35 @@ class ISCSIVolumeSource(Fields):
     secret_ref: LocalObjectReference | None = None
 
 
-class ImageVolumeSource(Fields):
+class ImageVolumeSource(Part):
     pull_policy: str | None = None
     reference: str | None = None
 
 
-class ImageVolumeStatus(Fields):
+class ImageVolumeStatus(Part):
     image_ref: str
 
 
-class KeyToPath(Fields):
+class KeyToPath(Part):
     key: str
     path: str
     mode: int | None = None
 
 
-class Lifecycle(Fields):
+class Lifecycle(Part):
     post_start: LifecycleHandler | None = None
     pre_stop: LifecycleHandler | None = None
     stop_signal: str | None = None
 
 
-class LifecycleHandler(Fields):
+class LifecycleHandler(Part):
     exec: ExecAction | None = None
     http_get: HTTPGetAction | None = None
     sleep: SleepAction | None = None
     tcp_socket: TCPSocketAction | None = None
 
 
-class LimitRangeItem(Fields):
+class LimitRangeItem(Part):
     type: str
     default: dict[str, Quantity] | None = None
     default_request: dict[str, Quantity] | None = None
@@ -762,52 +763,52 @@ class LimitRangeItem(Fields):
     min: dict[str, Quantity] | None = None
 
 
-class LimitRangeSpec(Fields):
+class LimitRangeSpec(Part):
     limits: Filled[list[LimitRangeItem]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.limits):
+    def __post_init__(self: Any) -> None:
+        if self.limits is None:
             self.limits = []
 
 
-class LinuxContainerUser(Fields):
+class LinuxContainerUser(Part):
     gid: int
     uid: int
     supplemental_groups: list[int] | None = None
 
 
-class LoadBalancerIngress(Fields):
+class LoadBalancerIngress(Part):
     hostname: str | None = None
     ip: str | None = None
     ip_mode: str | None = None
     ports: list[PortStatus] | None = None
 
 
-class LoadBalancerStatus(Fields):
+class LoadBalancerStatus(Part):
     ingress: list[LoadBalancerIngress] | None = None
 
 
-class LocalObjectReference(Fields):
+class LocalObjectReference(Part):
     name: str | None = None
 
 
-class LocalVolumeSource(Fields):
+class LocalVolumeSource(Part):
     path: str
     fs_type: str | None = None
 
 
-class ModifyVolumeStatus(Fields):
+class ModifyVolumeStatus(Part):
     status: str
     target_volume_attributes_class_name: str | None = None
 
 
-class NFSVolumeSource(Fields):
+class NFSVolumeSource(Part):
     path: str
     server: str
     read_only: bool | None = None
 
 
-class NamespaceCondition(Fields):
+class NamespaceCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -815,124 +816,124 @@ class NamespaceCondition(Fields):
     reason: str | None = None
 
 
-class NamespaceSpec(Fields):
+class NamespaceSpec(Part):
     finalizers: list[str] | None = None
 
 
-class NamespaceStatus(Fields):
+class NamespaceStatus(Part):
     conditions: list[NamespaceCondition] | None = None
     phase: str | None = None
 
 
-class NodeAddress(Fields):
+class NodeAddress(Part):
     address: str
     type: str
 
 
-class NodeAffinity(Fields):
+class NodeAffinity(Part):
     preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = None
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
 
 
-class NodeAllocatableResourceClaimStatus(Fields):
+class NodeAllocatableResourceClaimStatus(Part):
     resource_claim_name: str
     resources: Filled[dict[str, Quantity]]
     containers: list[str] | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.resources):
+    def __post_init__(self: Any) -> None:
+        if self.resources is None:
             self.resources = {}
 
 
-class NodeCondition(Fields):
-    status: str
+class NodeCondition(Part):
     type: str
+    status: str
     last_heartbeat_time: datetime | None = None
     last_transition_time: datetime | None = None
-    message: str | None = None
     reason: str | None = None
+    message: str | None = None
 
 
-class NodeConfigSource(Fields):
+class NodeConfigSource(Part):
     config_map: ConfigMapNodeConfigSource | None = None
 
 
-class NodeConfigStatus(Fields):
+class NodeConfigStatus(Part):
     active: NodeConfigSource | None = None
     assigned: NodeConfigSource | None = None
     error: str | None = None
     last_known_good: NodeConfigSource | None = None
 
 
-class NodeDaemonEndpoints(Fields):
+class NodeDaemonEndpoints(Part):
     kubelet_endpoint: DaemonEndpoint | None = None
 
 
-class NodeFeatures(Fields):
+class NodeFeatures(Part):
     supplemental_groups_policy: bool | None = None
 
 
-class NodeRuntimeHandler(Fields):
+class NodeRuntimeHandler(Part):
     features: NodeRuntimeHandlerFeatures | None = None
     name: str | None = None
 
 
-class NodeRuntimeHandlerFeatures(Fields):
+class NodeRuntimeHandlerFeatures(Part):
     recursive_read_only_mounts: bool | None = None
     user_namespaces: bool | None = None
 
 
-class NodeSelector(Fields):
+class NodeSelector(Part):
     node_selector_terms: Filled[list[NodeSelectorTerm]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.node_selector_terms):
+    def __post_init__(self: Any) -> None:
+        if self.node_selector_terms is None:
             self.node_selector_terms = []
 
 
-class NodeSelectorRequirement(Fields):
+class NodeSelectorRequirement(Part):
     key: str
     operator: str
     values: list[str] | None = None
 
 
-class NodeSelectorTerm(Fields):
+class NodeSelectorTerm(Part):
     match_expressions: list[NodeSelectorRequirement] | None = None
     match_fields: list[NodeSelectorRequirement] | None = None
 
 
-class NodeSpec(Fields):
-    config_source: NodeConfigSource | None = None
-    external_id: str | None = msgspec.field(default=None, name="externalID")
+class NodeSpec(Part):
     pod_cidr: str | None = msgspec.field(default=None, name="podCIDR")
     pod_cidrs: list[str] | None = msgspec.field(default=None, name="podCIDRs")
     provider_id: str | None = msgspec.field(default=None, name="providerID")
-    taints: list[Taint] | None = None
     unschedulable: bool | None = None
+    taints: list[Taint] | None = None
+    config_source: NodeConfigSource | None = None
+    external_id: str | None = msgspec.field(default=None, name="externalID")
 
 
-class NodeStatus(Fields):
-    addresses: list[NodeAddress] | None = None
-    allocatable: dict[str, Quantity] | None = None
+class NodeStatus(Part):
     capacity: dict[str, Quantity] | None = None
+    allocatable: dict[str, Quantity] | None = None
+    phase: str | None = None
     conditions: list[NodeCondition] | None = None
-    config: NodeConfigStatus | None = None
+    addresses: list[NodeAddress] | None = None
     daemon_endpoints: NodeDaemonEndpoints | None = None
+    node_info: NodeSystemInfo | None = None
+    images: list[ContainerImage] | None = None
+    volumes_in_use: list[str] | None = None
+    volumes_attached: list[AttachedVolume] | None = None
+    config: NodeConfigStatus | None = None
     declared_features: list[str] | None = None
     features: NodeFeatures | None = None
-    images: list[ContainerImage] | None = None
-    node_info: NodeSystemInfo | None = None
-    phase: str | None = None
     runtime_handlers: list[NodeRuntimeHandler] | None = None
-    volumes_attached: list[AttachedVolume] | None = None
-    volumes_in_use: list[str] | None = None
 
 
-class NodeSwapStatus(Fields):
+class NodeSwapStatus(Part):
     capacity: int | None = None
 
 
-class NodeSystemInfo(Fields):
+class NodeSystemInfo(Part):
     architecture: str
     boot_id: str = msgspec.field(name="bootID")
     container_runtime_version: str
@@ -946,22 +947,22 @@ class NodeSystemInfo(Fields):
     swap: NodeSwapStatus | None = None
 
 
-class ObjectFieldSelector(Fields):
+class ObjectFieldSelector(Part):
+    api_version: str | None = None
     field_path: str
-    api_version: str | None = None
 
 
-class ObjectReference(Fields):
-    api_version: str | None = None
-    field_path: str | None = None
+class ObjectReference(Part):
     kind: str | None = None
-    name: str | None = None
     namespace: str | None = None
-    resource_version: str | None = None
+    name: str | None = None
     uid: str | None = None
+    api_version: str | None = None
+    resource_version: str | None = None
+    field_path: str | None = None
 
 
-class PersistentVolumeClaimCondition(Fields):
+class PersistentVolumeClaimCondition(Part):
     status: str
     type: str
     last_probe_time: datetime | None = None
@@ -970,7 +971,7 @@ class PersistentVolumeClaimCondition(Fields):
     reason: str | None = None
 
 
-class PersistentVolumeClaimSpec(Fields):
+class PersistentVolumeClaimSpec(Part):
     access_modes: list[str] | None = None
     data_source: TypedLocalObjectReference | None = None
     data_source_ref: TypedObjectReference | None = None
@@ -982,7 +983,7 @@ class PersistentVolumeClaimSpec(Fields):
     volume_name: str | None = None
 
 
-class PersistentVolumeClaimStatus(Fields):
+class PersistentVolumeClaimStatus(Part):
     access_modes: list[str] | None = None
     allocated_resource_statuses: dict[str, str] | None = None
     allocated_resources: dict[str, Quantity] | None = None
@@ -993,17 +994,17 @@ class PersistentVolumeClaimStatus(Fields):
     phase: str | None = None
 
 
-class PersistentVolumeClaimTemplate(Fields):
+class PersistentVolumeClaimTemplate(Part):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
 
 
-class PersistentVolumeClaimVolumeSource(Fields):
+class PersistentVolumeClaimVolumeSource(Part):
     claim_name: str
     read_only: bool | None = None
 
 
-class PersistentVolumeSpec(Fields):
+class PersistentVolumeSpec(Part):
     access_modes: list[str] | None = None
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     azure_disk: AzureDiskVolumeSource | None = None
@@ -1037,24 +1038,24 @@ class PersistentVolumeSpec(Fields):
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
 
 
-class PersistentVolumeStatus(Fields):
+class PersistentVolumeStatus(Part):
     last_phase_transition_time: datetime | None = None
     message: str | None = None
     phase: str | None = None
     reason: str | None = None
 
 
-class PhotonPersistentDiskVolumeSource(Fields):
+class PhotonPersistentDiskVolumeSource(Part):
     pd_id: str = msgspec.field(name="pdID")
     fs_type: str | None = None
 
 
-class PodAffinity(Fields):
+class PodAffinity(Part):
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
 
 
-class PodAffinityTerm(Fields):
+class PodAffinityTerm(Part):
     topology_key: str
     label_selector: LabelSelector | None = None
     match_label_keys: list[str] | None = None
@@ -1063,12 +1064,12 @@ class PodAffinityTerm(Fields):
     namespaces: list[str] | None = None
 
 
-class PodAntiAffinity(Fields):
+class PodAntiAffinity(Part):
     preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = None
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
 
 
-class PodCertificateProjection(Fields):
+class PodCertificateProjection(Part):
     key_type: str
     signer_name: str
     certificate_chain_path: str | None = None
@@ -1078,68 +1079,68 @@ class PodCertificateProjection(Fields):
     user_annotations: dict[str, str] | None = None
 
 
-class PodCondition(Fields):
-    status: str
+class PodCondition(Part):
     type: str
+    observed_generation: int | None = None
+    status: str
     last_probe_time: datetime | None = None
     last_transition_time: datetime | None = None
-    message: str | None = None
-    observed_generation: int | None = None
     reason: str | None = None
+    message: str | None = None
 
 
-class PodDNSConfig(Fields):
+class PodDNSConfig(Part):
     nameservers: list[str] | None = None
     options: list[PodDNSConfigOption] | None = None
     searches: list[str] | None = None
 
 
-class PodDNSConfigOption(Fields):
+class PodDNSConfigOption(Part):
     name: str | None = None
     value: str | None = None
 
 
-class PodExtendedResourceClaimStatus(Fields):
+class PodExtendedResourceClaimStatus(Part):
     request_mappings: Filled[list[ContainerExtendedResourceRequest]]
     resource_claim_name: str
 
-    def __post_init__(self) -> None:
-        if is_null(self.request_mappings):
+    def __post_init__(self: Any) -> None:
+        if self.request_mappings is None:
             self.request_mappings = []
 
 
-class PodIP(Fields):
+class PodIP(Part):
     ip: str
 
 
-class PodOS(Fields):
+class PodOS(Part):
     name: str
 
 
-class PodReadinessGate(Fields):
+class PodReadinessGate(Part):
     condition_type: str
 
 
-class PodResourceClaim(Fields):
+class PodResourceClaim(Part):
     name: str
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
 
 
-class PodResourceClaimStatus(Fields):
+class PodResourceClaimStatus(Part):
     name: str
     resource_claim_name: str | None = None
 
 
-class PodSchedulingGate(Fields):
+class PodSchedulingGate(Part):
     name: str
 
 
-class PodSchedulingGroup(Fields):
+class PodSchedulingGroup(Part):
     pod_group_name: str | None = None
 
 
-class PodSecurityContext(Fields):
+class PodSecurityContext(Part):
     app_armor_profile: AppArmorProfile | None = None
     fs_group: int | None = None
     fs_group_change_policy: str | None = None
@@ -1155,120 +1156,120 @@ class PodSecurityContext(Fields):
     windows_options: WindowsSecurityContextOptions | None = None
 
 
-class PodSpec(Fields):
+class PodSpec(Part):
+    volumes: list[Volume] | None = None
+    init_containers: list[Container] | None = None
     containers: Filled[list[Container]]
-    active_deadline_seconds: int | None = None
-    affinity: Affinity | None = None
-    automount_service_account_token: bool | None = None
-    dns_config: PodDNSConfig | None = None
-    dns_policy: str | None = None
-    enable_service_links: bool | None = None
     ephemeral_containers: list[EphemeralContainer] | None = None
-    host_aliases: list[HostAlias] | None = None
-    host_ipc: bool | None = msgspec.field(default=None, name="hostIPC")
+    restart_policy: str | None = None
+    termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
+    dns_policy: str | None = None
+    node_selector: dict[str, str] | None = None
+    service_account_name: str | None = None
+    service_account: str | None = None
+    automount_service_account_token: bool | None = None
+    node_name: str | None = None
     host_network: bool | None = None
     host_pid: bool | None = msgspec.field(default=None, name="hostPID")
-    host_users: bool | None = None
-    hostname: str | None = None
-    hostname_override: str | None = None
+    host_ipc: bool | None = msgspec.field(default=None, name="hostIPC")
+    share_process_namespace: bool | None = None
+    security_context: PodSecurityContext | None = None
     image_pull_secrets: list[LocalObjectReference] | None = None
-    init_containers: list[Container] | None = None
-    node_name: str | None = None
-    node_selector: dict[str, str] | None = None
-    os: PodOS | None = None
-    overhead: dict[str, Quantity] | None = None
-    preemption_policy: str | None = None
-    priority: int | None = None
+    hostname: str | None = None
+    subdomain: str | None = None
+    affinity: Affinity | None = None
+    scheduler_name: str | None = None
+    tolerations: list[Toleration] | None = None
+    host_aliases: list[HostAlias] | None = None
     priority_class_name: str | None = None
+    priority: int | None = None
+    dns_config: PodDNSConfig | None = None
     readiness_gates: list[PodReadinessGate] | None = None
+    runtime_class_name: str | None = None
+    enable_service_links: bool | None = None
+    preemption_policy: str | None = None
+    overhead: dict[str, Quantity] | None = None
+    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
+    host_users: bool | None = None
+    hostname_override: str | None = None
+    os: PodOS | None = None
     resource_claims: list[PodResourceClaim] | None = None
     resources: ResourceRequirements | None = None
-    restart_policy: str | None = None
-    runtime_class_name: str | None = None
-    scheduler_name: str | None = None
     scheduling_gates: list[PodSchedulingGate] | None = None
     scheduling_group: PodSchedulingGroup | None = None
-    security_context: PodSecurityContext | None = None
-    service_account: str | None = None
-    service_account_name: str | None = None
     set_hostname_as_fqdn: bool | None = msgspec.field(default=None, name="setHostnameAsFQDN")
-    share_process_namespace: bool | None = None
-    subdomain: str | None = None
-    termination_grace_period_seconds: int | None = None
-    tolerations: list[Toleration] | None = None
-    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
-    volumes: list[Volume] | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.containers):
+    def __post_init__(self: Any) -> None:
+        if self.containers is None:
             self.containers = []
 
 
-class PodStatus(Fields):
-    allocated_resources: dict[str, Quantity] | None = None
-    conditions: list[PodCondition] | None = None
-    container_statuses: list[ContainerStatus] | None = None
-    ephemeral_container_statuses: list[ContainerStatus] | None = None
-    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
-    host_ip: str | None = msgspec.field(default=None, name="hostIP")
-    host_ips: list[HostIP] | None = msgspec.field(default=None, name="hostIPs")
-    init_container_statuses: list[ContainerStatus] | None = None
-    message: str | None = None
-    node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] | None = None
-    nominated_node_name: str | None = None
+class PodStatus(Part):
     observed_generation: int | None = None
     phase: str | None = None
+    conditions: list[PodCondition] | None = None
+    message: str | None = None
+    reason: str | None = None
+    nominated_node_name: str | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+    host_ips: list[HostIP] | None = msgspec.field(default=None, name="hostIPs")
     pod_ip: str | None = msgspec.field(default=None, name="podIP")
     pod_ips: list[PodIP] | None = msgspec.field(default=None, name="podIPs")
+    start_time: datetime | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    container_statuses: list[ContainerStatus] | None = None
     qos_class: str | None = None
-    reason: str | None = None
+    ephemeral_container_statuses: list[ContainerStatus] | None = None
+    allocated_resources: dict[str, Quantity] | None = None
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    node_allocatable_resource_claim_statuses: list[NodeAllocatableResourceClaimStatus] | None = None
     resize: str | None = None
     resource_claim_statuses: list[PodResourceClaimStatus] | None = None
     resources: ResourceRequirements | None = None
-    start_time: datetime | None = None
 
 
-class PodTemplateSpec(Fields):
+class PodTemplateSpec(Part):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PodSpec
 
 
-class PortStatus(Fields):
+class PortStatus(Part):
     port: int
     protocol: str
     error: str | None = None
 
 
-class PortworxVolumeSource(Fields):
+class PortworxVolumeSource(Part):
     volume_id: str = msgspec.field(name="volumeID")
     fs_type: str | None = None
     read_only: bool | None = None
 
 
-class PreferredSchedulingTerm(Fields):
+class PreferredSchedulingTerm(Part):
     preference: NodeSelectorTerm
     weight: int
 
 
-class Probe(Fields):
+class Probe(Part):
     exec: ExecAction | None = None
-    failure_threshold: int | None = None
-    grpc: GRPCAction | None = None
     http_get: HTTPGetAction | None = None
+    tcp_socket: TCPSocketAction | None = None
+    grpc: GRPCAction | None = None
     initial_delay_seconds: int | None = None
+    timeout_seconds: int | None = None
     period_seconds: int | None = None
     success_threshold: int | None = None
-    tcp_socket: TCPSocketAction | None = None
+    failure_threshold: int | None = None
     termination_grace_period_seconds: int | None = None
-    timeout_seconds: int | None = None
 
 
-class ProjectedVolumeSource(Fields):
-    default_mode: int | None = None
+class ProjectedVolumeSource(Part):
     sources: list[VolumeProjection] | None = None
+    default_mode: int | None = None
 
 
-class QuobyteVolumeSource(Fields):
+class QuobyteVolumeSource(Part):
     registry: str
     volume: str
     group: str | None = None
@@ -1277,7 +1278,7 @@ class QuobyteVolumeSource(Fields):
     user: str | None = None
 
 
-class RBDPersistentVolumeSource(Fields):
+class RBDPersistentVolumeSource(Part):
     image: str
     monitors: Filled[list[str]]
     fs_type: str | None = None
@@ -1287,12 +1288,12 @@ class RBDPersistentVolumeSource(Fields):
     secret_ref: SecretReference | None = None
     user: str | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.monitors):
+    def __post_init__(self: Any) -> None:
+        if self.monitors is None:
             self.monitors = []
 
 
-class RBDVolumeSource(Fields):
+class RBDVolumeSource(Part):
     image: str
     monitors: Filled[list[str]]
     fs_type: str | None = None
@@ -1302,12 +1303,12 @@ class RBDVolumeSource(Fields):
     secret_ref: LocalObjectReference | None = None
     user: str | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.monitors):
+    def __post_init__(self: Any) -> None:
+        if self.monitors is None:
             self.monitors = []
 
 
-class ReplicationControllerCondition(Fields):
+class ReplicationControllerCondition(Part):
     status: str
     type: str
     last_transition_time: datetime | None = None
@@ -1315,14 +1316,14 @@ class ReplicationControllerCondition(Fields):
     reason: str | None = None
 
 
-class ReplicationControllerSpec(Fields):
+class ReplicationControllerSpec(Part):
     min_ready_seconds: int | None = None
     replicas: int | None = None
     selector: dict[str, str] | None = None
     template: PodTemplateSpec | None = None
 
 
-class ReplicationControllerStatus(Fields):
+class ReplicationControllerStatus(Part):
     replicas: int
     available_replicas: int | None = None
     conditions: list[ReplicationControllerCondition] | None = None
@@ -1331,53 +1332,53 @@ class ReplicationControllerStatus(Fields):
     ready_replicas: int | None = None
 
 
-class ResourceClaim(Fields):
+class ResourceClaim(Part):
     name: str
     request: str | None = None
 
 
-class ResourceFieldSelector(Fields):
+class ResourceFieldSelector(Part):
     resource: str
     container_name: str | None = None
     divisor: Quantity | None = None
 
 
-class ResourceHealth(Fields):
+class ResourceHealth(Part):
     resource_id: str = msgspec.field(name="resourceID")
     health: str | None = None
     message: str | None = None
 
 
-class ResourceQuotaSpec(Fields):
+class ResourceQuotaSpec(Part):
     hard: dict[str, Quantity] | None = None
     scope_selector: ScopeSelector | None = None
     scopes: list[str] | None = None
 
 
-class ResourceQuotaStatus(Fields):
+class ResourceQuotaStatus(Part):
     hard: dict[str, Quantity] | None = None
     used: dict[str, Quantity] | None = None
 
 
-class ResourceRequirements(Fields):
-    claims: list[ResourceClaim] | None = None
+class ResourceRequirements(Part):
     limits: dict[str, Quantity] | None = None
     requests: dict[str, Quantity] | None = None
+    claims: list[ResourceClaim] | None = None
 
 
-class ResourceStatus(Fields):
+class ResourceStatus(Part):
     name: str
     resources: list[ResourceHealth] | None = None
 
 
-class SELinuxOptions(Fields):
+class SELinuxOptions(Part):
     level: str | None = None
     role: str | None = None
     type: str | None = None
     user: str | None = None
 
 
-class ScaleIOPersistentVolumeSource(Fields):
+class ScaleIOPersistentVolumeSource(Part):
     gateway: str
     secret_ref: SecretReference
     system: str
@@ -1390,7 +1391,7 @@ class ScaleIOPersistentVolumeSource(Fields):
     volume_name: str | None = None
 
 
-class ScaleIOVolumeSource(Fields):
+class ScaleIOVolumeSource(Part):
     gateway: str
     secret_ref: LocalObjectReference
     system: str
@@ -1403,85 +1404,90 @@ class ScaleIOVolumeSource(Fields):
     volume_name: str | None = None
 
 
-class ScopeSelector(Fields):
+class ScopeSelector(Part):
     match_expressions: list[ScopedResourceSelectorRequirement] | None = None
 
 
-class ScopedResourceSelectorRequirement(Fields):
+class ScopedResourceSelectorRequirement(Part):
     operator: str
     scope_name: str
     values: list[str] | None = None
 
 
-class SeccompProfile(Fields):
+class SeccompProfile(Part):
     type: str
     localhost_profile: str | None = None
 
 
-class SecretEnvSource(Fields):
+class SecretEnvSource(Part):
     name: str | None = None
     optional: bool | None = None
 
 
-class SecretKeySelector(Fields):
+class SecretKeySelector(Part):
     key: str
     name: str | None = None
     optional: bool | None = None
 
 
-class SecretProjection(Fields):
+class SecretProjection(Part):
     items: list[KeyToPath] | None = None
     name: str | None = None
     optional: bool | None = None
 
 
-class SecretReference(Fields):
+class SecretReference(Part):
     name: str | None = None
     namespace: str | None = None
 
 
-class SecretVolumeSource(Fields):
+class SecretVolumeSource(Part):
     default_mode: int | None = None
     items: list[KeyToPath] | None = None
     optional: bool | None = None
     secret_name: str | None = None
 
 
-class SecurityContext(Fields):
-    allow_privilege_escalation: bool | None = None
-    app_armor_profile: AppArmorProfile | None = None
+class SecurityContext(Part):
     capabilities: Capabilities | None = None
     privileged: bool | None = None
-    proc_mount: str | None = None
-    read_only_root_filesystem: bool | None = None
+    se_linux_options: SELinuxOptions | None = None
+    windows_options: WindowsSecurityContextOptions | None = None
+    run_as_user: int | None = None
     run_as_group: int | None = None
     run_as_non_root: bool | None = None
-    run_as_user: int | None = None
-    se_linux_options: SELinuxOptions | None = None
+    read_only_root_filesystem: bool | None = None
+    allow_privilege_escalation: bool | None = None
+    proc_mount: str | None = None
     seccomp_profile: SeccompProfile | None = None
-    windows_options: WindowsSecurityContextOptions | None = None
+    app_armor_profile: AppArmorProfile | None = None
 
 
-class ServiceAccountTokenProjection(Fields):
-    path: str
+class ServiceAccountTokenProjection(Part):
     audience: str | None = None
     expiration_seconds: int | None = None
+    path: str
 
 
-class ServicePort(Fields):
-    port: int
-    app_protocol: str | None = None
+class ServicePort(Part):
     name: str | None = None
-    node_port: int | None = None
     protocol: str | None = None
+    app_protocol: str | None = None
+    port: int
     target_port: IntOrString | None = None
+    node_port: int | None = None
 
 
-class ServiceSpec(Fields):
-    allocate_load_balancer_node_ports: bool | None = None
+class ServiceSpec(Part):
+    ports: list[ServicePort] | None = None
+    selector: dict[str, str] | None = None
     cluster_ip: str | None = msgspec.field(default=None, name="clusterIP")
     cluster_ips: list[str] | None = msgspec.field(default=None, name="clusterIPs")
+    type: str | None = None
     external_ips: list[str] | None = msgspec.field(default=None, name="externalIPs")
+    session_affinity: str | None = None
+    load_balancer_ip: str | None = msgspec.field(default=None, name="loadBalancerIP")
+    allocate_load_balancer_node_ports: bool | None = None
     external_name: str | None = None
     external_traffic_policy: str | None = None
     health_check_node_port: int | None = None
@@ -1489,31 +1495,26 @@ class ServiceSpec(Fields):
     ip_families: list[str] | None = None
     ip_family_policy: str | None = None
     load_balancer_class: str | None = None
-    load_balancer_ip: str | None = msgspec.field(default=None, name="loadBalancerIP")
     load_balancer_source_ranges: list[str] | None = None
-    ports: list[ServicePort] | None = None
     publish_not_ready_addresses: bool | None = None
-    selector: dict[str, str] | None = None
-    session_affinity: str | None = None
     session_affinity_config: SessionAffinityConfig | None = None
     traffic_distribution: str | None = None
-    type: str | None = None
 
 
-class ServiceStatus(Fields):
+class ServiceStatus(Part):
     conditions: list[Condition] | None = None
     load_balancer: LoadBalancerStatus | None = None
 
 
-class SessionAffinityConfig(Fields):
+class SessionAffinityConfig(Part):
     client_ip: ClientIPConfig | None = msgspec.field(default=None, name="clientIP")
 
 
-class SleepAction(Fields):
+class SleepAction(Part):
     seconds: int
 
 
-class StorageOSPersistentVolumeSource(Fields):
+class StorageOSPersistentVolumeSource(Part):
     fs_type: str | None = None
     read_only: bool | None = None
     secret_ref: ObjectReference | None = None
@@ -1521,7 +1522,7 @@ class StorageOSPersistentVolumeSource(Fields):
     volume_namespace: str | None = None
 
 
-class StorageOSVolumeSource(Fields):
+class StorageOSVolumeSource(Part):
     fs_type: str | None = None
     read_only: bool | None = None
     secret_ref: LocalObjectReference | None = None
@@ -1529,45 +1530,45 @@ class StorageOSVolumeSource(Fields):
     volume_namespace: str | None = None
 
 
-class Sysctl(Fields):
+class Sysctl(Part):
     name: str
     value: str
 
 
-class TCPSocketAction(Fields):
+class TCPSocketAction(Part):
     port: IntOrString
     host: str | None = None
 
 
-class Taint(Fields):
+class Taint(Part):
     effect: str
     key: str
     time_added: datetime | None = None
     value: str | None = None
 
 
-class Toleration(Fields):
-    effect: str | None = None
+class Toleration(Part):
     key: str | None = None
     operator: str | None = None
-    toleration_seconds: int | None = None
     value: str | None = None
+    effect: str | None = None
+    toleration_seconds: int | None = None
 
 
-class TopologySelectorLabelRequirement(Fields):
+class TopologySelectorLabelRequirement(Part):
     key: str
     values: Filled[list[str]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.values):
+    def __post_init__(self: Any) -> None:
+        if self.values is None:
             self.values = []
 
 
-class TopologySelectorTerm(Fields):
+class TopologySelectorTerm(Part):
     match_label_expressions: list[TopologySelectorLabelRequirement] | None = None
 
 
-class TopologySpreadConstraint(Fields):
+class TopologySpreadConstraint(Part):
     max_skew: int
     topology_key: str
     when_unsatisfiable: str
@@ -1578,20 +1579,20 @@ class TopologySpreadConstraint(Fields):
     node_taints_policy: str | None = None
 
 
-class TypedLocalObjectReference(Fields):
+class TypedLocalObjectReference(Part):
     kind: str
     name: str
     api_group: str | None = None
 
 
-class TypedObjectReference(Fields):
+class TypedObjectReference(Part):
     kind: str
     name: str
     api_group: str | None = None
     namespace: str | None = None
 
 
-class Volume(Fields):
+class Volume(Part):
     name: str
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     azure_disk: AzureDiskVolumeSource | None = None
@@ -1625,22 +1626,22 @@ class Volume(Fields):
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
 
 
-class VolumeDevice(Fields):
+class VolumeDevice(Part):
     device_path: str
     name: str
 
 
-class VolumeMount(Fields):
-    mount_path: str
+class VolumeMount(Part):
     name: str
-    mount_propagation: str | None = None
     read_only: bool | None = None
     recursive_read_only: str | None = None
+    mount_path: str
     sub_path: str | None = None
+    mount_propagation: str | None = None
     sub_path_expr: str | None = None
 
 
-class VolumeMountStatus(Fields):
+class VolumeMountStatus(Part):
     mount_path: str
     name: str
     read_only: bool | None = None
@@ -1648,11 +1649,11 @@ class VolumeMountStatus(Fields):
     volume_status: VolumeStatus | None = None
 
 
-class VolumeNodeAffinity(Fields):
+class VolumeNodeAffinity(Part):
     required: NodeSelector | None = None
 
 
-class VolumeProjection(Fields):
+class VolumeProjection(Part):
     cluster_trust_bundle: ClusterTrustBundleProjection | None = None
     config_map: ConfigMapProjection | None = None
     downward_api: DownwardAPIProjection | None = msgspec.field(default=None, name="downwardAPI")
@@ -1661,28 +1662,28 @@ class VolumeProjection(Fields):
     service_account_token: ServiceAccountTokenProjection | None = None
 
 
-class VolumeResourceRequirements(Fields):
+class VolumeResourceRequirements(Part):
     limits: dict[str, Quantity] | None = None
     requests: dict[str, Quantity] | None = None
 
 
-class VolumeStatus(Fields):
+class VolumeStatus(Part):
     image: ImageVolumeStatus | None = None
 
 
-class VsphereVirtualDiskVolumeSource(Fields):
+class VsphereVirtualDiskVolumeSource(Part):
     volume_path: str
     fs_type: str | None = None
     storage_policy_id: str | None = msgspec.field(default=None, name="storagePolicyID")
     storage_policy_name: str | None = None
 
 
-class WeightedPodAffinityTerm(Fields):
+class WeightedPodAffinityTerm(Part):
     pod_affinity_term: PodAffinityTerm
     weight: int
 
 
-class WindowsSecurityContextOptions(Fields):
+class WindowsSecurityContextOptions(Part):
     gmsa_credential_spec: str | None = None
     gmsa_credential_spec_name: str | None = None
     host_process: bool | None = None
@@ -1716,19 +1717,19 @@ class Endpoints(KubeObject, version="v1", plural="endpoints", short_names=("ep",
 
 class Event(KubeObject, version="v1", plural="events", short_names=("ev",), verbs=ALL_VERBS):
     involved_object: ObjectReference
-    action: str | None = None
-    count: int | None = None
-    event_time: MicroTime | None = None
+    reason: str | None = None
+    message: str | None = None
+    source: EventSource | None = None
     first_timestamp: datetime | None = None
     last_timestamp: datetime | None = None
-    message: str | None = None
-    reason: str | None = None
+    count: int | None = None
+    type: str | None = None
+    event_time: MicroTime | None = None
+    series: EventSeries | None = None
+    action: str | None = None
     related: ObjectReference | None = None
     reporting_component: str | None = None
     reporting_instance: str | None = None
-    series: EventSeries | None = None
-    source: EventSource | None = None
-    type: str | None = None
 
 
 class LimitRange(KubeObject, version="v1", plural="limitranges", short_names=("limits",), verbs=ALL_VERBS):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, Filled, is_null
+from typing import Any
+
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Filled, Part
 from .core_v1 import ObjectReference
 
 __all__ = [
@@ -17,44 +19,44 @@ __all__ = [
 ]
 
 
-class Endpoint(Fields):
+class Endpoint(Part):
     addresses: Filled[list[str]]
     conditions: EndpointConditions | None = None
-    deprecated_topology: dict[str, str] | None = None
-    hints: EndpointHints | None = None
     hostname: str | None = None
-    node_name: str | None = None
     target_ref: ObjectReference | None = None
+    deprecated_topology: dict[str, str] | None = None
+    node_name: str | None = None
     zone: str | None = None
+    hints: EndpointHints | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.addresses):
+    def __post_init__(self: Any) -> None:
+        if self.addresses is None:
             self.addresses = []
 
 
-class EndpointConditions(Fields):
+class EndpointConditions(Part):
     ready: bool | None = None
     serving: bool | None = None
     terminating: bool | None = None
 
 
-class EndpointHints(Fields):
+class EndpointHints(Part):
     for_nodes: list[ForNode] | None = None
     for_zones: list[ForZone] | None = None
 
 
-class EndpointPort(Fields):
+class EndpointPort(Part):
     app_protocol: str | None = None
     name: str | None = None
     port: int | None = None
     protocol: str | None = None
 
 
-class ForNode(Fields):
+class ForNode(Part):
     name: str
 
 
-class ForZone(Fields):
+class ForZone(Part):
     name: str
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..objects import Fields, KubeObject, MicroTime
-from ._forms import ALL_VERBS
+from ..objects import KubeObject, MicroTime
+from ._forms import ALL_VERBS, Part
 from .core_v1 import EventSource, ObjectReference
 
 __all__ = ["Event", "EventSeries"]
 
 
-class EventSeries(Fields):
+class EventSeries(Part):
     count: int
     last_observed_time: MicroTime | None = None
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Filled, Part
 
 __all__ = [
     "ExemptPriorityLevelConfiguration",
@@ -34,16 +35,16 @@ __all__ = [
 ]
 
 
-class ExemptPriorityLevelConfiguration(Fields):
+class ExemptPriorityLevelConfiguration(Part):
     lendable_percent: int | None = None
     nominal_concurrency_shares: int | None = None
 
 
-class FlowDistinguisherMethod(Fields):
+class FlowDistinguisherMethod(Part):
     type: str
 
 
-class FlowSchemaCondition(Fields):
+class FlowSchemaCondition(Part):
     last_transition_time: datetime | None = None
     message: str | None = None
     reason: str | None = None
@@ -51,55 +52,55 @@ class FlowSchemaCondition(Fields):
     type: str | None = None
 
 
-class FlowSchemaSpec(Fields):
+class FlowSchemaSpec(Part):
     priority_level_configuration: PriorityLevelConfigurationReference
     distinguisher_method: FlowDistinguisherMethod | None = None
     matching_precedence: int | None = None
     rules: list[PolicyRulesWithSubjects] | None = None
 
 
-class FlowSchemaStatus(Fields):
+class FlowSchemaStatus(Part):
     conditions: list[FlowSchemaCondition] | None = None
 
 
-class GroupSubject(Fields):
+class GroupSubject(Part):
     name: str
 
 
-class LimitResponse(Fields):
+class LimitResponse(Part):
     type: str
     queuing: QueuingConfiguration | None = None
 
 
-class LimitedPriorityLevelConfiguration(Fields):
+class LimitedPriorityLevelConfiguration(Part):
     borrowing_limit_percent: int | None = None
     lendable_percent: int | None = None
     limit_response: LimitResponse | None = None
     nominal_concurrency_shares: int | None = None
 
 
-class NonResourcePolicyRule(Fields):
+class NonResourcePolicyRule(Part):
     non_resource_urls: Filled[list[str]] = msgspec.field(name="nonResourceURLs")
     verbs: Filled[list[str]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.non_resource_urls):
+    def __post_init__(self: Any) -> None:
+        if self.non_resource_urls is None:
             self.non_resource_urls = []
-        if is_null(self.verbs):
+        if self.verbs is None:
             self.verbs = []
 
 
-class PolicyRulesWithSubjects(Fields):
+class PolicyRulesWithSubjects(Part):
     subjects: Filled[list[Subject]]
     non_resource_rules: list[NonResourcePolicyRule] | None = None
     resource_rules: list[ResourcePolicyRule] | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.subjects):
+    def __post_init__(self: Any) -> None:
+        if self.subjects is None:
             self.subjects = []
 
 
-class PriorityLevelConfigurationCondition(Fields):
+class PriorityLevelConfigurationCondition(Part):
     last_transition_time: datetime | None = None
     message: str | None = None
     reason: str | None = None
@@ -107,55 +108,55 @@ class PriorityLevelConfigurationCondition(Fields):
     type: str | None = None
 
 
-class PriorityLevelConfigurationReference(Fields):
+class PriorityLevelConfigurationReference(Part):
     name: str
 
 
-class PriorityLevelConfigurationSpec(Fields):
+class PriorityLevelConfigurationSpec(Part):
     type: str
     exempt: ExemptPriorityLevelConfiguration | None = None
     limited: LimitedPriorityLevelConfiguration | None = None
 
 
-class PriorityLevelConfigurationStatus(Fields):
+class PriorityLevelConfigurationStatus(Part):
     conditions: list[PriorityLevelConfigurationCondition] | None = None
 
 
-class QueuingConfiguration(Fields):
+class QueuingConfiguration(Part):
     hand_size: int | None = None
     queue_length_limit: int | None = None
     queues: int | None = None
 
 
-class ResourcePolicyRule(Fields):
+class ResourcePolicyRule(Part):
     api_groups: Filled[list[str]]
     resources: Filled[list[str]]
     verbs: Filled[list[str]]
     cluster_scope: bool | None = None
     namespaces: list[str] | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.api_groups):
+    def __post_init__(self: Any) -> None:
+        if self.api_groups is None:
             self.api_groups = []
-        if is_null(self.resources):
+        if self.resources is None:
             self.resources = []
-        if is_null(self.verbs):
+        if self.verbs is None:
             self.verbs = []
 
 
-class ServiceAccountSubject(Fields):
+class ServiceAccountSubject(Part):
     name: str
     namespace: str
 
 
-class Subject(Fields):
+class Subject(Part):
     kind: str
     group: GroupSubject | None = None
     service_account: ServiceAccountSubject | None = None
     user: UserSubject | None = None
 
 
-class UserSubject(Fields):
+class UserSubject(Part):
     name: str
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..objects import Fields
+from ._forms import Part
 
 __all__ = [
     "Condition",
@@ -16,16 +16,16 @@ __all__ = [
 ]
 
 
-class Condition(Fields):
-    message: str
-    reason: str
-    status: str
+class Condition(Part):
     type: str
-    last_transition_time: datetime | None = None
+    status: str
     observed_generation: int | None = None
+    last_transition_time: datetime | None = None
+    reason: str
+    message: str
 
 
-class DeleteOptions(Fields):
+class DeleteOptions(Part):
     api_version: str | None = None
     dry_run: list[str] | None = None
     grace_period_seconds: int | None = None
@@ -36,23 +36,23 @@ class DeleteOptions(Fields):
     propagation_policy: str | None = None
 
 
-class FieldSelectorRequirement(Fields):
+class FieldSelectorRequirement(Part):
     key: str
     operator: str
     values: list[str] | None = None
 
 
-class LabelSelector(Fields):
+class LabelSelector(Part):
     match_expressions: list[LabelSelectorRequirement] | None = None
     match_labels: dict[str, str] | None = None
 
 
-class LabelSelectorRequirement(Fields):
+class LabelSelectorRequirement(Part):
     key: str
     operator: str
     values: list[str] | None = None
 
 
-class Preconditions(Fields):
+class Preconditions(Part):
     resource_version: str | None = None
     uid: str | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, Filled, IntOrString, is_null
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Filled, IntOrString, Part
 from .core_v1 import TypedLocalObjectReference
 from .meta_v1 import Condition, LabelSelector
 
@@ -42,35 +44,35 @@ __all__ = [
 ]
 
 
-class HTTPIngressPath(Fields):
+class HTTPIngressPath(Part):
     backend: IngressBackend
     path_type: str
     path: str | None = None
 
 
-class HTTPIngressRuleValue(Fields):
+class HTTPIngressRuleValue(Part):
     paths: Filled[list[HTTPIngressPath]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.paths):
+    def __post_init__(self: Any) -> None:
+        if self.paths is None:
             self.paths = []
 
 
-class IPAddressSpec(Fields):
+class IPAddressSpec(Part):
     parent_ref: ParentReference
 
 
-class IPBlock(Fields):
+class IPBlock(Part):
     cidr: str
     except_: list[str] | None = None
 
 
-class IngressBackend(Fields):
+class IngressBackend(Part):
     resource: TypedLocalObjectReference | None = None
     service: IngressServiceBackend | None = None
 
 
-class IngressClassParametersReference(Fields):
+class IngressClassParametersReference(Part):
     kind: str
     name: str
     api_group: str | None = None
@@ -78,99 +80,99 @@ class IngressClassParametersReference(Fields):
     scope: str | None = None
 
 
-class IngressClassSpec(Fields):
+class IngressClassSpec(Part):
     controller: str | None = None
     parameters: IngressClassParametersReference | None = None
 
 
-class IngressLoadBalancerIngress(Fields):
+class IngressLoadBalancerIngress(Part):
     hostname: str | None = None
     ip: str | None = None
     ports: list[IngressPortStatus] | None = None
 
 
-class IngressLoadBalancerStatus(Fields):
+class IngressLoadBalancerStatus(Part):
     ingress: list[IngressLoadBalancerIngress] | None = None
 
 
-class IngressPortStatus(Fields):
+class IngressPortStatus(Part):
     port: int
     protocol: str
     error: str | None = None
 
 
-class IngressRule(Fields):
+class IngressRule(Part):
     host: str | None = None
     http: HTTPIngressRuleValue | None = None
 
 
-class IngressServiceBackend(Fields):
+class IngressServiceBackend(Part):
     name: str
     port: ServiceBackendPort | None = None
 
 
-class IngressSpec(Fields):
+class IngressSpec(Part):
     default_backend: IngressBackend | None = None
     ingress_class_name: str | None = None
     rules: list[IngressRule] | None = None
     tls: list[IngressTLS] | None = None
 
 
-class IngressStatus(Fields):
+class IngressStatus(Part):
     load_balancer: IngressLoadBalancerStatus | None = None
 
 
-class IngressTLS(Fields):
+class IngressTLS(Part):
     hosts: list[str] | None = None
     secret_name: str | None = None
 
 
-class NetworkPolicyEgressRule(Fields):
+class NetworkPolicyEgressRule(Part):
     ports: list[NetworkPolicyPort] | None = None
     to: list[NetworkPolicyPeer] | None = None
 
 
-class NetworkPolicyIngressRule(Fields):
+class NetworkPolicyIngressRule(Part):
     from_: list[NetworkPolicyPeer] | None = None
     ports: list[NetworkPolicyPort] | None = None
 
 
-class NetworkPolicyPeer(Fields):
+class NetworkPolicyPeer(Part):
     ip_block: IPBlock | None = None
     namespace_selector: LabelSelector | None = None
     pod_selector: LabelSelector | None = None
 
 
-class NetworkPolicyPort(Fields):
+class NetworkPolicyPort(Part):
     end_port: int | None = None
     port: IntOrString | None = None
     protocol: str | None = None
 
 
-class NetworkPolicySpec(Fields):
+class NetworkPolicySpec(Part):
     egress: list[NetworkPolicyEgressRule] | None = None
     ingress: list[NetworkPolicyIngressRule] | None = None
     pod_selector: LabelSelector | None = None
     policy_types: list[str] | None = None
 
 
-class ParentReference(Fields):
+class ParentReference(Part):
     name: str
     resource: str
     group: str | None = None
     namespace: str | None = None
 
 
-class ServiceBackendPort(Fields):
+class ServiceBackendPort(Part):
     name: str | None = None
     number: int | None = None
 
 
-class ServiceCIDRSpec(Fields):
+class ServiceCIDRSpec(Part):
     cidrs: list[str] | None = None
 
 
-class ServiceCIDRStatus(Fields):
+class ServiceCIDRStatus(Part):
     conditions: list[Condition] | None = None
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ..objects import Fields, KubeObject, Quantity
-from ._forms import ALL_VERBS
+from ..objects import KubeObject, Quantity
+from ._forms import ALL_VERBS, Part
 from .core_v1 import Toleration
 
 __all__ = ["Overhead", "RuntimeClass", "Scheduling"]
 
 
-class Overhead(Fields):
+class Overhead(Part):
     pod_fixed: dict[str, Quantity] | None = None
 
 
-class Scheduling(Fields):
+class Scheduling(Part):
     node_selector: dict[str, str] | None = None
     tolerations: list[Toleration] | None = None
 

@@ -6,21 +6,21 @@ from datetime import datetime
 
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, IntOrString
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, IntOrString, Part
 from .meta_v1 import Condition, DeleteOptions, LabelSelector
 
 __all__ = ["Eviction", "PodDisruptionBudget", "PodDisruptionBudgetSpec", "PodDisruptionBudgetStatus"]
 
 
-class PodDisruptionBudgetSpec(Fields):
+class PodDisruptionBudgetSpec(Part):
     max_unavailable: IntOrString | None = None
     min_available: IntOrString | None = None
     selector: LabelSelector | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
-class PodDisruptionBudgetStatus(Fields):
+class PodDisruptionBudgetStatus(Part):
     conditions: list[Condition] | None = None
     current_healthy: int | None = None
     desired_healthy: int | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from ..objects import Fields, KubeObject
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject
+from ._forms import ALL_VERBS, Filled, Part
 from .meta_v1 import LabelSelector
 
 __all__ = [
@@ -20,29 +22,29 @@ __all__ = [
 ]
 
 
-class AggregationRule(Fields):
+class AggregationRule(Part):
     cluster_role_selectors: list[LabelSelector] | None = None
 
 
-class PolicyRule(Fields):
+class PolicyRule(Part):
     verbs: Filled[list[str]]
     api_groups: list[str] | None = None
     non_resource_urls: list[str] | None = msgspec.field(default=None, name="nonResourceURLs")
     resource_names: list[str] | None = None
     resources: list[str] | None = None
 
-    def __post_init__(self) -> None:
-        if is_null(self.verbs):
+    def __post_init__(self: Any) -> None:
+        if self.verbs is None:
             self.verbs = []
 
 
-class RoleRef(Fields):
+class RoleRef(Part):
     kind: str
     name: str
     api_group: str | None = None
 
 
-class Subject(Fields):
+class Subject(Part):
     kind: str
     name: str
     api_group: str | None = None

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ..objects import Fields, KubeObject, ObjectMeta, Quantity
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject, ObjectMeta, Quantity
+from ._forms import ALL_VERBS, Filled, Part
 from .core_v1 import NodeSelector
 from .meta_v1 import Condition
 
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 
-class AllocatedDeviceStatus(Fields):
+class AllocatedDeviceStatus(Part):
     device: str
     driver: str
     pool: str
@@ -65,46 +65,46 @@ class AllocatedDeviceStatus(Fields):
     share_id: str | None = msgspec.field(default=None, name="shareID")
 
 
-class AllocationResult(Fields):
+class AllocationResult(Part):
     allocation_timestamp: datetime | None = None
     devices: DeviceAllocationResult | None = None
     node_selector: NodeSelector | None = None
 
 
-class CELDeviceSelector(Fields):
+class CELDeviceSelector(Part):
     expression: str
 
 
-class CapacityRequestPolicy(Fields):
+class CapacityRequestPolicy(Part):
     default: Quantity | None = None
     valid_range: CapacityRequestPolicyRange | None = None
     valid_values: list[Quantity] | None = None
 
 
-class CapacityRequestPolicyRange(Fields):
+class CapacityRequestPolicyRange(Part):
     min: Quantity
     max: Quantity | None = None
     step: Quantity | None = None
 
 
-class CapacityRequirements(Fields):
+class CapacityRequirements(Part):
     requests: dict[str, Quantity] | None = None
 
 
-class Counter(Fields):
+class Counter(Part):
     value: Quantity
 
 
-class CounterSet(Fields):
+class CounterSet(Part):
     counters: Filled[dict[str, Counter]]
     name: str
 
-    def __post_init__(self) -> None:
-        if is_null(self.counters):
+    def __post_init__(self: Any) -> None:
+        if self.counters is None:
             self.counters = {}
 
 
-class Device(Fields):
+class Device(Part):
     name: str
     all_nodes: bool | None = None
     allow_multiple_allocations: bool | None = None
@@ -120,18 +120,18 @@ class Device(Fields):
     taints: list[DeviceTaint] | None = None
 
 
-class DeviceAllocationConfiguration(Fields):
+class DeviceAllocationConfiguration(Part):
     source: str
     opaque: OpaqueDeviceConfiguration | None = None
     requests: list[str] | None = None
 
 
-class DeviceAllocationResult(Fields):
+class DeviceAllocationResult(Part):
     config: list[DeviceAllocationConfiguration] | None = None
     results: list[DeviceRequestAllocationResult] | None = None
 
 
-class DeviceAttribute(Fields):
+class DeviceAttribute(Part):
     bool_: bool | None = None
     bools: list[bool] | None = None
     int_: int | None = None
@@ -142,54 +142,54 @@ class DeviceAttribute(Fields):
     versions: list[str] | None = None
 
 
-class DeviceCapacity(Fields):
+class DeviceCapacity(Part):
     value: Quantity
     request_policy: CapacityRequestPolicy | None = None
 
 
-class DeviceClaim(Fields):
+class DeviceClaim(Part):
     config: list[DeviceClaimConfiguration] | None = None
     constraints: list[DeviceConstraint] | None = None
     requests: list[DeviceRequest] | None = None
 
 
-class DeviceClaimConfiguration(Fields):
+class DeviceClaimConfiguration(Part):
     opaque: OpaqueDeviceConfiguration | None = None
     requests: list[str] | None = None
 
 
-class DeviceClassConfiguration(Fields):
+class DeviceClassConfiguration(Part):
     opaque: OpaqueDeviceConfiguration | None = None
 
 
-class DeviceClassSpec(Fields):
+class DeviceClassSpec(Part):
     config: list[DeviceClassConfiguration] | None = None
     extended_resource_name: str | None = None
     selectors: list[DeviceSelector] | None = None
 
 
-class DeviceConstraint(Fields):
+class DeviceConstraint(Part):
     distinct_attribute: str | None = None
     match_attribute: str | None = None
     requests: list[str] | None = None
 
 
-class DeviceCounterConsumption(Fields):
+class DeviceCounterConsumption(Part):
     counter_set: str
     counters: Filled[dict[str, Counter]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.counters):
+    def __post_init__(self: Any) -> None:
+        if self.counters is None:
             self.counters = {}
 
 
-class DeviceRequest(Fields):
+class DeviceRequest(Part):
     name: str
     exactly: ExactDeviceRequest | None = None
     first_available: list[DeviceSubRequest] | None = None
 
 
-class DeviceRequestAllocationResult(Fields):
+class DeviceRequestAllocationResult(Part):
     device: str
     driver: str
     pool: str
@@ -202,11 +202,11 @@ class DeviceRequestAllocationResult(Fields):
     tolerations: list[DeviceToleration] | None = None
 
 
-class DeviceSelector(Fields):
+class DeviceSelector(Part):
     cel: CELDeviceSelector | None = None
 
 
-class DeviceSubRequest(Fields):
+class DeviceSubRequest(Part):
     device_class_name: str
     name: str
     allocation_mode: str | None = None
@@ -216,14 +216,14 @@ class DeviceSubRequest(Fields):
     tolerations: list[DeviceToleration] | None = None
 
 
-class DeviceTaint(Fields):
+class DeviceTaint(Part):
     effect: str
     key: str
     time_added: datetime | None = None
     value: str | None = None
 
 
-class DeviceToleration(Fields):
+class DeviceToleration(Part):
     effect: str | None = None
     key: str | None = None
     operator: str | None = None
@@ -231,7 +231,7 @@ class DeviceToleration(Fields):
     value: str | None = None
 
 
-class ExactDeviceRequest(Fields):
+class ExactDeviceRequest(Part):
     device_class_name: str
     admin_access: bool | None = None
     allocation_mode: str | None = None
@@ -241,51 +241,51 @@ class ExactDeviceRequest(Fields):
     tolerations: list[DeviceToleration] | None = None
 
 
-class NetworkDeviceData(Fields):
+class NetworkDeviceData(Part):
     hardware_address: str | None = None
     interface_name: str | None = None
     ips: list[str] | None = None
 
 
-class NodeAllocatableResourceMapping(Fields):
+class NodeAllocatableResourceMapping(Part):
     allocation_multiplier: Quantity | None = None
     capacity_key: str | None = None
 
 
-class OpaqueDeviceConfiguration(Fields):
+class OpaqueDeviceConfiguration(Part):
     driver: str
     parameters: Any
 
 
-class ResourceClaimConsumerReference(Fields):
+class ResourceClaimConsumerReference(Part):
     name: str
     resource: str
     uid: str
     api_group: str | None = None
 
 
-class ResourceClaimSpec(Fields):
+class ResourceClaimSpec(Part):
     devices: DeviceClaim | None = None
 
 
-class ResourceClaimStatus(Fields):
+class ResourceClaimStatus(Part):
     allocation: AllocationResult | None = None
     devices: list[AllocatedDeviceStatus] | None = None
     reserved_for: list[ResourceClaimConsumerReference] | None = None
 
 
-class ResourceClaimTemplateSpec(Fields):
+class ResourceClaimTemplateSpec(Part):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: ResourceClaimSpec = msgspec.field(default_factory=ResourceClaimSpec)
 
 
-class ResourcePool(Fields):
+class ResourcePool(Part):
     generation: int
     name: str
     resource_slice_count: int
 
 
-class ResourceSliceSpec(Fields):
+class ResourceSliceSpec(Part):
     driver: str
     pool: ResourcePool
     all_nodes: bool | None = None

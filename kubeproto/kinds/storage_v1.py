@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from ..objects import Fields, KubeObject, Quantity
-from ._forms import ALL_VERBS, Filled, is_null
+from ..objects import KubeObject, Quantity
+from ._forms import ALL_VERBS, Filled, Part
 from .core_v1 import PersistentVolumeSpec, TopologySelectorTerm
 from .meta_v1 import LabelSelector
 
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-class CSIDriverSpec(Fields):
+class CSIDriverSpec(Part):
     attach_required: bool | None = None
     fs_group_policy: str | None = None
     node_allocatable_update_period_seconds: int | None = None
@@ -44,51 +45,51 @@ class CSIDriverSpec(Fields):
     volume_lifecycle_modes: list[str] | None = None
 
 
-class CSINodeDriver(Fields):
+class CSINodeDriver(Part):
     name: str
     node_id: str = msgspec.field(name="nodeID")
     allocatable: VolumeNodeResources | None = None
     topology_keys: list[str] | None = None
 
 
-class CSINodeSpec(Fields):
+class CSINodeSpec(Part):
     drivers: Filled[list[CSINodeDriver]]
 
-    def __post_init__(self) -> None:
-        if is_null(self.drivers):
+    def __post_init__(self: Any) -> None:
+        if self.drivers is None:
             self.drivers = []
 
 
-class TokenRequest(Fields):
+class TokenRequest(Part):
     audience: str
     expiration_seconds: int | None = None
 
 
-class VolumeAttachmentSource(Fields):
+class VolumeAttachmentSource(Part):
     inline_volume_spec: PersistentVolumeSpec | None = None
     persistent_volume_name: str | None = None
 
 
-class VolumeAttachmentSpec(Fields):
+class VolumeAttachmentSpec(Part):
     attacher: str
     node_name: str
     source: VolumeAttachmentSource
 
 
-class VolumeAttachmentStatus(Fields):
+class VolumeAttachmentStatus(Part):
     attached: bool
     attach_error: VolumeError | None = None
     attachment_metadata: dict[str, str] | None = None
     detach_error: VolumeError | None = None
 
 
-class VolumeError(Fields):
+class VolumeError(Part):
     error_code: int | None = None
     message: str | None = None
     time: datetime | None = None
 
 
-class VolumeNodeResources(Fields):
+class VolumeNodeResources(Part):
     count: int | None = None
 
 

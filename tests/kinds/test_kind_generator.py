@@ -15,6 +15,7 @@ import pytest
 from kubeproto.kinds import Table, table
 from tools.kinds import _facts
 from tools.kinds.__main__ import KINDS, files_of, generate
+from tools.kinds._order import ORDER
 from tools.kinds._server import from_folder, from_server
 from tools.kinds._table import table_of
 
@@ -44,6 +45,11 @@ def test_the_facts_are_written_in_one_form() -> None:
 def test_the_table_that_is_installed_is_that_of_the_facts() -> None:
     assert table() == table_of(FACTS)
     assert msgspec.json.decode(files_of(FACTS)["table.json"], type=Table) == table()
+
+
+def test_the_order_of_a_server_names_fields_that_there_are() -> None:
+    for name, wires in ORDER.items():
+        assert set(wires.split()) <= set(table().types[name].fields), name
 
 
 KIND = "x-kubernetes-group-version-kind"

@@ -26,10 +26,9 @@ def deployment(name: str) -> Deployment:
 
 def test_a_deployment_is_sent_with_what_was_said_and_no_more() -> None:
     assert encode(deployment("a")) == (
-        b'{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a"},"spec":{'
+        b'{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a"},"spec":{"replicas":0,'
         b'"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},'
-        b'"spec":{"containers":[{"name":"web","image":"nginx","ports":[{"containerPort":80}]}]}},'
-        b'"replicas":0}}'
+        b'"spec":{"containers":[{"name":"web","image":"nginx","ports":[{"containerPort":80}]}]}}}}'
     )
 
 

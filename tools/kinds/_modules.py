@@ -12,6 +12,7 @@ from kubeproto.kinds._forms import ALL_VERBS
 from kubeproto.kinds._names import attribute
 from kubeproto.kinds._source import Class, Field, Module, Name, Value, import_line, words_of
 from kubeproto.kinds._table import FieldFacts, ResourceFacts, Table, TypeFacts
+from tools.kinds._order import ORDER
 
 _SCALARS: Final = {
     "any": "Any",
@@ -71,15 +72,15 @@ def _struct(name: str, facts: TypeFacts, table: Table) -> Class:
     fields = (_field(wire, field, table) for wire, field in facts.fields.items())
     return Class(
         name=_last(name),
-        bases=("Fields",),
-        fields=_required_first(fields),
+        bases=("Part",),
+        fields=_in_order(name, fields),
         secrets=_SECRETS.get(name, ()),
     )
 
 
 def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: Table) -> Class:
     own = ((wire, field) for wire, field in facts.fields.items() if wire not in _OF_KINDS)
-    fields = _required_first(_field(wire, field, table) for wire, field in own)
+    fields = _in_order(name, (_field(wire, field, table) for wire, field in own))
     if found is not None:
         return Class(
             name=_last(name),
@@ -136,9 +137,15 @@ def _field(wire: str, facts: FieldFacts, table: Table) -> Field:
     )
 
 
-def _required_first(fields: Iterable[Field]) -> tuple[Field, ...]:
-    """What is always there stands first."""
-    return tuple(sorted(fields, key=lambda field: not (field.required or field.factory)))
+def _in_order(name: str, fields: Iterable[Field]) -> tuple[Field, ...]:
+    """The server's order as far as it is known, then what is always there, then the rest."""
+    known = ORDER.get(name, "").split()
+
+    def place(field: Field) -> tuple[int, bool]:
+        rank = known.index(field.wire) if field.wire in known else len(known)
+        return rank, not (field.required or field.factory)
+
+    return tuple(sorted(fields, key=place))
 
 
 def _imports(
@@ -147,11 +154,14 @@ def _imports(
     words = {field.type for type_ in types for field in type_.fields.values()}
     fields = [field for made in classes for field in made.fields]
     used = words_of(field.type for field in fields)
-    standard = [line for name, line in _STANDARD.items() if name in used]
-    objects = {base for made in classes for base in made.bases} | used & {*_OWN, "MicroTime", "Quantity"}
-    forms = used & {"IntOrString"}
     if any(field.empty for field in fields):
-        forms |= {"Filled", "is_null"}
+        used.add("Any")  # in what reads null as empty
+    standard = [line for name, line in _STANDARD.items() if name in used]
+    bases = {base for made in classes for base in made.bases}
+    objects = bases & {"KubeObject"} | used & {*_OWN, "MicroTime", "Quantity"}
+    forms = bases & {"Part"} | used & {"IntOrString"}
+    if any(field.empty for field in fields):
+        forms.add("Filled")
     if any(made.secrets for made in classes):
         forms.add("veiled")
     if any(value == Name("ALL_VERBS") for made in classes for _, value in made.keywords):
@@ -161,7 +171,7 @@ def _imports(
         other, dot, class_ = word.partition(".")
         if dot and other != home and class_ in used - {*_OWN}:
             others.setdefault(other, set()).add(class_)
-    local = [import_line("..objects", objects)]
+    local = [import_line("..objects", objects)] if objects else []
     local += [import_line("._forms", forms)] if forms else []
     local += [import_line(f".{other}", names) for other, names in sorted(others.items())]
     msgspec = ("import msgspec",) if any(field.explicit for field in fields) else ()

@@ -1,0 +1,93 @@
+"""What the built-in kinds cost: importing a group-version of them, and reading pods fully typed."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from statistics import median
+from typing import Final
+
+from benchmarks._measure import Absent, Contest, Further
+from benchmarks._peers import PROJECT
+from benchmarks._rows import EVENTS_PER_SECOND, MILLISECONDS, Goal, Row, Setting
+from benchmarks.rows.decode import watch
+
+_MODULES: Final = ("core_v1", "apps_v1", "batch_v1", "networking_v1", "rbac_authorization_v1")
+_BEST_OF: Final = 5  # fresh interpreters a round
+_SCRIPT: Final = """\
+import time
+import kubeproto
+start = time.perf_counter()
+import kubeproto.kinds.{module}
+print(time.perf_counter() - start)
+"""
+
+
+class BeyondTheCore:
+    """A probe: milliseconds of the dearest of the modules, each in fresh interpreters that have the core."""
+
+    def __init__(self) -> None:
+        self.figures: dict[str, list[float]] = {module: [] for module in _MODULES}
+        # Without the bytecode that the first run leaves behind, all further ones would time the compiler.
+        self._environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+        }
+
+    def __call__(self) -> float:
+        for module, figures in self.figures.items():
+            figures.append(1_000 * min(self._once(module) for _ in range(_BEST_OF)))
+        return max(figures[-1] for figures in self.figures.values())
+
+    def _once(self, module: str) -> float:
+        command = [sys.executable, "-c", _SCRIPT.format(module=module)]
+        done = subprocess.run(
+            command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise Absent((done.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
+        return float(done.stdout)
+
+    def each(self) -> Further:
+        """The middle figure of each module."""
+        return {"ms by module": {module: median(figures) for module, figures in self.figures.items()}}
+
+
+def imports(_: Setting) -> Contest:
+    """The five group-versions that most programs use; what counts is the slowest of them."""
+    probe = BeyondTheCore()
+    return Contest(ours=probe, also=probe.each)
+
+
+def typed(setting: Setting) -> Contest:
+    """A watch of pods with every field typed; their metadata is read when it is touched, as everywhere."""
+    from kubeproto.kinds.core_v1 import Pod
+    from kubeproto.watching import WatchDecoder
+
+    def read(segments: Sequence[bytes]) -> int:
+        decoder = WatchDecoder(Pod, strict=True)
+        events = 0
+        for segment in segments:
+            for _ in decoder.feed(segment):
+                events += 1
+        return events
+
+    return watch(setting, "pods", read)
+
+
+ROWS: Final = (
+    Row(
+        "kinds.import",
+        unit=MILLISECONDS,
+        make=imports,
+        says="import of the slowest of five modules of kinds, beyond import kubeproto",
+        goal=Goal(at_most=25.0, of="ours"),
+    ),
+    Row(
+        "kinds.pods.typed",
+        unit=EVENTS_PER_SECOND,
+        make=typed,
+        says="a watch of pods, every field of spec and status typed",
+        against="json.loads a line",
+        goal=Goal(at_least=3.0, says="and twice lightkube"),
+    ),
+)
