@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["FieldFacts", "ResourceFacts", "SubresourceFacts", "Table", "TypeFacts", "table"]
 
 
-def __getattr__(name: str) -> Any:
+def _on_demand(name: str) -> Any:
     """The table and its parts, read when they are asked for; and for a kind, where it is."""
     # Everything else is a module that is about to be imported: the import asks here first.
     if name in __all__ or name[0].isupper():
@@ -49,3 +49,8 @@ def __getattr__(name: str) -> Any:
             # An AttributeError would lose its text in `from kubeproto.kinds import Deployment`.
             raise ImportError(f"{name} is in {modules}", name=f"kubeproto.kinds.{homes[0]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:
+    # To the checkers, a module with a `__getattr__` has every name.
+    __getattr__ = _on_demand
