@@ -4,7 +4,7 @@ A quantity is a whole number of 10**-9, the finest step that Kubernetes knows, a
 families it was written: decimal ("500m", "2G"), binary ("1Gi") or decimal exponent ("1e3").
 """
 
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, final
 
 from kubeproto.objects._amounts import Amount
 
@@ -25,6 +25,7 @@ _LONGEST_TEXT: Final = 256
 _LONGEST_EXPONENT: Final = 3  # digits
 
 
+@final
 class Quantity(Amount):
     """An amount such as "500m", "1Gi", "0.5" or "1e3"; equal by value, whatever the spelling."""
 
@@ -41,10 +42,15 @@ class Quantity(Amount):
             # A float would bring its rounding along, and True is no amount.
             raise TypeError(f"a quantity is made from text or an int, not from {value!r}")
 
-    @classmethod
-    def parse(cls, text: str) -> Self:
+    @staticmethod
+    def parse(text: str) -> "Quantity":
         """Read any text form that Kubernetes accepts; what is finer than 10**-9 is rounded away from zero."""
-        return cls(text)
+        found = _read_before.get(text)
+        if found is None:
+            if len(_read_before) >= _MOST_READ_BEFORE:
+                _read_before.clear()
+            found = _read_before[text] = Quantity(text)
+        return found
 
     def _like(self, count: int) -> Self:
         made = type(self).__new__(type(self))
@@ -88,6 +94,12 @@ class Quantity(Amount):
             return f"{number}e{3 * power - 9}" if power != 3 else str(number)
         number, power = _without_factors(count, 1000, len(_DECIMAL) - 1)
         return f"{number}{_DECIMAL[power]}"
+
+
+# A cluster's pods ask for a few dozen amounts over and over, and a typed pod holds half a dozen of them.
+# Quantities are immutable, so one object serves all.
+_MOST_READ_BEFORE: Final = 4096
+_read_before: Final[dict[str, Quantity]] = {}
 
 
 def _read(text: str) -> tuple[int, QuantityFormat]:
