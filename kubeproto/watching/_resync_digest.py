@@ -1,0 +1,132 @@
+"""A chunk's events in a few words, for the resync machine: what goes to the Store goes past it."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from ..objects import KubeObject, compare_versions
+from ..wire import Garbled, classify
+from . import _events as events
+from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent
+from ._pager import Failed
+from ._resync_values import Received
+
+K = TypeVar("K", bound=KubeObject)
+
+Digested: TypeAlias = tuple[list[WatchEvent[K]], Received | Failed]
+
+_CHANGES: Final[frozenset[type]] = frozenset((Added, Modified, Deleted))
+_ADDED: Final[frozenset[type]] = frozenset((Added,))
+
+
+class _Meta(Struct, rename="camel"):
+    resource_version: str = ""
+
+
+class _Object(Struct):
+    metadata: _Meta
+
+
+class _Line(Struct):
+    object: _Object
+
+
+def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
+    """The events of a chunk, cut where the machine must decide, each part with what to tell it.
+
+    Mostly that is one part. The end mark of a streaming list ends a part, for what comes after it is live; an
+    ERROR ends them all. A chunk without a whole event is told too: it is a sign of life.
+    """
+    kinds = frozenset(map(type, chunk))
+    if kinds and kinds <= _CHANGES:
+        version = _version(chunk[-1])
+        if version:
+            return [(chunk, Received(len(chunk), version, live=kinds != _ADDED))]
+    elif not kinds:
+        return [(chunk, Received(0))]
+    return _scan(chunk)
+
+
+def newer(chunk: list[WatchEvent[K]], after: str) -> list[WatchEvent[K]]:
+    """The events that are newer than this version, for who follows without a Store that sees repetitions.
+
+    What has no order is kept.
+    """
+    return [event for event in chunk if not _repeats(_version(event), after)] if after else chunk
+
+
+def _repeats(version: str, after: str) -> bool:
+    try:
+        return compare_versions(version, after) <= 0
+    except ValueError:
+        return False
+
+
+def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
+    parts: list[Digested[K]] = []
+    part: list[WatchEvent[K]] = []
+    version = ""
+    live = bookmark = lost = False
+    for event in chunk:
+        failure = _failure(event)
+        if failure is not None:
+            if part:
+                parts.append((part, Received(len(part), version, live, bookmark, lost=lost)))
+            return [*parts, ([event], failure)]
+        part.append(event)
+        said = _version(event)
+        version = said or version
+        live = live or type(event) is not Added
+        lost = lost or not (said or isinstance(event, Bookmark | Unknown)) or _is_nameless(event)
+        bookmark = bookmark or type(event) is Bookmark
+        if isinstance(event, Bookmark) and event.initial_events_end:
+            parts.append((part, Received(len(part), said, live, bookmark, True, lost)))
+            part, version, live, bookmark, lost = [], "", False, False, False
+    if part:
+        parts.append((part, Received(len(part), version, live, bookmark, lost=lost)))
+    return parts
+
+
+def _failure(event: WatchEvent[K]) -> Failed | None:
+    """What ends the stream: an ERROR, be it readable or not."""
+    match event:
+        case events.Failed(status):
+            return Failed(classify(status))
+        case Malformed(type="ERROR", error=error):
+            return Failed(Garbled(f"an ERROR that is no Status: {error}"))
+        case _:
+            return None
+
+
+def _is_nameless(event: WatchEvent[K]) -> bool:
+    """True if it cannot be told which object has changed, or how."""
+    match event:
+        case Malformed(metadata=metadata, type="ADDED" | "MODIFIED" | "DELETED"):
+            return metadata is None or not metadata.name
+        case Malformed(type="BOOKMARK"):
+            return False
+        case Malformed():
+            return True
+        case _:
+            return False
+
+
+def _version(event: WatchEvent[K]) -> str:
+    match event:
+        case Added() | Modified() | Deleted():
+            return event.object.metadata.resource_version
+        case Bookmark(version):
+            return version
+        case Malformed(metadata=metadata) if metadata is not None:
+            return metadata.resource_version
+        case Unknown(raw=raw):
+            # A later version of the API may have news that this one cannot use; its place in history counts.
+            try:
+                return msgspec.json.decode(raw, type=_Line).object.metadata.resource_version
+            except msgspec.MsgspecError:
+                return ""
+        case _:
+            return ""

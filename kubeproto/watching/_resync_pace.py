@@ -1,0 +1,71 @@
+"""How fast the resync machine may ask: a backoff that doubles, and a bucket that no server can talk round."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from ..wire import Outcome, Refused, Rejected
+
+# Ten requests at once let an honest program start, relist and recover without a wait; after that one a second
+# is what a server can be asked for ever, whatever it answers.
+BURST: Final = 10
+INTERVAL: Final = 1.0
+
+# Credentials and missing kinds are mended by people: ten seconds is soon enough for one who has just
+# installed a custom resource, and six requests a minute hurt no server.
+SLOW: Final = 10.0
+
+# A server may ask for a long wait. Beyond an hour it is more likely a mistake than a wish.
+LONGEST_WISH: Final = 3600.0
+
+# 0.8 s doubled ten times is far past any sensible cap. Without this an outage of some hours would make the
+# power overflow.
+_DOUBLINGS: Final = 10
+
+
+class Backoff(Struct, frozen=True, kw_only=True, gc=False):
+    """The wait after the n-th failure in a row: `first` doubled each time, up to `cap`.
+
+    It is lengthened by up to `jitter` times itself, so that clients which failed together come back apart.
+    Go's client waits the same: 0.8 s to 30 s, each up to twice as long.
+    """
+
+    first: float = 0.8
+    cap: float = 30.0
+    jitter: float = 1.0
+
+    def wait(self, failures: int) -> float:
+        """The seconds to wait after so many failures in a row."""
+        return min(self.cap, self.first * 2.0 ** min(failures - 1, _DOUBLINGS)) if failures > 0 else 0.0
+
+
+class Wait(Struct, frozen=True, gc=False):
+    """Not before `delay` seconds from now, and not later than `spread` seconds after that."""
+
+    delay: float = 0.0
+    spread: float = 0.0
+
+
+NOW: Final = Wait()
+
+
+def wait_after(outcome: Outcome | None, failures: int, backoff: Backoff) -> Wait:
+    """How long to wait after this failure. What the server asks for is a floor; jitter only adds to it."""
+    own = backoff.wait(failures)
+    if isinstance(outcome, Refused | Rejected):
+        own = max(own, SLOW)
+    asked = outcome.retry_after if outcome is not None else None
+    return Wait(max(own, min(asked or 0.0, LONGEST_WISH)), own * backoff.jitter)
+
+
+def take_token(bucket: float, earliest: float) -> tuple[float, float]:
+    """The time of the next request, not before `earliest`, and the bucket after it.
+
+    The bucket is one number: the time at which it will be full again. A clock that was set back would make
+    that look far away, so a bucket is never taken as emptier than empty.
+    """
+    full_at = min(max(bucket, earliest), earliest + BURST * INTERVAL)
+    at = max(earliest, full_at - (BURST - 1) * INTERVAL)
+    return at, full_at + INTERVAL

@@ -1,0 +1,337 @@
+"""The Store: the world as bytes, changes that tell all, and a new world in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kubeproto as kp
+from kubeproto import InvalidObject, LocalProtocolError, ObjectMeta
+from kubeproto.control import Change, Entry, Store, key_of
+from kubeproto.watching import WatchEvent
+
+
+class TomeSpec(kp.Fields):
+    title: str = ""
+
+
+class Tome(kp.Object[TomeSpec, None], group="example.io", version="v1", plural="tomes"):
+    """What these stores hold."""
+
+
+Event = WatchEvent[Tome]
+
+
+def tome(name: str, version: object, title: str = "", *, uid: str = "u", namespace: str = "") -> Tome:
+    metadata = ObjectMeta(name=name, namespace=namespace, resource_version=str(version), uid=uid)
+    return Tome(metadata=metadata, spec=TomeSpec(title=title))
+
+
+def added(name: str, version: object, title: str = "", *, uid: str = "u") -> Event:
+    return kp.Added(tome(name, version, title, uid=uid))
+
+
+def modified(name: str, version: object, title: str = "", *, uid: str = "u") -> Event:
+    return kp.Modified(tome(name, version, title, uid=uid))
+
+
+def deleted(name: str, version: object, title: str = "") -> Event:
+    return kp.Deleted(tome(name, version, title))
+
+
+def broken(name: str, version: str, raw: bytes, *, kind: str = "MODIFIED") -> kp.Malformed:
+    return kp.Malformed(ObjectMeta(name=name, resource_version=version), ValueError("no"), raw, kind)
+
+
+def store_of(*objects: Tome | kp.Malformed, version: str = "10") -> Store[Tome]:
+    store = Store(Tome)
+    store.stage(objects)
+    store.commit(version)
+    return store
+
+
+def relist(store: Store[Tome], *objects: Tome | kp.Malformed, version: str = "20") -> list[Change[Tome]]:
+    store.stage(objects)
+    return store.commit(version)
+
+
+def told(changes: Sequence[Change[Tome]]) -> list[tuple[str, str]]:
+    return [(change.type, change.key) for change in changes]
+
+
+# Events
+
+
+def test_each_event_is_a_change_with_old_and_new() -> None:
+    store = Store(Tome)
+    [first, second, third] = store.apply([added("a", 1, "x"), modified("a", 2, "y"), deleted("a", 3, "z")])
+    assert (first.before, first.object.spec.title) == (None, "x")
+    assert second.before is not None
+    assert (second.before.spec.title, second.object.spec.title) == ("x", "y")
+    assert third.before is not None
+    assert (third.before.spec.title, third.object.spec.title, third.assumed) == ("y", "z", False)
+    assert (len(store), store.version) == (0, "3")
+
+
+def test_r_39_what_is_known_is_modified_and_what_is_not_is_added_whatever_the_event_says() -> None:
+    store = store_of(tome("a", 1))
+    assert told(store.apply([added("a", 2), modified("b", 3)])) == [("MODIFIED", "a"), ("ADDED", "b")]
+
+
+def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
+    store = Store(Tome)
+    assert store.apply([deleted("a", 4)]) == []
+    assert store.version == "4"
+
+
+def test_the_same_version_again_is_no_change() -> None:
+    store = store_of(tome("a", 1))
+    assert store.apply([added("a", 1), modified("a", 1)]) == []
+
+
+def test_an_object_without_a_version_is_always_a_change() -> None:
+    store = Store(Tome)
+    assert told(store.apply([added("a", ""), modified("a", "", "x")])) == [("ADDED", "a"), ("MODIFIED", "a")]
+    assert store.version == ""
+
+
+def test_bookmarks_move_the_version_and_failures_and_strangers_do_not() -> None:
+    store = store_of(tome("a", 1))
+    news: list[Event] = [kp.Bookmark("12"), kp.Bookmark(""), kp.Failed(kp.Status()), kp.Unknown("NEW", b"{}")]
+    assert (store.apply(news), store.version, len(store)) == ([], "12", 1)
+
+
+def test_w_31_an_older_version_is_taken_and_flagged() -> None:
+    store = store_of(tome("a", 100))
+    [change] = store.apply([modified("a", 99)])
+    assert (change.went_back, store.version) == (True, "99")
+    assert [c.went_back for c in store.apply([modified("a", 100), modified("a", "x"), deleted("a", 5)])] == [
+        False
+    ] * 3
+
+
+def test_a_key_names_the_namespace_where_there_is_one() -> None:
+    store = store_of(tome("a", 1, namespace="n"), tome("a", 2))
+    assert set(store.entries()) == {"n/a", "a"} == {key_of("a", "n"), key_of("a")}
+    assert "n/a" in store
+    assert store.get("a", "m") is None
+    first, second = store.get("a", "n"), store.get("a")
+    assert first is not None
+    assert second is not None
+    assert (first.metadata.resource_version, second.metadata.resource_version) == ("1", "2")
+
+
+def test_a_change_says_which_object_it_is() -> None:
+    store = Store(Tome)
+    [change] = store.apply([kp.Added(tome("a", 1, namespace="n"))])
+    assert change.ref == kp.ObjectRef.to(Tome, "a", "n")
+
+
+# Reading
+
+
+def test_each_reader_has_an_object_of_its_own() -> None:
+    store = store_of(tome("a", 1, "x"))
+    mine, yours = store.get("a"), store.get("a")
+    assert mine is not None
+    assert yours is not None
+    mine.spec.title = "scribbled"
+    assert yours.spec.title == "x"
+    assert [t.spec.title for t in store] == ["x"]
+
+
+def test_readers_see_the_moment_when_they_began() -> None:
+    store = store_of(tome("a", 1), tome("b", 2))
+    seen: list[str] = []
+    for one in store:
+        seen.append(one.metadata.name)
+        store.apply([deleted("b", 3), added("c", 4)])
+    assert seen == ["a", "b"]
+    assert {t.metadata.name for t in store} == {"a", "c"}
+
+
+# Worlds
+
+
+def test_the_first_world_is_initial_and_later_news_are_not() -> None:
+    store = Store(Tome)
+    first = relist(store, tome("a", 1), tome("b", 2))
+    assert [(c.type, c.key, c.initial) for c in first] == [("ADDED", "a", True), ("ADDED", "b", True)]
+    assert [c.initial for c in store.apply([added("c", 3)])] == [False]
+    assert [c.initial for c in relist(store, tome("d", 9))] == [False] * 4
+
+
+def test_an_empty_world_is_a_world() -> None:
+    store = store_of()
+    assert (len(store), store.version) == (0, "10")
+
+
+def test_w_29_and_w_30_a_new_world_tells_what_vanished_what_changed_and_nothing_else() -> None:
+    store = store_of(tome("gone", 1, "last"), tome("same", 2), tome("new", 3, "before"))
+    changes = relist(store, tome("same", 2), tome("new", 13, "after"), tome("more", 14))
+    assert told(changes) == [("DELETED", "gone"), ("MODIFIED", "new"), ("ADDED", "more")]
+    vanished, changed, _ = changes
+    assert (vanished.assumed, vanished.new, vanished.object.spec.title) == (True, None, "last")
+    assert changed.before is not None
+    assert (changed.before.spec.title, changed.object.spec.title) == ("before", "after")
+
+
+def test_what_did_not_change_is_replayed_when_asked() -> None:
+    store = store_of(tome("same", 2))
+    store.stage([tome("same", 2)])
+    [change] = store.commit("20", replay=True)
+    assert (change.type, change.old is change.new) == ("MODIFIED", True)
+    assert not change.replaced
+
+
+def test_a_new_world_takes_over_the_entries_that_did_not_change() -> None:
+    store = store_of(tome("same", 2))
+    before = store.entry("same")
+    relist(store, tome("same", 2))
+    assert store.entry("same") is before
+
+
+def test_an_object_that_took_the_name_of_another_is_told_by_its_uid() -> None:
+    store = store_of(tome("a", 1, uid="one"), tome("b", 2, uid="two"))
+    first, second = relist(store, tome("a", 11, uid="other"), tome("b", 12, uid="two"))
+    assert (first.type, first.replaced, second.replaced) == ("MODIFIED", True, False)
+
+
+def test_nobody_sees_half_a_world() -> None:
+    store = store_of(tome("a", 1))
+    store.stage([tome("b", 2)])
+    store.stage([added("c", 3)])
+    assert (set(store.entries()), store.version, len(store)) == ({"a"}, "10", 1)
+    store.discard()
+    with pytest.raises(LocalProtocolError, match="commit without stage"):
+        store.commit("11")
+    assert set(store.entries()) == {"a"}
+
+
+def test_what_was_discarded_leaves_no_ghost() -> None:
+    store = store_of(tome("a", 1))
+    store.stage([tome("ghost", 2)])
+    store.discard()
+    relist(store, tome("a", 1))
+    assert set(store.entries()) == {"a"}
+
+
+def test_w_18_a_streaming_list_takes_changes_and_deletions_before_its_end() -> None:
+    store = Store(Tome)
+    store.stage([added("a", 1), added("b", 2)])
+    store.stage([modified("a", 3), deleted("b", 4), deleted("never", 5), kp.Bookmark("5")])
+    store.stage([broken("c", "6", b'{"type":"ADDED","object":{"spec":7}}', kind="ADDED")])
+    store.stage([broken("d", "7", b"{}", kind="ADDED"), broken("d", "8", b"{}", kind="DELETED")])
+    assert told(store.commit("8")) == [("ADDED", "a"), ("ADDED", "c")]
+
+
+# What does not fit
+
+
+def test_w_27_an_object_that_does_not_fit_is_kept_as_it_came() -> None:
+    store = store_of(tome("a", 1))
+    line = b'{"type":"MODIFIED","object":{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}}'
+    [change] = store.apply([broken("a", "2", line)])
+    assert (change.type, change.key, store.version) == ("MODIFIED", "a", "2")
+    kept = store.entry("a")
+    assert kept == Entry("2", b'{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}')
+    assert set(store.unreadable()) == {"a"}
+    assert store.apply([broken("a", "2", line)]) == []
+
+
+def test_what_is_no_json_at_all_is_known_to_be_there() -> None:
+    store = store_of(tome("a", 1))
+    assert told(store.apply([broken("b", "2", b'{"type":"ADDED","object":', kind="ADDED")])) == [
+        ("ADDED", "b")
+    ]
+    assert store.entry("b") == Entry("2", b"")
+    with pytest.raises(InvalidObject):
+        store.get("b")
+    assert [t.metadata.name for t in store] == ["a"]
+    assert list(store.unreadable()) == ["b"]
+
+
+def test_a_broken_object_is_deleted_as_any_other() -> None:
+    store = store_of(tome("a", 1))
+    assert told(store.apply([broken("a", "2", b"{}", kind="DELETED")])) == [("DELETED", "a")]
+    assert store.apply([broken("a", "3", b"{}", kind="DELETED")]) == []
+
+
+def test_r_10_and_r_33_an_object_of_another_kind_is_no_news() -> None:
+    store = store_of(tome("a", 1))
+    pod = b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"}}}'
+    table = b'{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}}'
+    news: list[Event] = [broken("p", "2", pod, kind="ADDED"), broken("", "3", table, kind="ADDED")]
+    assert (store.apply(news), set(store.entries()), store.version) == ([], {"a"}, "3")
+
+
+def test_a_broken_item_of_a_list_is_kept_and_one_without_a_name_is_not() -> None:
+    changes = relist(Store(Tome), broken("a", "1", b'{"spec":5}', kind=""), broken("", "2", b"{}", kind=""))
+    assert told(changes) == [("ADDED", "a")]
+    assert changes[0].new == Entry("1", b'{"spec":5}')
+
+
+def test_metadata_alone_can_be_mirrored() -> None:
+    store = Store(kp.Metadata[Tome])
+    meta = kp.Metadata[Tome](
+        kind="PartialObjectMetadata", metadata=ObjectMeta(name="a", resource_version="1")
+    )
+    [change] = store.apply([kp.Added(meta)])
+    assert change.object.metadata.name == "a"
+    assert told_of_metadata(store) == ["a"]
+
+
+def told_of_metadata(store: Store[kp.Metadata[Tome]]) -> list[str]:
+    store.apply([broken("a", "2", b'{"type":"MODIFIED","object":{"kind":"Anything"}}')])
+    return list(store.entries())
+
+
+# The whole
+
+
+NEWS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(1, 9), st.sampled_from(["ADDED", "MODIFIED", "DELETED"]))
+)
+
+
+@given(st.lists(st.tuples(st.booleans(), NEWS), max_size=6))
+def test_what_comes_out_adds_up_to_what_is_in(rounds: list[tuple[bool, list[tuple[str, int, str]]]]) -> None:
+    store = Store(Tome)
+    seen: dict[str, Entry] = {}
+    make = {"ADDED": added, "MODIFIED": modified, "DELETED": deleted}
+    for anew, news in rounds:
+        events = [make[kind](name, version) for name, version, kind in news]
+        if anew:
+            store.stage(events)
+            changes = store.commit("9")
+        else:
+            changes = store.apply(events)
+        for change in changes:
+            assert seen.get(change.key) == change.old
+            assert (change.old is None) == (change.type == "ADDED")
+            if change.type == "DELETED":
+                del seen[change.key]
+            else:
+                assert change.new is not None
+                seen[change.key] = change.new
+        assert store.entries() == seen
+
+
+def test_the_garbage_collector_has_nothing_to_walk() -> None:
+    store = store_of(*(tome(f"t{n}", n) for n in range(1, 50)))
+    import gc
+
+    assert not gc.is_tracked(store.entries())
+    assert not any(gc.is_tracked(entry) for entry in store.entries().values())
+
+
+def test_an_entry_is_the_objects_json() -> None:
+    store = store_of(tome("a", 1, "x"))
+    kept = store.entry("a")
+    assert kept is not None
+    assert msgspec.json.decode(kept.raw)["spec"] == {"title": "x"}
+    assert type(kept.raw) is bytes

@@ -1,0 +1,206 @@
+"""A driver of the resync machine in virtual time, and answers to put before it.
+
+`Driver.perform` is all that a real driver decides: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+import kubeproto as kp
+from kubeproto.control import Change, Store
+from kubeproto.watching import WatchEvent
+from kubeproto.watching import _resync as resync
+from kubeproto.watching._resync import (
+    Closed,
+    Endpoint,
+    Failed,
+    Listed,
+    Opened,
+    SendList,
+    SendWatch,
+    Settings,
+    Started,
+    Trouble,
+)
+from kubeproto.wire import Outcome
+
+
+class BookSpec(kp.Fields):
+    title: str = ""
+
+
+class Book(kp.Object[BookSpec, None], group="example.io", version="v1", plural="books"):
+    """What the tests mirror."""
+
+
+Event = WatchEvent[Book]
+FULL: Final = Settings(streaming=False)
+NEW_ENDPOINT: Final = Endpoint()
+
+
+def book(name: str, version: object, title: str = "", uid: str = "") -> Book:
+    metadata = kp.ObjectMeta(name=name, resource_version=str(version), uid=uid)
+    return Book(metadata=metadata, spec=BookSpec(title=title))
+
+
+def added(name: str, version: object, title: str = "") -> Event:
+    return kp.Added(book(name, version, title))
+
+
+def modified(name: str, version: object, title: str = "") -> Event:
+    return kp.Modified(book(name, version, title))
+
+
+def deleted(name: str, version: object, title: str = "") -> Event:
+    return kp.Deleted(book(name, version, title))
+
+
+def bookmark(version: object) -> Event:
+    return kp.Bookmark(str(version))
+
+
+def mark(version: object) -> Event:
+    return kp.Bookmark(str(version), initial_events_end=True)
+
+
+class Page(Struct):
+    """A page of a list."""
+
+    version: object
+    items: Sequence[Book | kp.Malformed] = ()
+    token: str = ""
+
+
+class Stream(Struct):
+    """A watch: chunks, some seconds of silence, and its end; None leaves it open."""
+
+    chunks: Sequence[Sequence[Event]] = ()
+    lasts: float = 5.0
+    end: Outcome | Closed | None = Closed()
+
+
+Answer = Page | Stream | Outcome
+
+
+class Driver:
+    """One mirror: machine, Store and clock, with a diary of what was asked, when, and what was said."""
+
+    def __init__(
+        self,
+        settings: Settings = FULL,
+        version: str = "",
+        endpoint: Endpoint = NEW_ENDPOINT,
+        draw: float = 0.0,
+    ) -> None:
+        self.store = Store(Book)
+        self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
+        self.now = 1000.0
+        self.draw = draw
+        self.planned: SendList | SendWatch | None = None
+        self.open = False
+        self.asked: list[SendList | SendWatch] = []
+        self.times: list[float] = []
+        self.changes: list[Change[Book]] = []
+        self.troubles: list[Trouble] = []
+        self.abandoned: Outcome | None = None
+        self.delivered: list[Event] = []
+
+    def tell(self, event: resync.Event, batch: Iterable[Any] = ()) -> None:
+        self.state, actions = resync.step(self.state, event, self.now)
+        for action in actions:
+            self.perform(action, list(batch))
+
+    def perform(self, action: resync.Action, batch: list[Any]) -> None:
+        match action:
+            case SendList() | SendWatch():
+                assert not self.open, "a second request beside an open answer"
+                self.planned = action
+            case resync.Stage():
+                self.store.stage(batch)
+            case resync.Apply(after):
+                fresh = resync.newer(batch, after)
+                self.delivered += fresh
+                self.changes += self.store.apply(fresh)
+            case resync.Commit(version):
+                self.changes += self.store.commit(version)
+            case resync.Discard():
+                self.store.discard()
+            case resync.Close():
+                self.open, self.planned = False, None
+            case resync.Report(trouble):
+                self.troubles.append(trouble)
+            case resync.Abandon(outcome):
+                self.abandoned = outcome
+
+    def send(self) -> SendList | SendWatch:
+        """Wait until the planned request may go out, and send it."""
+        planned = self.planned
+        assert planned is not None, f"nothing is planned in {self.state}"
+        self.now = max(self.now, planned.at + (planned.latest - planned.at) * self.draw)
+        self.planned = None
+        self.asked.append(planned)
+        self.times.append(self.now)
+        return planned
+
+    def feed(self, chunk: Sequence[Event]) -> None:
+        for batch, event in resync.digest(list(chunk)):
+            if not self.open:
+                break
+            self.tell(event, batch)
+
+    def end(self, end: Outcome | Closed) -> None:
+        self.open = False
+        self.tell(end if isinstance(end, Closed) else Failed(end))
+
+    def answer(self, answer: Answer) -> None:
+        """Send what is planned and let the server answer so."""
+        planned = self.send()
+        match answer:
+            case Page(version, items, token):
+                assert isinstance(planned, SendList)
+                self.tell(Listed(str(version), token, len(items)), items)
+            case Stream(chunks, lasts, end):
+                assert isinstance(planned, SendWatch)
+                self.open = True
+                self.tell(Opened())
+                for chunk in chunks:
+                    self.feed(chunk)
+                self.now += lasts
+                if self.open and end is not None:
+                    self.end(end)
+            case outcome:
+                self.tell(Failed(outcome))
+
+    def world(self) -> dict[str, str]:
+        """Names and versions of what readers see."""
+        return {key: entry.version for key, entry in self.store.entries().items()}
+
+    def waits(self) -> list[float]:
+        """How long each request waited after the one before."""
+        return [round(b - a, 6) for a, b in zip(self.times, self.times[1:], strict=False)]
+
+
+def play(*answers: Answer, **facts: Any) -> Driver:
+    """Start a mirror and put these answers before it, one after the other."""
+    driver = Driver(**facts)
+    driver.tell(Started())
+    for answer in answers:
+        driver.answer(answer)
+    return driver
+
+
+def changes(driver: Driver) -> list[tuple[str, str]]:
+    """What came out: kind of change and key."""
+    return [(change.type, change.key) for change in driver.changes]
+
+
+def asked(driver: Driver) -> list[tuple[str, str]]:
+    """What was asked for: list, watch or streaming list, and at which version."""
+    return [
+        ("list" if isinstance(a, SendList) else "stream" if a.initial else "watch", a.version)
+        for a in driver.asked
+    ]

@@ -1,0 +1,128 @@
+"""A small model of a server for the model test: one history of versions, compaction, lag, and bad manners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from driving import Event, Page, added, book, bookmark, deleted, mark, modified
+from msgspec import Struct
+
+import kubeproto as kp
+from kubeproto.watching._resync import SendList, SendWatch
+from kubeproto.wire import Expired, Outcome, TooLarge, Unsupported
+
+GONE = Expired("too old resource version", 410)
+AHEAD = TooLarge("Too large resource version", 504, 1.0)
+OLD_SERVER = Unsupported("sendInitialEvents: Forbidden", 422)
+
+World = dict[str, int]  # names and versions
+
+
+class Write(Struct, frozen=True):
+    """One entry of history: a name of None is another kind's, and only moves the version."""
+
+    version: int
+    name: str | None = None
+    deleted: bool = False
+
+
+class Server:
+    """What one resource of a server does, and how badly."""
+
+    def __init__(self) -> None:
+        self.history: list[Write] = [Write(1)]
+        self.compacted = 0  # versions up to this one are gone
+        self.visible = 1  # how far the cache has come
+        self.streaming = True
+        self.marks = True
+        self.page_size = 500
+        self.tokens: dict[str, tuple[int, int]] = {}
+
+    @property
+    def latest(self) -> int:
+        return self.history[-1].version
+
+    def write(self, name: str | None, *, gone: bool = False, lag: bool = False) -> None:
+        self.history.append(Write(self.latest + 1, name, gone))
+        if not lag:
+            self.visible = self.latest
+
+    def world(self, version: int) -> World:
+        """What was there at a version."""
+        world: World = {}
+        for write in self.history:
+            if write.version > version:
+                break
+            if write.name is not None:
+                world.pop(write.name, None)
+                if not write.deleted:
+                    world[write.name] = write.version
+        return world
+
+    def since(self, version: int) -> list[Event]:
+        """The events after a version, as far as the cache has come."""
+        events: list[Event] = []
+        for write in self.history:
+            if version < write.version <= self.visible and write.name is not None:
+                known = write.name in self.world(write.version - 1)
+                make = deleted if write.deleted else modified if known else added
+                events.append(make(write.name, write.version))
+        return events
+
+    def list(self, request: SendList) -> Page | Outcome:
+        if request.token:
+            version, start = self.tokens.pop(request.token)
+            if version < self.compacted:
+                return GONE
+        else:
+            if request.version.isdecimal() and int(request.version) > self.visible:
+                return AHEAD
+            if not request.version:
+                self.visible = self.latest  # a consistent list waits for the cache
+            version, start = self.visible, 0
+        limit = min(request.limit or 500, self.page_size)
+        items = [book(name, v) for name, v in self.world(version).items()]
+        page = items[start : start + limit]
+        token = ""
+        if start + limit < len(items):
+            token = f"{version}-{start + limit}"
+            self.tokens[token] = (version, start + limit)
+        return Page(version, page, token)
+
+    def open(self, request: SendWatch) -> Stream | Outcome:
+        """A stream, or why not."""
+        if not request.initial:
+            start = int(request.version)
+            return GONE if start < self.compacted else Stream(self, start, [])
+        if not self.streaming:
+            return OLD_SERVER
+        if request.version and int(request.version) > self.visible:
+            return AHEAD
+        if not request.version:
+            self.visible = self.latest
+        initial = [added(name, version) for name, version in self.world(self.visible).items()]
+        return Stream(self, self.visible, [*initial, mark(self.visible)] if self.marks else initial)
+
+
+class Stream:
+    """A watch that is open at the server."""
+
+    def __init__(self, server: Server, version: int, waiting: Sequence[Event]) -> None:
+        self.server = server
+        self.version = version
+        self.waiting = list(waiting)
+
+    def read(self, most: int) -> list[Event]:
+        """The next events, at most so many."""
+        self.waiting += self.server.since(self.version)
+        self.version = max(self.version, self.server.visible)
+        events, self.waiting = self.waiting[:most], self.waiting[most:]
+        return events
+
+    def bookmark(self) -> list[Event]:
+        return [] if self.waiting else [bookmark(self.version)]
+
+
+def lost() -> kp.Malformed:
+    """An event of which nothing can be read."""
+    return kp.Malformed(None, ValueError("garbage"), b"{}")

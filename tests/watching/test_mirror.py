@@ -1,0 +1,224 @@
+"""Machine and Store together are an exact mirror, whatever a server does; a model of one tries its worst."""
+
+from __future__ import annotations
+
+from driving import Driver
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from model import GONE, Server, Stream, lost
+
+from kubeproto.control import Entry
+from kubeproto.watching import _resync as resync
+from kubeproto.watching._resync import Closed, Failed, Listed, Opened, SendList, Started
+from kubeproto.wire import (
+    Broken,
+    Garbled,
+    Outcome,
+    Refused,
+    Rejected,
+    ServerFailed,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+
+NAMES = st.sampled_from("abcde")
+
+# What a server, or what stands before it, may answer to any request.
+FAULTS: list[Outcome] = [
+    Throttled("busy", 429), Throttled("busy", 429, 7.0),
+    ServerFailed("down", 503), ServerFailed("error", 500, 3.0),
+    Refused("unauthorized", 401), Refused("forbidden", 403), Refused("not found", 404), Rejected("bad", 400),
+    Unreachable("refused"), Broken("reset"), TimedOut("late"), Garbled("html"), GONE,
+]  # fmt: skip
+ENDS: list[Outcome | Closed] = [Closed(), *FAULTS]
+
+
+class Mirror(RuleBasedStateMachine):
+    """A mirror, a server, and time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.server = Server()
+        self.stream: Stream | None = None
+        self.faults: list[Outcome] = []
+        self.hang_up = False  # the server ends each watch as soon as it has begun
+        self.told = 0
+        self.seen: dict[str, Entry] = {}  # what the changes add up to
+        self.lost = False  # an event was made unreadable, and no new world has come since
+
+    @initialize(
+        streaming=st.booleans(), page_size=st.sampled_from([0, 2]), first=st.sampled_from(["0", ""]),
+        draw=st.floats(0, 1),
+    )  # fmt: skip
+    def begin(self, streaming: bool, page_size: int, first: str, draw: float) -> None:
+        wanted = resync.Settings(streaming=streaming, page_size=page_size, first="0" if first else "")
+        self.driver = Driver(wanted, draw=draw)
+        self.driver.tell(Started())
+
+    # The cluster lives
+
+    @rule(name=NAMES, gone=st.booleans(), lag=st.booleans())
+    def write(self, name: str, gone: bool, lag: bool) -> None:
+        if not gone or name in self.server.world(self.server.latest):
+            self.server.write(name, gone=gone, lag=lag)
+
+    @rule()
+    def write_another_kind(self) -> None:
+        self.server.write(None)
+
+    @rule()
+    def catch_up(self) -> None:
+        self.server.visible = self.server.latest
+
+    @rule()
+    def compact(self) -> None:
+        self.server.compacted = self.server.visible
+
+    # The server misbehaves
+
+    @rule(faults=st.lists(st.sampled_from(FAULTS), max_size=6))
+    def fail_next(self, faults: list[Outcome]) -> None:
+        self.faults = faults
+
+    @rule(hang_up=st.booleans(), marks=st.booleans(), streaming=st.booleans(), page_size=st.integers(1, 6))
+    def change_manners(self, hang_up: bool, marks: bool, streaming: bool, page_size: int) -> None:
+        self.hang_up = hang_up
+        self.server.marks, self.server.streaming, self.server.page_size = marks, streaming, page_size
+
+    @precondition(lambda self: self.stream is not None)
+    @rule(end=st.sampled_from(ENDS), most=st.integers(0, 3))
+    def end_the_stream(self, end: Outcome | Closed, most: int) -> None:
+        assert self.stream is not None
+        self.driver.feed(self.stream.read(most))
+        if self.driver.open:
+            self.driver.end(end)
+        self.look()
+
+    @precondition(lambda self: self.stream is not None)
+    @rule()
+    def garble_an_event(self) -> None:
+        assert self.stream is not None
+        events = self.stream.read(3)
+        if events:
+            self.lost = True
+            self.driver.feed([*events[:-1], lost()])
+        self.look()
+
+    # The program wants something
+
+    @rule()
+    def refresh(self) -> None:
+        self.driver.tell(resync.Refreshed())
+        self.look()
+
+    @rule()
+    def pause(self) -> None:
+        self.driver.tell(resync.Paused())
+        self.look()
+        self.driver.tell(Started())
+
+    # Time passes
+
+    @rule(
+        seconds=st.sampled_from([0.1, 0.9, 5.0, 61.0, 300.0]), most=st.integers(1, 4), times=st.integers(1, 3)
+    )
+    def wait(self, seconds: float, most: int, times: int) -> None:
+        until = self.driver.now + seconds
+        self.serve(until, most, times)
+        self.driver.now = max(self.driver.now, until)
+
+    @precondition(lambda self: self.driver.planned is None)
+    @rule(seconds=st.sampled_from([1.0, 1000.0]))
+    def set_the_clock_back(self, seconds: float) -> None:
+        self.driver.now -= seconds
+        self.driver.times.clear()  # the bound is one of the clock's own minutes
+
+    def serve(self, until: float, most: int, times: int) -> None:
+        """Answer whatever falls due; each time the stream has something, hand over a few chunks."""
+        driver = self.driver
+        while True:
+            planned = driver.planned
+            if planned is not None:
+                if planned.at + (planned.latest - planned.at) * driver.draw > until:
+                    return
+                self.answer(driver.send())
+            for _ in range(times):
+                if self.stream is not None and driver.open:
+                    driver.feed(self.stream.read(most) or self.stream.bookmark())
+                    self.look()
+            if driver.open and self.hang_up:
+                driver.end(Closed())
+                self.look()
+            if driver.planned is None:
+                return
+
+    def answer(self, request: SendList | resync.SendWatch) -> None:
+        driver = self.driver
+        if self.faults:
+            driver.tell(Failed(self.faults.pop(0)))
+        elif isinstance(request, SendList):
+            page = self.server.list(request)
+            if isinstance(page, Outcome):
+                driver.tell(Failed(page))
+            else:
+                driver.tell(Listed(str(page.version), page.token, len(page.items)), page.items)
+        else:
+            stream = self.server.open(request)
+            if isinstance(stream, Stream):
+                self.stream, driver.open = stream, True
+                driver.tell(Opened())
+            else:
+                driver.tell(Failed(stream))
+        self.look()
+
+    # What must be true
+
+    def look(self) -> None:
+        """After each step: what came out adds up to what readers see, and that was true at its version."""
+        driver = self.driver
+        if not driver.open:
+            self.stream = None
+        for change in driver.changes[self.told :]:
+            assert self.seen.get(change.key) == change.old
+            if change.type == "DELETED":
+                del self.seen[change.key]
+            else:
+                assert change.new is not None
+                self.seen[change.key] = change.new
+        self.told = len(driver.changes)
+        world = driver.store.entries()
+        assert world == self.seen
+        if isinstance(driver.state, resync.Opening | resync.Watching):
+            self.lost = False
+        if driver.store.version and not self.lost:
+            now = {key: int(entry.version) for key, entry in world.items()}
+            assert now == self.server.world(int(driver.store.version))
+            assert driver.store.version == resync.proof(driver.state, driver.now).version
+
+    @invariant()
+    def no_server_makes_a_hot_loop(self) -> None:
+        times = self.driver.times[-200:]
+        assert all(late - early > 60.0 for early, late in zip(times, times[72:], strict=False))
+
+    def teardown(self) -> None:
+        """When all is quiet, the mirror is the server."""
+        if not hasattr(self, "driver"):
+            return
+        server = self.server
+        server.visible, server.page_size = server.latest, 500
+        self.faults, self.hang_up, server.marks = [], False, True
+        for _ in range(5):
+            self.serve(self.driver.now + 100.0, 50, 3)
+            self.driver.now += 100.0
+        assert resync.proof(self.driver.state, self.driver.now).live
+        assert {k: int(e.version) for k, e in self.driver.store.entries().items()} == server.world(
+            server.latest
+        )
+
+
+TestMirror = Mirror.TestCase
+TestMirror.settings = settings(
+    max_examples=200, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)

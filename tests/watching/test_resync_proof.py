@@ -1,0 +1,65 @@
+"""Proof of life: how it stands with a mirror, and why, in every state."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubeproto.watching import _pager as pager
+from kubeproto.watching import _resync as resync
+from kubeproto.watching._resync import (
+    Asking,
+    Course,
+    Ended,
+    Endpoint,
+    Idle,
+    Lagging,
+    Listing,
+    Opening,
+    Settings,
+    Streaming,
+    Trouble,
+    Watching,
+    proof,
+)
+
+NOW = 100.0
+NEW = Course(Settings(), Endpoint())
+OLD = Course(Settings(), Endpoint(), "7", 90.0)
+DOWN = Course(Settings(), Endpoint(), "7", 90.0, 3, 0, 0.0, Trouble(95.0, "transport", "connection refused"))
+FIRST = pager.First(pager.Plan())
+SECOND = pager.Following(pager.Plan(), "two", "9")
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        (Idle(NEW), "it has not been started, or is paused"),
+        (Asking(NEW, ""), "a streaming list has been asked for"),
+        (Streaming(OLD, "", 80.0, 4), "a streaming list has brought 4 events in 20 s, the last one 10 s ago, "
+         "and not come to its end mark"),
+        (Lagging(OLD, "", 80.0, 95.0, 4), "a streaming list has gone on with live events for 5 s "
+         "without its end mark"),
+        (Listing(NEW, FIRST), "a list has been asked for"),
+        (Listing(NEW, SECOND, 500), "a further page of a list has been asked for after 500 objects"),
+        (Opening(DOWN), "a watch is being opened, after 3 failures in a row; "
+         "the last: connection refused"),
+        (Ended(OLD), "it has been stopped"),
+        (Watching(DOWN, "7", 95.0), ""),
+    ],
+)  # fmt: skip
+def test_the_reason_why_it_is_not_live_is_a_sentence(state: resync.State, why: str) -> None:
+    said = proof(state, NOW)
+    assert (said.why, said.live) == (why, not why)
+
+
+def test_synced_is_having_a_world_whatever_the_watch_does() -> None:
+    assert not proof(Asking(NEW, ""), NOW).synced
+    assert proof(Opening(OLD), NOW).synced
+    assert proof(Listing(OLD, FIRST), NOW).version == "7"
+
+
+def test_w_24_the_last_byte_the_last_trouble_and_the_failures_are_told() -> None:
+    said = proof(Opening(DOWN), NOW)
+    assert (said.heard, said.silent, said.failures, said.trouble) == (90.0, 10.0, 3, DOWN.trouble)
+    assert proof(Idle(NEW), NOW).silent is None
+    assert proof(Opening(OLD), 10.0).silent == 0.0

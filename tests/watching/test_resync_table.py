@@ -1,0 +1,603 @@
+"""The resync machine: a row for each arrow of its picture, and every other pair refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+from msgspec.structs import replace
+
+from kubeproto import LocalProtocolError
+from kubeproto.watching import _pager as pager
+from kubeproto.watching import _resync as resync
+from kubeproto.watching._resync import (
+    Abandon,
+    Apply,
+    Asking,
+    Backoff,
+    Close,
+    Closed,
+    Commit,
+    Course,
+    Discard,
+    Ended,
+    Endpoint,
+    Failed,
+    Idle,
+    Lagging,
+    Listed,
+    Listing,
+    Opened,
+    Opening,
+    Paused,
+    Received,
+    Refreshed,
+    Report,
+    SendList,
+    SendWatch,
+    Settings,
+    Stage,
+    Started,
+    Stopped,
+    Streaming,
+    Trouble,
+    Watching,
+)
+from kubeproto.wire import (
+    Broken,
+    Conflicted,
+    Expired,
+    Garbled,
+    Outcome,
+    Refused,
+    Rejected,
+    ServerFailed,
+    Throttled,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    Unreadable,
+    Unsupported,
+)
+
+NOW = 100.0
+STREAMING = Settings()
+PLAIN = Settings(streaming=False)
+FOLLOW = Settings(follow=True)
+DEAF = Endpoint(bookmarks=False)
+
+GONE = Expired("too old", 410)
+AHEAD = TooLarge("too large", 504, 1.0)
+BUSY = Throttled("busy", 429)
+BUSY_5 = Throttled("busy", 429, 5.0)
+DOWN = ServerFailed("down", 503)
+UNREADABLE = Unreadable("cannot be read", 500)
+FORBIDDEN = Refused("forbidden", 403)
+WRONG = Rejected("no such field", 400)
+CONFLICT = Conflicted("conflict", 409)
+OLD_SERVER = Unsupported("sendInitialEvents: Forbidden", 422)
+NO_SERVER = Unreachable("connection refused")
+CUT = Broken("connection reset")
+SILENT = TimedOut("75 s without a byte")
+GARBAGE = Garbled("a line without an end")
+LOST = Garbled("an event whose object or version cannot be told")
+NO_VERSION = Garbled("the end of a list without a version")
+NO_MARK = Garbled("live events for 10 s, and no end mark of the streaming list")
+NO_END = Garbled("the streaming list ended without its end mark")
+CIRCLE = Garbled("the server answers each page with the token that it was asked with")
+
+
+def course(settings: Settings = STREAMING, **facts: Any) -> Course:
+    """What a machine knows that last heard a byte at 90 s, and whose bucket is full."""
+    known: dict[str, Any] = {"settings": settings, "endpoint": Endpoint(), "heard": 90.0}
+    return Course(**(known | facts))
+
+
+def asked(before: Course, **facts: Any) -> Course:
+    """The same after a request at `NOW`."""
+    return replace(before, **({"bucket": NOW + 1.0} | facts))
+
+
+def trouble(outcome: Outcome, about: Any = "watch") -> Trouble:
+    about = "transport" if isinstance(outcome, Unreachable | Broken | TimedOut) else about
+    return Trouble(NOW, about, outcome.reason, outcome)
+
+
+def failed(before: Course, outcome: Outcome, about: Any = "watch", wait: float = 0.8, **facts: Any) -> Course:
+    """The same after a failure and a request that waits."""
+    said = trouble(outcome, about)
+    more: dict[str, Any] = {"failures": before.failures + 1, "trouble": said, "bucket": NOW + wait + 1.0}
+    return replace(before, **(more | facts))
+
+
+def report(outcome: Outcome, about: Any = "watch") -> Report:
+    return Report(trouble(outcome, about))
+
+
+def send_watch(version: str, wait: float = 0.0, spread: float | None = None, **fields: Any) -> SendWatch:
+    at = NOW + wait
+    rest: dict[str, Any] = {"initial": False, "seconds": (300, 600), "idle": 75.0}
+    latest = at + (wait if spread is None else spread)
+    return SendWatch(at=at, latest=latest, version=version, **(rest | fields))
+
+
+def send_streaming(version: str, wait: float = 0.0, spread: float | None = None) -> SendWatch:
+    return send_watch(version, wait, spread, initial=True)
+
+
+def send_list(wait: float = 0.0, spread: float | None = None, **fields: Any) -> SendList:
+    at = NOW + wait
+    return SendList(at=at, latest=at + (wait if spread is None else spread), **fields)
+
+
+NEW = course()  # no world yet
+OLD = course(version="7")  # a world, at version 7
+
+# What lists are asked for: the very first, one after 7, the latest.
+FIRST = pager.First(pager.Plan(version="0"))
+AFTER_7 = pager.First(pager.Plan(version="7", match="NotOlderThan", limit=0))
+LATEST = pager.First(pager.Plan())
+ASK_FIRST: dict[str, Any] = {"version": "0", "limit": 500}
+ASK_AFTER_7: dict[str, Any] = {"version": "7", "match": "NotOlderThan"}
+ASK_LATEST: dict[str, Any] = {"limit": 500}
+
+PAGE_2 = pager.Following(pager.Plan(version="0"), "two", "9")
+WHOLE_PLAN = pager.Plan(version="0", on_expired="fail")
+WHOLE = pager.Whole(WHOLE_PLAN)
+
+
+def streaming(of: Course = NEW, version: str = "", count: int = 3) -> Streaming:
+    return Streaming(of, version, 95.0, count)
+
+
+def lagging(of: Course = NEW, version: str = "", live: float = 98.0) -> Lagging:
+    return Lagging(of, version, 60.0, live, 5)
+
+
+def watching(of: Course = OLD, since: str = "7", opened: float = 95.0) -> Watching:
+    return Watching(of, since, opened)
+
+
+def heard(before: Course, **facts: Any) -> Course:
+    return replace(before, heard=NOW, **facts)
+
+
+Row = tuple[str, resync.State, resync.Event, resync.State, tuple[resync.Action, ...]]
+TABLE: list[Row] = []
+
+outcome: Outcome
+state: resync.State
+event: resync.Event
+before: tuple[resync.Action, ...]
+
+
+def row(
+    name: str, state: resync.State, event: resync.Event, after: resync.State, *actions: resync.Action
+) -> None:
+    TABLE.append((name, state, event, after, actions))
+
+
+# Idle
+row("begins", Idle(NEW), Started(), Asking(asked(NEW), ""), send_streaming(""))
+plain = course(PLAIN)
+row("begins plainly", Idle(plain), Started(), Listing(asked(plain), FIRST), send_list(**ASK_FIRST))
+latest = course(Settings(streaming=False, first=""))
+row("begins at the latest", Idle(latest), Started(), Listing(asked(latest), LATEST), send_list(**ASK_LATEST))
+known = course(endpoint=Endpoint(streaming=False))
+row(
+    "begins where streaming is off",
+    Idle(known),
+    Started(),
+    Listing(asked(known), FIRST),
+    send_list(**ASK_FIRST),
+)
+row("goes on", Idle(OLD), Started(), Opening(asked(OLD)), send_watch("7"))
+
+# Asking
+row("opens", Asking(OLD, "7"), Opened(), Streaming(heard(OLD), "7", NOW))
+for outcome in (GONE, AHEAD):
+    row(
+        f"refused at 7, {type(outcome).__name__}", Asking(OLD, "7"), Failed(outcome),
+        Asking(asked(OLD, trouble=trouble(outcome, "list")), ""),
+        report(outcome, "list"), send_streaming(""),
+    )  # fmt: skip
+for outcome in (BUSY, NO_SERVER):
+    row(
+        f"busy, {type(outcome).__name__}", Asking(OLD, "7"), Failed(outcome),
+        Asking(failed(OLD, outcome, "list"), "7"),
+        report(outcome, "list"), send_streaming("7", 0.8),
+    )  # fmt: skip
+row(
+    "told to wait", Asking(NEW, ""), Failed(BUSY_5), Asking(failed(NEW, BUSY_5, "list", 5.0), ""),
+    report(BUSY_5, "list"), send_streaming("", 5.0, 0.8),
+)  # fmt: skip
+row(
+    "an old server", Asking(NEW, ""), Failed(OLD_SERVER),
+    Listing(asked(NEW, endpoint=Endpoint(streaming=False), trouble=trouble(OLD_SERVER, "list")), FIRST),
+    report(OLD_SERVER, "list"), send_list(**ASK_FIRST),
+)  # fmt: skip
+for outcome in (DOWN, CUT, SILENT, GARBAGE, UNREADABLE, CONFLICT, GONE):
+    row(
+        f"falls back, {type(outcome).__name__}", Asking(NEW, ""), Failed(outcome),
+        Listing(failed(NEW, outcome, "list"), FIRST), report(outcome, "list"), send_list(0.8, **ASK_FIRST),
+    )  # fmt: skip
+for outcome in (FORBIDDEN, WRONG):
+    row(
+        f"falls back slowly, {type(outcome).__name__}", Asking(OLD, "7"), Failed(outcome),
+        Listing(failed(OLD, outcome, "list", 10.0), AFTER_7),
+        report(outcome, "list"), send_list(10.0, **ASK_AFTER_7),
+    )  # fmt: skip
+row(
+    "falls back to the latest", Asking(OLD, ""), Failed(DOWN),
+    Listing(failed(OLD, DOWN, "list"), LATEST), report(DOWN, "list"), send_list(0.8, **ASK_LATEST),
+)  # fmt: skip
+
+# Streaming and Lagging
+row("initial events", streaming(), Received(4, "5"), Streaming(heard(NEW), "", 95.0, 7), Stage())
+row("live events", streaming(), Received(2, "8", live=True), Lagging(heard(NEW), "", 95.0, NOW, 5), Stage())
+row("more of them", lagging(), Received(1, "9", live=True), Lagging(heard(NEW), "", 60.0, 98.0, 6), Stage())
+marked = Received(3, "9", live=True, bookmark=True, marked=True)
+half: Streaming | Lagging
+for name, half in (("", streaming()), (", late", lagging())):
+    state, opened = half, half.opened
+    row(
+        f"the mark{name}", state, marked, Watching(heard(NEW, version="9"), "9", opened), Stage(), Commit("9")
+    )
+    once = course(endpoint=Endpoint(unmarked=1))
+    for what, event, outcome in (
+        ("a mark without a version", Received(1, marked=True), NO_VERSION),
+        ("a lost event", Received(1, "9", lost=True), LOST),
+        ("a lost event before the mark", Received(1, "9", marked=True, lost=True), LOST),
+        ("silence", Failed(SILENT), SILENT),
+    ):
+        row(
+            what + name, state, event, Listing(failed(once, outcome, "list"), FIRST),
+            Close(), Discard(), report(outcome, "list"), send_list(0.8, **ASK_FIRST),
+        )  # fmt: skip
+    row(
+        f"no end{name}", state, Closed(), Asking(failed(once, NO_END, "list"), ""),
+        Discard(), report(NO_END, "list"), send_streaming("", 0.8),
+    )  # fmt: skip
+    row(
+        f"busy midway{name}", state, Failed(BUSY), Asking(failed(NEW, BUSY, "list"), ""),
+        Close(), Discard(), report(BUSY, "list"), send_streaming("", 0.8),
+    )  # fmt: skip
+    row(
+        f"cut midway{name}", state, Failed(CUT), Listing(failed(NEW, CUT, "list"), FIRST),
+        Close(), Discard(), report(CUT, "list"), send_list(0.8, **ASK_FIRST),
+    )  # fmt: skip
+row(
+    "too large midway", streaming(OLD, "7"), Failed(AHEAD),
+    Asking(asked(OLD, trouble=trouble(AHEAD, "list")), ""),
+    Close(), Discard(), report(AHEAD, "list"), send_streaming(""),
+)  # fmt: skip
+row(
+    "no mark for long", lagging(live=90.0), Received(1, "9", live=True),
+    Listing(failed(course(endpoint=Endpoint(unmarked=1)), NO_MARK, "list"), FIRST),
+    Close(), Discard(), report(NO_MARK, "list"), send_list(0.8, **ASK_FIRST),
+)  # fmt: skip
+twice = course(endpoint=Endpoint(unmarked=2))
+never = Endpoint(unmarked=3, streaming=False)
+row(
+    "no end for the third time", streaming(twice), Closed(),
+    Listing(failed(course(endpoint=never), NO_END, "list"), FIRST),
+    Discard(), report(NO_END, "list"), send_list(0.8, **ASK_FIRST),
+)  # fmt: skip
+row(
+    "a mark at last",
+    streaming(twice),
+    marked,
+    Watching(heard(NEW, version="9"), "9", 95.0),
+    Stage(),
+    Commit("9"),
+)
+back = Trouble(NOW, "version", "version 5 came after 7: the server has gone back in time")
+row(
+    "an older world", streaming(OLD, ""), Received(1, "5", marked=True),
+    Watching(heard(OLD, version="5", trouble=back), "5", 95.0), Stage(), Commit("5"), Report(back),
+)  # fmt: skip
+
+# Listing
+row("a part of a page", Listing(NEW, FIRST, 2), Received(3), Listing(heard(NEW), FIRST, 5), Stage())
+row(
+    "a page", Listing(NEW, FIRST, 2), Listed("9", "two", 3), Listing(heard(asked(NEW)), PAGE_2, 5),
+    Stage(), send_list(limit=500, token="two"),
+)  # fmt: skip
+row(
+    "the last page", Listing(NEW, FIRST), Listed("9"), Opening(heard(asked(NEW), version="9")),
+    Stage(), Commit("9"), send_watch("9"),
+)  # fmt: skip
+row(
+    "the last page of some", Listing(OLD, pager.Following(pager.Plan(), "two", "9")), Listed("10"),
+    Opening(heard(asked(OLD), version="9")), Stage(), Commit("9"), send_watch("9"),
+)  # fmt: skip
+row(
+    "a list at 0 in pages", Listing(NEW, PAGE_2), Listed("9"),
+    Opening(heard(asked(NEW), version="9", endpoint=Endpoint(paged=True))),
+    Stage(), Commit("9"), send_watch("9"),
+)  # fmt: skip
+row(
+    "an older list", Listing(OLD, LATEST), Listed("5"), Opening(heard(asked(OLD), version="5", trouble=back)),
+    Stage(), Commit("5"), Report(back), send_watch("5"),
+)  # fmt: skip
+row(
+    "no version", Listing(NEW, FIRST), Listed(""), Listing(failed(heard(NEW), NO_VERSION, "list"), FIRST),
+    Discard(), report(NO_VERSION, "list"), send_list(0.8, **ASK_FIRST),
+)  # fmt: skip
+row(
+    "a circle", Listing(NEW, PAGE_2), Listed("9", "two"),
+    Listing(failed(heard(NEW), CIRCLE, "list"), pager.Whole(pager.Plan(version="0"))),
+    Discard(), report(CIRCLE, "list"), send_list(0.8, version="0"),
+)  # fmt: skip
+row(
+    "page 2 expired", Listing(NEW, PAGE_2, 4), Failed(GONE),
+    Listing(asked(NEW, trouble=trouble(GONE, "list")), WHOLE),
+    Discard(), report(GONE, "list"), send_list(version="0"),
+)  # fmt: skip
+row(
+    "the fallback expired too", Listing(NEW, pager.Following(WHOLE_PLAN, "two", "9")), Failed(GONE),
+    Listing(failed(NEW, GONE, "list"), FIRST),
+    Discard(), report(GONE, "list"), send_list(0.8, **ASK_FIRST),
+)  # fmt: skip
+row(
+    "a token refused", Listing(NEW, PAGE_2), Failed(WRONG), Listing(failed(NEW, WRONG, "list", 10.0), FIRST),
+    Discard(), report(WRONG, "list"), send_list(10.0, **ASK_FIRST),
+)  # fmt: skip
+row(
+    "page 2 cut", Listing(NEW, PAGE_2), Failed(CUT), Listing(failed(NEW, CUT, "list"), PAGE_2),
+    report(CUT, "list"), send_list(0.8, limit=500, token="two"),
+)  # fmt: skip
+for outcome in (GONE, AHEAD):
+    row(
+        f"a list at 7 refused, {type(outcome).__name__}", Listing(OLD, AFTER_7), Failed(outcome),
+        Listing(asked(OLD, trouble=trouble(outcome, "list")), LATEST),
+        Discard(), report(outcome, "list"), send_list(**ASK_LATEST),
+    )  # fmt: skip
+row(
+    "the latest refused", Listing(OLD, LATEST), Failed(AHEAD),
+    Listing(failed(OLD, AHEAD, "list", 1.0), LATEST),
+    Discard(), report(AHEAD, "list"), send_list(1.0, 0.8, **ASK_LATEST),
+)  # fmt: skip
+row(
+    "a version refused for ever", Listing(OLD, AFTER_7), Failed(WRONG),
+    Listing(failed(OLD, WRONG, "list", 10.0), LATEST),
+    Discard(), report(WRONG, "list"), send_list(10.0, **ASK_LATEST),
+)  # fmt: skip
+for outcome, wait in ((FORBIDDEN, 10.0), (DOWN, 0.8), (CUT, 0.8), (NO_SERVER, 0.8), (GARBAGE, 0.8)):
+    row(
+        f"page 1 failed, {type(outcome).__name__}", Listing(NEW, FIRST), Failed(outcome),
+        Listing(failed(NEW, outcome, "list", wait), FIRST),
+        Discard(), report(outcome, "list"), send_list(wait, **ASK_FIRST),
+    )  # fmt: skip
+
+# Opening
+row("a watch opens", Opening(OLD), Opened(), Watching(heard(OLD, mute=1), "7", NOW))
+for outcome, wait, spread in (
+    (BUSY, 0.8, 0.8), (BUSY_5, 5.0, 0.8), (NO_SERVER, 0.8, 0.8), (CUT, 0.8, 0.8), (DOWN, 0.8, 0.8),
+    (SILENT, 0.8, 0.8), (GARBAGE, 0.8, 0.8), (CONFLICT, 0.8, 0.8), (FORBIDDEN, 10.0, 10.0),
+):  # fmt: skip
+    for name, state, before in (("Opening", Opening(OLD), ()), ("Watching", watching(), (Close(),))):
+        row(
+            f"{name} goes on after {outcome}", state, Failed(outcome),
+            Opening(failed(OLD, outcome, wait=wait)),
+            *before, report(outcome), send_watch("7", wait, spread),
+        )  # fmt: skip
+ahead = {"wait": 1.0, "spread": 0.8}
+for outcome, version, pace in (
+    (GONE, "7", {"wait": 0.8}), (AHEAD, "7", ahead),
+    (UNREADABLE, "", {"wait": 0.8}), (WRONG, "", {"wait": 10.0}),
+):  # fmt: skip
+    for name, state, before in (("Opening", Opening(OLD), ()), ("Watching", watching(), (Close(),))):
+        row(
+            f"{name} rebuilds after {outcome}", state, Failed(outcome),
+            Asking(failed(OLD, outcome, wait=pace["wait"]), version),
+            *before, report(outcome), send_streaming(version, **pace),
+        )  # fmt: skip
+plain_7 = course(PLAIN, version="7")
+row(
+    "rebuilds with a list", Opening(plain_7), Failed(GONE), Listing(failed(plain_7, GONE), AFTER_7),
+    report(GONE), send_list(0.8, **ASK_AFTER_7),
+)  # fmt: skip
+paged_7 = course(PLAIN, version="7", endpoint=Endpoint(paged=True))
+row(
+    "rebuilds with pages", Opening(paged_7), Failed(GONE),
+    Listing(failed(paged_7, GONE), pager.First(pager.Plan(version="7", match="NotOlderThan"))),
+    report(GONE), send_list(0.8, limit=500, **ASK_AFTER_7),
+)  # fmt: skip
+followed = course(FOLLOW, version="7")
+for outcome in (GONE, AHEAD, UNREADABLE, FORBIDDEN, WRONG):
+    ended = Ended(replace(followed, failures=1, trouble=trouble(outcome)))
+    row(
+        f"following ends, {type(outcome).__name__}", Opening(followed), Failed(outcome),
+        ended, report(outcome), Abandon(outcome),
+    )  # fmt: skip
+    row(
+        f"following ends midway, {type(outcome).__name__}", watching(followed), Failed(outcome),
+        ended, Close(), report(outcome), Abandon(outcome),
+    )  # fmt: skip
+
+# Watching
+tired = course(version="7", failures=3, mute=1)
+row("news", watching(tired), Received(2, "9", live=True), watching(heard(OLD, version="9")), Apply())
+row("the same version", watching(tired), Received(1, "7"), watching(heard(tired, mute=0)), Apply())
+row("half a line", watching(tired), Received(0), watching(heard(tired, mute=0)), Apply())
+row(
+    "an older version", watching(tired), Received(1, "5"),
+    watching(heard(tired, version="5", mute=0, trouble=back)), Apply(), Report(back),
+)  # fmt: skip
+row("no order", watching(tired), Received(1, "x"), watching(heard(OLD, version="x")), Apply())
+deaf = course(version="7", endpoint=DEAF)
+row(
+    "a bookmark",
+    watching(deaf),
+    Received(1, "8", live=True, bookmark=True),
+    watching(heard(OLD, version="8")),
+    Apply(),
+)
+row(
+    "an end mark nobody asked for",
+    watching(),
+    replace(marked, count=1),
+    watching(heard(OLD, version="9")),
+    Apply(),
+)
+row(
+    "news to a follower",
+    watching(followed),
+    Received(1, "8"),
+    watching(heard(followed, version="8")),
+    Apply("7"),
+)
+row(
+    "a lost event", watching(), Received(2, "9", lost=True), Asking(failed(heard(OLD), LOST), ""),
+    Apply(), Close(), report(LOST), send_streaming("", 0.8),
+)  # fmt: skip
+row(
+    "a follower loses an event", watching(followed), Received(1, lost=True),
+    Ended(heard(followed, failures=1, trouble=trouble(LOST))), Apply(), Close(), report(LOST), Abandon(LOST),
+)  # fmt: skip
+row("ends", watching(opened=99.0), Closed(), Opening(asked(OLD)), send_watch("7"))
+nine = course(version="9")
+row("ends soon with news", watching(nine, "7", 99.5), Closed(), Opening(asked(nine)), send_watch("9"))
+short = Trouble(NOW, "watch", "the watch ended at once with nothing new")
+for name, opened in (("at once", 99.5), ("before it began, by a clock set back", 5000.0)):
+    row(
+        f"ends {name}", watching(opened=opened), Closed(),
+        Opening(replace(OLD, failures=1, trouble=short, bucket=101.8)), Report(short), send_watch("7", 0.8),
+    )  # fmt: skip
+tired = course(version="7", failures=3)
+row("ends after a minute", watching(tired, opened=40.0), Closed(), Opening(asked(OLD)), send_watch("7"))
+quiet = course(version="7", mute=1)
+row(
+    "ends mute", watching(quiet, opened=20.0), Closed(),
+    Opening(asked(course(version="7", endpoint=DEAF, mute=1))), send_watch("7", idle=None),
+)  # fmt: skip
+row(
+    "ends before it could speak", watching(quiet, opened=60.0), Closed(), Opening(asked(OLD)), send_watch("7")
+)
+mute = course(version="7", endpoint=DEAF, mute=2)
+says_nothing = Trouble(NOW, "watch", "watches stay open and say nothing")
+row(
+    "ends mute again", watching(mute, opened=20.0), Closed(),
+    Asking(asked(deaf, trouble=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
+)  # fmt: skip
+row(
+    "silent again", watching(mute, opened=20.0), Failed(SILENT), Asking(failed(deaf, SILENT), "7"),
+    Close(), report(SILENT), send_streaming("7", 0.8),
+)  # fmt: skip
+mute_follower = course(FOLLOW, version="7", endpoint=DEAF, mute=2)
+row(
+    "a follower hears nothing again", watching(mute_follower, opened=20.0), Closed(),
+    Opening(asked(mute_follower)), send_watch("7", idle=None),
+)  # fmt: skip
+row(
+    "fails after a minute", watching(tired, opened=40.0), Failed(CUT), Opening(failed(OLD, CUT)),
+    Close(), report(CUT), send_watch("7", 0.8),
+)  # fmt: skip
+fourth = course(version="7", failures=4)
+for outcome in (DOWN, GARBAGE):
+    row(
+        f"fails for the fifth time, {type(outcome).__name__}", watching(fourth), Failed(outcome),
+        Asking(failed(fourth, outcome, wait=12.8), "7"), Close(), report(outcome), send_streaming("7", 12.8),
+    )  # fmt: skip
+row(
+    "is refused for the fifth time", Opening(fourth), Failed(DOWN), Opening(failed(fourth, DOWN, wait=12.8)),
+    report(DOWN), send_watch("7", 12.8),
+)  # fmt: skip
+follower = course(FOLLOW, version="7", failures=4)
+row(
+    "a follower fails for the fifth time", watching(follower), Failed(DOWN),
+    Opening(failed(follower, DOWN, wait=12.8)), Close(), report(DOWN), send_watch("7", 12.8),
+)  # fmt: skip
+for count, wait in ((2, 3.2), (3, 6.4), (5, 25.6), (6, 30.0), (4999, 30.0)):
+    often = course(version="7", failures=count)
+    row(
+        f"failure {count + 1}", Opening(often), Failed(CUT), Opening(failed(often, CUT, wait=wait)),
+        report(CUT), send_watch("7", wait),
+    )  # fmt: skip
+patient = course(Settings(backoff=Backoff(first=0.01, cap=0.1, jitter=0.0)), version="7")
+row(
+    "another backoff", Opening(patient), Failed(CUT), Opening(failed(patient, CUT, wait=0.01)),
+    report(CUT), send_watch("7", 0.01, 0.0),
+)  # fmt: skip
+spent = course(version="7", bucket=NOW + 9.5)
+row(
+    "a bucket that is nearly empty", watching(spent, opened=98.0), Closed(),
+    Opening(replace(spent, bucket=110.5)),
+    send_watch("7", 0.5, 0.0),
+)  # fmt: skip
+
+# What the program wants
+BUILDING: list[resync.State] = [
+    Asking(OLD, "7"),
+    streaming(OLD, "7"),
+    lagging(OLD, "7"),
+    Listing(OLD, AFTER_7),
+]
+OPEN: list[resync.State] = [Opening(OLD), watching()]
+for state in BUILDING:
+    row(f"refresh while {type(state).__name__}", state, Refreshed(), state)
+for state in OPEN:
+    row(
+        f"refresh while {type(state).__name__}",
+        state,
+        Refreshed(),
+        Asking(asked(OLD), ""),
+        Close(),
+        send_streaming(""),
+    )
+for state in (*BUILDING, *OPEN):
+    row(f"pause while {type(state).__name__}", state, Paused(), Idle(OLD), Close(), Discard())
+for state in (Idle(OLD), *BUILDING, *OPEN):
+    row(f"stop while {type(state).__name__}", state, Stopped(), Ended(OLD), Close(), Discard())
+
+STATES: list[resync.State] = [Idle(OLD), *BUILDING, *OPEN, Ended(OLD)]
+EVENTS: list[resync.Event] = [
+    Started(), Opened(), Received(1, "8"), Listed("8"), Closed(), Failed(CUT),
+    Refreshed(), Paused(), Stopped(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "after", "actions"), [r[1:] for r in TABLE], ids=[r[0] for r in TABLE]
+)
+def test_each_arrow_of_the_picture(
+    state: resync.State, event: resync.Event, after: resync.State, actions: tuple[resync.Action, ...]
+) -> None:
+    assert resync.step(state, event, NOW) == (after, actions)
+
+
+def test_the_table_knows_every_state_and_every_event() -> None:
+    assert {type(state) for state in STATES} == set(get_args(resync.State))
+    assert {type(event) for event in EVENTS} == set(get_args(resync.Event))
+
+
+def test_every_other_pair_is_refused() -> None:
+    taken = {(type(state), type(event)) for _, state, event, _, _ in TABLE}
+    refused = [(s, e) for s in STATES for e in EVENTS if (type(s), type(e)) not in taken]
+    assert len(refused) == len(STATES) * len(EVENTS) - len(taken)
+    for state, event in refused:
+        with pytest.raises(LocalProtocolError, match="the resync machine cannot take"):
+            resync.step(state, event, NOW)
+
+
+def test_a_follower_cannot_be_refreshed() -> None:
+    with pytest.raises(LocalProtocolError, match="Refreshed"):
+        resync.step(Opening(followed), Refreshed(), NOW)
+
+
+BEGIN: Callable[..., Idle] = resync.begin
+
+
+@pytest.mark.parametrize(
+    "facts", [{"version": "0"}, {"settings": FOLLOW}, {"settings": FOLLOW, "version": "0"}]
+)
+def test_rw_01_and_rw_02_there_is_no_going_on_from_nowhere(facts: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="no place to go on from"):
+        BEGIN(**facts)
+
+
+def test_a_machine_begins_with_what_it_is_given() -> None:
+    endpoint = Endpoint(streaming=False)
+    assert BEGIN(FOLLOW, version="7", endpoint=endpoint) == Idle(Course(FOLLOW, endpoint, "7"))
