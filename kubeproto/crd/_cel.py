@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from ._cel_functions import declarations
+from ._cel_functions import BAD_ARGUMENT, declarations
 from ._cel_values import holds_dates, literal, visible
 
 # What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.
@@ -23,9 +23,9 @@ _VALUE_ERRORS: Final = (
     ("modulus by zero", "modulus by zero"),
     ("integer overflow", "integer overflow"),
     ("unsigned integer overflow", "unsigned integer overflow"),
-    ("index out of bounds", "index out of bounds"),
+    ("Index error: ", "index out of bounds: "),
     ("optional.none() dereference", "optional.none() dereference"),
-    ("Python function", "an argument that the function cannot read"),
+    (BAD_ARGUMENT, BAD_ARGUMENT),
 )
 _KINDS: Final = {
     "boolean": "BOOL",
@@ -58,6 +58,8 @@ def evaluate(
 ) -> Any:
     """The result of an expression over `self` and `oldSelf`; `CannotEvaluate` says why there is none."""
     kind = "DYN" if holds_dates(schema) else _KINDS.get(schema.get("type", ""), "DYN")
+    if schema.get("format") == "byte":
+        kind = "BYTES"
     checked = _compile(source, kind, optional_old)
     data = {"self": visible(schema, value, root=root)}
     if old is not UNSET:
@@ -73,7 +75,7 @@ def evaluate(
     try:
         result = checked.eval(data=data)
     except RuntimeError as error:
-        raise CannotEvaluate(_first_line(error)) from None
+        return _broken(_first_line(error))
     if str(result.type().name()) == "ERROR":
         return _broken(str(result.value()))
     return result.value()

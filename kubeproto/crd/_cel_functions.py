@@ -10,12 +10,13 @@ and the rule that uses it is not evaluated.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from ..objects._quantity import Quantity
+from ._patterns import find_matches
 
+BAD_ARGUMENT: Final = "bad argument: "
 _NANO: Final = 10**9
 
 
@@ -29,10 +30,22 @@ def declarations(cel: Any) -> list[Any]:
             return_type=getattr(type_, result),
             parameters=[getattr(type_, parameter) for parameter in parameters],
             is_member=member,
-            impl=implementation,
+            impl=_blaming(implementation),
         )
         by_name.setdefault(name, []).append(overload)
     return [cel.FunctionDecl(name, overloads) for name, overloads in by_name.items()]
+
+
+def _blaming(implementation: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, whose errors say that an argument was wrong, so that a rule fails as on a server."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return implementation(*arguments)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{BAD_ARGUMENT}{error}") from None
+
+    return call
 
 
 def _is_sorted(values: list[Any]) -> bool:
@@ -52,12 +65,12 @@ def _max(values: list[Any]) -> Any:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = re.search(pattern, text)
+    found = next(find_matches(pattern, text), None)
     return found[0] if found else ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in re.finditer(pattern, text)]
+    found = [match[0] for match in find_matches(pattern, text)]
     return found if limit < 0 else found[:limit]
 
 

@@ -177,4 +177,31 @@ def unknown_reference(schema: dict[str, Any], source: str, *, root: bool) -> str
     return None
 
 
+def unequal_kinds(schema: dict[str, Any], source: str) -> str | None:
+    """The first field that a rule compares with a literal of another type; a server refuses such a rule."""
+    for steps, operand in _COMPARISON.findall(source):
+        where: Any = schema
+        for name in re.findall(r"\w+", steps):
+            known = {escape(one): below for one, below in where.get("properties", {}).items()}
+            where = known.get(name, {})
+        kind = where.get("type")
+        if kind in _LITERAL_KINDS and _literal_kind(operand) not in _LITERAL_KINDS[kind]:
+            return f"{kind} with {operand}"
+    return None
+
+
+def _literal_kind(operand: str) -> str:
+    if operand[0] in "\"'":
+        return "string"
+    return "boolean" if operand in ("true", "false") else "number"
+
+
+_OPERAND: Final = r"""("[^"]*"|'[^']*'|-?[0-9.]+|true\b|false\b)"""
+_COMPARISON: Final = re.compile(rf"(?:^|[(,?:&|])\s*(?:self|oldSelf)((?:\.\w+)+)\s*[!=]=\s*{_OPERAND}")
+_LITERAL_KINDS: Final = {
+    "string": ("string",),
+    "integer": ("number",),
+    "number": ("number",),
+    "boolean": ("boolean",),
+}
 _IDENTITY: Final = (".apiVersion", ".kind", ".metadata")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from typing import Final
 
 # What Python's regular expressions know and Go's refuse: look-around, back references, atomic groups.
@@ -28,6 +29,11 @@ def check_pattern(pattern: str) -> None:
 def matches(pattern: str, text: str) -> bool:
     """Whether the pattern is found anywhere in the text; `$` is its very end, as in Go."""
     return _compiled(pattern).search(text) is not None
+
+
+def find_matches(pattern: str, text: str) -> Iterator[re.Match[str]]:
+    """Every place in the text where the pattern is found."""
+    return _compiled(pattern).finditer(text)
 
 
 @functools.lru_cache(maxsize=512)

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from ..objects._json_patch import json_equal
 from ..objects._pointers import is_list, is_object
 from ._cel import Broken, CannotEvaluate, evaluate
-from ._cel_values import holds_associative_lists, in_order, unknown_reference
+from ._cel_values import holds_associative_lists, in_order, unequal_kinds, unknown_reference
 from ._list_types import correlate, identity
 from ._violations import Violation, child, forbidden, invalid, key, required
 
@@ -119,6 +119,9 @@ def _verdict(
     misspelt = unknown_reference(schema, source, root=root)
     if misspelt is not None:
         raise CannotEvaluate(f"the schema types no field {misspelt}, so a server refuses the rule")
+    unequal = unequal_kinds(schema, source)
+    if unequal is not None:
+        raise CannotEvaluate(f"it compares {unequal}, so a server refuses the rule")
     verdict = _evaluate(schema, source, value, old, root, optional_old)
     if holds_associative_lists(schema):
         if "+" in source:

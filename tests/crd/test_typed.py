@@ -1,0 +1,168 @@
+"""Objects made from a class fit its own schema; hostile ones are refused with the same path by both."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Meta
+
+import kubeproto as kp
+from kubeproto.crd import (
+    CustomResourceDefinition,
+    Failed,
+    Passed,
+    check_object_rules,
+    check_schema,
+    definition_of,
+    prune,
+    validate,
+    validate_object,
+)
+from kubeproto.objects._definition import Definition, ListMap, Rule
+
+
+class Genre(enum.Enum):
+    SEA = "sea"
+    LAND = "land"
+
+
+class Author(kp.Fields):
+    name: Annotated[str, Meta(min_length=1, max_length=8)]
+    born: int | None = None
+
+
+class BookSpec(kp.Fields):
+    title: Annotated[str, Meta(pattern="^[A-Z]")]
+    page_count: Annotated[int, Meta(ge=1, le=999)] = 1
+    genre: Genre = Genre.SEA
+    cover: Literal["hard", "soft"] | None = None
+    authors: Annotated[list[Author], ListMap("name"), Meta(max_length=2)] = []
+    tags: set[str] = set()
+    notes: dict[str, str] = {}
+    printed: datetime.datetime | None = None
+    price: int | str = 0
+    weight: float | None = 1.5
+    extra: Any = None
+
+
+class BookStatus(kp.Fields):
+    lent: bool = False
+
+
+class Book(
+    kp.Object[BookSpec, BookStatus],
+    group="library.example.com",
+    version="v1",
+    definition=Definition(
+        rules=(Rule("self.spec.pageCount > 1 || size(self.spec.authors) < 2", "too thin"),)
+    ),
+): ...
+
+
+SCHEMA = definition_of(Book).spec["versions"][0]["schema"]["openAPIV3Schema"]
+
+AUTHORS = st.lists(
+    st.builds(Author, name=st.text("ab", min_size=1, max_size=8), born=st.none() | st.integers(0, 9)),
+    max_size=2,
+    unique_by=lambda author: author.name,
+)
+SPECS = st.builds(
+    BookSpec,
+    title=st.from_regex(r"\A[A-Z][a-z ]{0,5}\Z"),
+    page_count=st.integers(2, 999),
+    genre=st.sampled_from(Genre),
+    cover=st.sampled_from([None, "hard", "soft"]),
+    authors=AUTHORS,
+    tags=st.sets(st.text("xyz", max_size=3), max_size=3),
+    notes=st.dictionaries(st.text("kl", min_size=1, max_size=3), st.text(max_size=5), max_size=3),
+    printed=st.none() | st.datetimes(timezones=st.just(datetime.UTC)),
+    price=st.integers(-5, 5) | st.text(max_size=3),
+    weight=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    extra=st.none() | st.dictionaries(st.text("m", max_size=2), st.integers(), max_size=2),
+)
+
+
+@given(SPECS, st.none() | st.builds(BookStatus, lent=st.booleans()))
+def test_every_object_of_a_class_fits_its_own_schema_and_comes_back_unchanged(
+    spec: BookSpec, status: BookStatus | None
+) -> None:
+    book = Book(spec=spec, status=status)
+    assert validate_object(book) == []
+    wire = msgspec.json.decode(msgspec.json.encode(book))
+    assert prune(SCHEMA, wire) == []
+    assert msgspec.convert(wire, Book) == book
+
+
+def good() -> dict[str, Any]:
+    obj: dict[str, Any] = msgspec.to_builtins(Book(spec=BookSpec(title="Moby", authors=[Author(name="a")])))
+    return obj
+
+
+HOSTILE: list[tuple[tuple[str | int, ...], Any, str, str]] = [
+    (("title",), 5, "spec.title", "$.spec.title"),
+    (("title",), "moby", "spec.title", "$.spec.title"),
+    (("pageCount",), 0, "spec.pageCount", "$.spec.pageCount"),
+    (("pageCount",), 1000, "spec.pageCount", "$.spec.pageCount"),
+    (("pageCount",), "1", "spec.pageCount", "$.spec.pageCount"),
+    (("pageCount",), None, "spec.pageCount", "$.spec.pageCount"),
+    (("genre",), "sky", "spec.genre", "$.spec.genre"),
+    (("cover",), "none", "spec.cover", "$.spec.cover"),
+    (("authors",), {}, "spec.authors", "$.spec.authors"),
+    (("authors", 0, "name"), "", "spec.authors[0].name", "$.spec.authors[0].name"),
+    (("authors", 0, "born"), "then", "spec.authors[0].born", "$.spec.authors[0].born"),
+    (("authors", 0), 5, "spec.authors[0]", "$.spec.authors[0]"),
+    (("notes",), [1], "spec.notes", "$.spec.notes"),
+    (("notes",), {"a": 1}, "spec.notes.a", "$.spec.notes[...]"),
+    (("printed",), "yesterday", "spec.printed", "$.spec.printed"),
+    (("price",), True, "spec.price", "$.spec.price"),
+    (("weight",), "x", "spec.weight", "$.spec.weight"),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "field", "place_in_class"), HOSTILE, ids=[f"{r[0]}={r[1]}" for r in HOSTILE]
+)
+def test_a_hostile_object_is_refused_at_the_same_field_by_class_and_schema(
+    place: tuple[str | int, ...], value: Any, field: str, place_in_class: str
+) -> None:
+    obj = good()
+    assert validate(SCHEMA, obj) == []
+    at: Any = obj["spec"]
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    named = {violation.field for violation in validate(SCHEMA, obj)} - {"<nil>"}
+    assert named == {field}
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(obj, Book)
+    assert f"`{place_in_class}`" in str(caught.value)
+
+
+def test_what_the_class_alone_lets_through_the_schema_still_refuses() -> None:
+    twins = Book(spec=BookSpec(title="Moby", page_count=0, authors=[Author(name="a"), Author(name="a")]))
+    assert [str(violation) for violation in validate_object(twins)] == [
+        "spec.pageCount: Invalid value: 0: spec.pageCount in body should be greater than or equal to 1",
+        'spec.authors[1]: Duplicate value: {"name":"a"}',
+        "<nil>: Invalid value: too thin",
+    ]
+
+
+def test_rules_of_the_definition_have_an_outcome_for_a_typed_object() -> None:
+    thin = Book(spec=BookSpec(title="Moby", authors=[Author(name="a"), Author(name="b")]))
+    assert [type(one) for one in check_object_rules(thin)] == [Failed]
+    thin.spec.page_count = 2
+    assert [type(one) for one in check_object_rules(thin)] == [Passed]
+    assert validate_object(thin, thin) == []
+
+
+def test_a_definition_is_a_kind_of_its_own_that_the_client_can_send() -> None:
+    made = definition_of(Book)
+    request = kp.Api(CustomResourceDefinition).create(made)
+    assert request.target.startswith("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+    assert check_schema(SCHEMA) == []
