@@ -1,0 +1,145 @@
+"""Where a server is and how it is reached: the value that every transport is made from."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cached_property
+from typing import Final
+
+from .._errors import InvalidRequest
+from ..wire import Headers
+from ._errors import ConfigError
+from ._hiding import Hiding, hide_headers, hide_userinfo
+from ._urls import Url, read_proxy, read_server
+
+_FORBIDDEN_IN_HEADERS: Final = frozenset("\r\n\0")
+
+
+class Connection(Hiding, frozen=True, kw_only=True, dict=True):
+    """One server, its TLS, its proxy, and what goes with each request. Wrong settings are a `ConfigError`.
+
+    `server` may have a base path. Certificates and keys are PEM; an empty `ca` trusts what the system trusts.
+    `proxy` is already decided for this server, and empty for a direct way. `headers` go with every request,
+    unless it has its own of that name. `compression` says if compressed answers may be asked for. Two that
+    are equal may share connections; when the client certificate changes, so does the value.
+    """
+
+    hides = frozenset(("client_key",))
+
+    server: str
+    ca: bytes = b""
+    client_certificate: bytes = b""
+    client_key: bytes = b""
+    tls_server_name: str = ""
+    insecure: bool = False
+    proxy: str = ""
+    headers: Headers = ()
+    compression: bool = True
+
+    def __post_init__(self) -> None:
+        _ = self._url, self._proxy_url
+        if bool(self.client_certificate) != bool(self.client_key):
+            missing = "key" if self.client_certificate else "certificate"
+            raise ConfigError(f"the client {missing} is missing: certificate and key go together")
+        if self.insecure and self.ca:
+            raise ConfigError("a CA makes no sense where certificates are not checked; use one or the other")
+        for what in ("ca", "client_certificate", "client_key"):
+            if getattr(self, what) and b"-----BEGIN " not in getattr(self, what):
+                raise ConfigError(f"{what} is not PEM: it has no line -----BEGIN …-----")
+        for name, value in self.headers:
+            if not name or _FORBIDDEN_IN_HEADERS & {*name, *value}:
+                raise ConfigError(f"the header {name!r} has no name, or a line end in it")
+
+    def _shown(self, name: str, value: object) -> object:
+        match name:
+            case "ca" | "client_certificate":
+                return f"{len(value)} bytes" if isinstance(value, bytes) and value else value
+            case "proxy":
+                return hide_userinfo(self.proxy)
+            case "headers":
+                return hide_headers(self.headers)
+            case _:
+                return super()._shown(name, value)
+
+    @cached_property
+    def _url(self) -> Url:
+        return read_server(self.server)
+
+    @cached_property
+    def _proxy_url(self) -> Url | None:
+        return read_proxy(self.proxy) if self.proxy else None
+
+    @property
+    def host(self) -> str:
+        """The server's host as a resolver takes it: an IPv6 address without brackets."""
+        return self._url.host
+
+    @property
+    def port(self) -> int:
+        """The server's port."""
+        return self._url.port
+
+    @property
+    def secure(self) -> bool:
+        """True if TLS is spoken to the server."""
+        return self._url.scheme == "https"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the socket goes: the proxy's host and port if there is one, else the server's."""
+        url = self._proxy_url or self._url
+        return url.host, url.port
+
+    @property
+    def tls_name(self) -> str:
+        """The name that the server's certificate must have, and that SNI says."""
+        return self.tls_server_name or self._url.name
+
+    @property
+    def host_header(self) -> str:
+        """The value of Host."""
+        return self._url.host_header
+
+    @property
+    def authority(self) -> str:
+        """``host:port`` with IPv6 in brackets: what CONNECT asks a proxy for."""
+        return self._url.authority
+
+    @property
+    def proxy_url(self) -> Url | None:
+        """The proxy in parts: scheme, host, port, and user and password, which SOCKS needs bare."""
+        return self._proxy_url
+
+    @property
+    def tunnelled(self) -> bool:
+        """True if the proxy is asked for a tunnel: by CONNECT, or by SOCKS.
+
+        A plain ``http`` server is reached through an HTTP proxy without one: the proxy reads each request,
+        `target` gives the whole URL then, and the `proxy_headers` go with every request.
+        """
+        url = self._proxy_url
+        return url is not None and (self.secure or url.scheme.startswith("socks"))
+
+    @property
+    def forwarded(self) -> bool:
+        """True if each request goes to the proxy itself, with the whole URL as its target."""
+        return self._proxy_url is not None and not self.tunnelled
+
+    @property
+    def proxy_headers(self) -> Headers:
+        """What the proxy must hear: with the CONNECT, or with each request where there is no tunnel."""
+        url = self._proxy_url
+        if url is None or not (url.user or url.password) or url.scheme.startswith("socks"):
+            return ()
+        secret = b64encode(f"{url.user}:{url.password}".encode()).decode()
+        return (("Proxy-Authorization", f"Basic {secret}"),)
+
+    def target(self, target: str) -> str:
+        """What stands in the request line: the server's base path and this path and query."""
+        if not target.startswith("/"):
+            raise InvalidRequest(f"the target of a request must begin with a slash, not be {target[:80]!r}")
+        return self.url(target) if self.forwarded else self._url.path + target
+
+    def url(self, target: str) -> str:
+        """The whole URL of a path and query on this server."""
+        return f"{self._url.scheme}://{self.host_header}{self._url.path}{target}"

@@ -1,0 +1,47 @@
+"""Values that hold secrets and do not show them, whoever prints them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from msgspec import Struct
+
+HIDDEN: Final = "…"
+
+# What must never reach a log or a traceback; compared in lower case.
+_SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
+
+
+class Hiding(Struct, frozen=True):
+    """A value that shows of each field in `hides` only whether there is something."""
+
+    hides: ClassVar[frozenset[str]] = frozenset()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({shown})"
+
+    # msgspec writes one of its own, which debuggers and rich's tracebacks would print in full.
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, self._shown(name, getattr(self, name))) for name in self.__struct_fields__]
+
+    def _shown(self, name: str, value: object) -> object:
+        return HIDDEN if name in self.hides and value else value
+
+
+def hide_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The headers as they may be shown."""
+    return tuple((name, HIDDEN if name.lower() in _SECRET_HEADERS else value) for name, value in headers)
+
+
+def hide_userinfo(url: str) -> str:
+    """A URL as it may be shown, be it well formed or not: no user, no password, no query."""
+    front, separator, rest = url.partition("://")
+    if not separator:
+        front, rest = "", url
+    for mark in "?#":
+        at = rest.find(mark, max(rest.rfind("@"), 0))
+        rest = rest if at < 0 else f"{rest[:at]}{mark}{HIDDEN}"
+    # Everything up to the last @, for a password that is not escaped may hold any character.
+    cut = max(rest.rfind("@"), rest.find("%40"))
+    return f"{front}{separator}{HIDDEN if cut >= 0 else ''}{rest[cut:] if cut >= 0 else rest}"

@@ -1,0 +1,96 @@
+"""The addresses of servers and proxies, taken apart once, by one set of rules."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from ._errors import ConfigError
+from ._hiding import Hiding, hide_userinfo
+
+PORTS: Final = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
+SERVER_SCHEMES: Final = ("https", "http")
+PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
+
+# Stricter than urlsplit, which takes much for a host that no resolver and no proxy would.
+_AUTHORITY: Final = re.compile(
+    r"(?:.*@)?(?:\[[0-9a-fA-F:.]+(?:%25[\w.~-]+)?\]|[\w](?:[\w.-]*[\w.])?)(?::[0-9]*)?", re.ASCII
+)
+
+
+class Url(Hiding, frozen=True, kw_only=True):
+    """A URL in parts. `host` is what to dial: no brackets, and an IPv6 zone as the system writes it."""
+
+    hides = frozenset(("user", "password"))
+
+    scheme: str
+    host: str
+    port: int
+    path: str = ""  # without a slash at its end
+    user: str = ""
+    password: str = ""
+
+    @property
+    def name(self) -> str:
+        """The host as others know it, for a zone means something on this machine only."""
+        return self.host.partition("%")[0]
+
+    @property
+    def authority(self) -> str:
+        """``host:port``, always with the port: what a tunnel is asked for."""
+        return f"{self._bracketed}:{self.port}"
+
+    @property
+    def host_header(self) -> str:
+        """``host`` or ``host:port``: the port only where it is not the scheme's own."""
+        return self._bracketed if self.port == PORTS[self.scheme] else self.authority
+
+    @property
+    def _bracketed(self) -> str:
+        return f"[{self.name}]" if ":" in self.name else self.name
+
+
+def read_server(url: str) -> Url:
+    """The parts of a server's URL; it may have a path, and nothing after it."""
+    parts = _read(url, f"the server {hide_userinfo(url)!r}", SERVER_SCHEMES)
+    if "@" in urlsplit(url).netloc:
+        raise ConfigError(f"the server {hide_userinfo(url)!r} has credentials in its URL; they go elsewhere")
+    return parts
+
+
+def read_proxy(url: str) -> Url:
+    """The parts of a proxy's URL, which may hold a user and a password."""
+    parts = _read(url, f"the proxy {hide_userinfo(url)!r}", PROXY_SCHEMES)
+    if parts.path:
+        # Most often a password with a slash in it, of which this would be the better half.
+        raise ConfigError("the proxy has a path in its URL; a slash in a password is written as %2F")
+    return parts
+
+
+def _read(url: str, what: str, schemes: tuple[str, ...]) -> Url:
+    # urlsplit drops line ends and takes blanks, so that a URL could mean two things.
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise ConfigError(f"{what} holds a blank, a control character or one beyond ASCII; escape it")
+    scheme, separator, _ = url.partition("://")
+    if not separator:
+        raise ConfigError(f"{what} has no scheme; write {' or '.join(f'{name}://' for name in schemes[:2])}")
+    if scheme.lower() not in schemes:
+        raise ConfigError(f"{what} must have one of the schemes {', '.join(schemes)}")
+    try:
+        split = urlsplit(url)
+        host, port = split.hostname or "", split.port
+    except ValueError:  # says no more than this, and may quote a password
+        host, port, split = "", 0, urlsplit("")
+    if not _AUTHORITY.fullmatch(split.netloc) or port == 0:
+        raise ConfigError(f"{what} has no valid host and port")
+    if "?" in url or "#" in url:
+        raise ConfigError(f"{what} has a query or a fragment, which leads nowhere")
+    return Url(
+        scheme=split.scheme,
+        host=host.replace("%25", "%", 1),
+        port=port or PORTS[split.scheme],
+        path=split.path.rstrip("/"),
+        user=unquote(split.username or ""),
+        password=unquote(split.password or ""),
+    )
