@@ -226,6 +226,8 @@ def test_no_definition_can_smuggle_code_into_the_module() -> None:
 
 
 def test_a_field_that_msgspec_cannot_name_counts_as_unknown() -> None:
-    spec = {"type": "object", "properties": {'a"b': {"type": "string"}, "a b": {"type": "string"}}}
-    made = load(crd(version("v1", {"spec": spec}, storage=True)))
+    named = {'a"b': {"type": "string"}, "a b": {"type": "string"}}
+    made = load(crd(version("v1", {"spec": {"type": "object", "properties": named}, **named}, storage=True)))
     assert made.BookSpec.__struct_encode_fields__ == ("a b",)
+    assert 'a"b' not in made.Book.__struct_encode_fields__
+    assert "a b" in made.Book.__struct_encode_fields__
