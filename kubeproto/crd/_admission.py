@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import RemoteProtocolError
-from ..objects._json_patch import make_json_patch
-from ..objects._resource import GroupVersionKind
+from ..objects import GroupVersionKind, make_json_patch
 from ._statuses import failure, reason_for
 
 _API: Final = "admission.k8s.io/v1"

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..objects._quantity import Quantity
+from ..objects import Quantity
 from ._patterns import find_matches
 
 BAD_ARGUMENT: Final = "bad argument: "
@@ -84,7 +84,7 @@ def _is_quantity(text: str) -> bool:
 
 
 def _count(quantity: Quantity) -> int:
-    return quantity._count
+    return int(quantity * _NANO)
 
 
 def _nanos(quantity: Any) -> int:

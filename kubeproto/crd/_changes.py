@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ..objects._json_patch import json_equal
-from ..objects._pointers import is_list, is_object
+from ..objects import json_equal
+from ._json import is_list, is_object
 from ._reading import DefinedKind, DefinedVersion
 from ._violations import child
 

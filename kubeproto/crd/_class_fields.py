@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_origin
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..objects._base import Constant
+from ..objects import Constant, enc_hook
 
 
 class Field:
@@ -81,4 +81,4 @@ def _dataclass_field(cls: Any, name: str, hint: Any) -> Field:
 
 
 def _on_the_wire(default: Any) -> Any:
-    return default if default is UNSET else msgspec.to_builtins(default, enc_hook=str)
+    return default if default is UNSET else msgspec.to_builtins(default, enc_hook=enc_hook)

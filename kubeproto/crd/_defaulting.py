@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..objects._json_patch import copy_json
-from ..objects._pointers import is_list, is_object
+from ._json import copy_json, is_list, is_object
 
 
 def default(schema: dict[str, Any], obj: Any) -> None:

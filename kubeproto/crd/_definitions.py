@@ -7,10 +7,8 @@ from typing import Any
 import msgspec
 
 from .._errors import LocalProtocolError
-from ..objects._api_versions import api_version_priority
-from ..objects._base import KubeObject
+from ..objects import KubeObject, ObjectMeta, api_version_priority
 from ..objects._definition import Column, ConversionWebhook, Definition, Scale
-from ..objects._meta import ObjectMeta
 from ._class_fields import fields_of
 from ._definition_checks import check_definition
 from ._markers import mark

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..objects import GroupVersionKind
-from ..objects._names import check_dns_1035_label
-from ..objects._pointers import is_list, is_object
+from ..objects import GroupVersionKind, check_dns_1035_label
+from ._json import is_list, is_object
 from ._violations import Violation, child, invalid, key, required
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..objects._pointers import is_list, is_object
+from ._json import is_list, is_object
 from ._violations import child, key
 
 _META: Final = ("apiVersion", "kind", "metadata")

@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject
-from ..objects._api_versions import api_version_priority
+from ..objects import Resource, api_version_priority
 from ..objects._definition import Column, Scale
-from ..objects._resource import Resource
 
 
 class DefinedVersion(Struct, frozen=True, kw_only=True):

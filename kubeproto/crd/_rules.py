@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from ..objects._json_patch import json_equal
-from ..objects._pointers import is_list, is_object
+from ..objects import json_equal
 from ._cel import Broken, CannotEvaluate, evaluate
 from ._cel_values import holds_associative_lists, in_order, unequal_kinds, unknown_reference
+from ._json import is_list, is_object
 from ._list_types import correlate, identity
 from ._violations import Violation, child, forbidden, invalid, key, required
 

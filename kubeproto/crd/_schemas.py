@@ -21,10 +21,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ..objects._base import KubeObject
-from ..objects._durations import Duration
-from ..objects._quantity import Quantity
-from ..objects._times import MicroTime
+from ..objects import Duration, KubeObject, MicroTime, Quantity
 from ._class_fields import Field, fields_of, tag_of, unwrap
 from ._constraints import constrain
 from ._markers import mark

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..objects._json_patch import copy_json
-from ..objects._pointers import is_object
 from ._embedded import embedded
+from ._json import copy_json, is_object
 from ._list_types import duplicates
 from ._patterns import check_pattern
 from ._pruning import prune

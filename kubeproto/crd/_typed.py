@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects._base import KubeObject
+from ..objects import KubeObject, enc_hook
 from ._definitions import schema_for
 from ._rules import Outcome, check_rules
 from ._validation import validate
@@ -30,5 +30,5 @@ def _schema(cls: type[KubeObject]) -> dict[str, Any]:
 
 
 def _wire(obj: KubeObject) -> dict[str, Any]:
-    written: dict[str, Any] = msgspec.to_builtins(obj, enc_hook=str)
+    written: dict[str, Any] = msgspec.to_builtins(obj, enc_hook=enc_hook)
     return written

@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import UNSET
 
-from ..objects._json_patch import json_equal
-from ..objects._pointers import is_list, is_object
+from ..objects import json_equal
 from ._formats import fits_format
+from ._json import is_list, is_object
 from ._list_types import correlate, identity
 from ._patterns import matches
 from ._violations import NO_FIELD, Violation, child, invalid, key, required, show_value, unsupported

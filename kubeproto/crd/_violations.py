@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..objects import Status, StatusCause, StatusDetails
-from ..objects._resource import Resource
+from ..objects import Resource, Status, StatusCause, StatusDetails
 
 NO_VALUE: Final = msgspec.UNSET
 # The path of what concerns no field in particular, as a Go server prints it.
