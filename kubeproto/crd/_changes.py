@@ -206,7 +206,8 @@ def _compare_members(old: dict[str, Any], new: dict[str, Any], path: str) -> Ite
         if name in becomes:
             yield from _compare_schemas(one, becomes[name], child(path, name))
         else:
-            yield child(path, name), "the field is gone: stored values are pruned", not open_ended
+            fate = "kept unchecked" if open_ended else "pruned"
+            yield child(path, name), f"the field is gone: stored values are {fate}", not open_ended
     for name in becomes:
         if name not in was:
             yield child(path, name), "the field is new", False

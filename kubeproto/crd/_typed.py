@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject, enc_hook
+from ..objects import KubeObject, encode
 from ._definitions import schema_for
 from ._rules import Outcome, check_rules
 from ._validation import validate
@@ -26,9 +26,14 @@ def check_object_rules(obj: KubeObject, old: KubeObject | None = None) -> list[O
 
 @functools.lru_cache(maxsize=256)
 def _schema(cls: type[KubeObject]) -> dict[str, Any]:
-    return schema_for(cls)
+    # A lazy object is of a hidden class below the one that was declared.
+    declared = next((one for one in cls.__mro__ if "resource" in vars(one)), None)
+    if declared is None:
+        raise TypeError(f"{cls.__name__} is no kind that a class describes, so it has no schema of its own")
+    return schema_for(declared)
 
 
 def _wire(obj: KubeObject) -> dict[str, Any]:
-    written: dict[str, Any] = msgspec.to_builtins(obj, enc_hook=enc_hook)
+    # What a lazy object has not read yet is judged as well, byte for byte as it came.
+    written: dict[str, Any] = msgspec.json.decode(encode(obj))
     return written

@@ -100,7 +100,7 @@ def show_value(value: Any) -> str:
     """A value in a message: JSON, but a whole number is written without a fraction, as Go does."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
-    return msgspec.json.encode(value, enc_hook=str).decode()
+    return msgspec.json.encode(value).decode()
 
 
 def child(path: str, name: str) -> str:

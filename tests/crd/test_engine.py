@@ -133,6 +133,7 @@ JUDGED: list[tuple[dict[str, Any], Any, list[str]]] = [
         1,
         ["f: Invalid value: 1: f in body should be greater than 1"],
     ),
+    ({"type": "integer", "minimum": 1, "maximum": 1}, 1, []),
     ({"type": "integer", "multipleOf": 5}, 7, ["f: Invalid value: 7: f in body should be a multiple of 5"]),
     (
         {"type": "string", "minLength": 2},

@@ -269,6 +269,16 @@ def test_a_change_of_a_version_or_name_is_told_with_whether_it_breaks(
     assert [(str(one), one.breaks) for one in compare_definitions(old, new)] == changes
 
 
+def test_a_field_that_goes_breaks_nothing_where_unknown_fields_are_kept() -> None:
+    keeps = {"x-kubernetes-preserve-unknown-fields": True}
+    gone = compare_definitions(_kind(INT, **keeps), _kind(None, **keeps))
+    (change,) = gone
+    assert (str(change), change.breaks) == (
+        "v1 f: the field is gone: stored values are kept unchecked",
+        False,
+    )
+
+
 def test_a_definition_compared_with_itself_changes_nothing() -> None:
     kind = read_definition(MADE.to_json())
     assert compare_definitions(kind, kind) == []

@@ -302,6 +302,15 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         [f"{F}.default: Invalid value: 6: {F}.default in body should be less than or equal to 5"],
     ),
     (
+        {"type": "object", "additionalProperties": {**INT, "maximum": 5, "default": 6}},
+        [
+            (
+                f"{F}.additionalProperties.default: Invalid value: 6: {F}.additionalProperties.default in body should"
+                " be less than or equal to 5"
+            )
+        ],
+    ),
+    (
         {"type": "object", "properties": {"a": INT}, "default": {"b": 1}},
         [f'{F}.default: Invalid value: {{"b":1}}: must not have unknown fields'],
     ),

@@ -24,6 +24,7 @@ from kubeproto.crd import (
     validate,
     validate_object,
 )
+from kubeproto.objects import decode
 from kubeproto.objects._definition import Definition, ListMap, Rule
 
 
@@ -159,6 +160,15 @@ def test_rules_of_the_definition_have_an_outcome_for_a_typed_object() -> None:
     thin.spec.page_count = 2
     assert [type(one) for one in check_object_rules(thin)] == [Passed]
     assert validate_object(thin, thin) == []
+
+
+def test_a_lazy_object_is_judged_as_it_came() -> None:
+    wire = good() | {"metadata": {"name": "a", "uid": "u", "resourceVersion": "1", "namespace": "n"}}
+    wire["spec"]["title"] = "moby"
+    lazy = decode(msgspec.json.encode(wire), Book)
+    assert [violation.field for violation in validate_object(lazy)] == ["spec.title"]
+    with pytest.raises(TypeError, match="Dynamic is no kind that a class describes"):
+        validate_object(kp.Dynamic())
 
 
 def test_a_definition_is_a_kind_of_its_own_that_the_client_can_send() -> None:
