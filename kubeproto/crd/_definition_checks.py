@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from ..objects import check_dns_1035_label, check_dns_subdomain
 from ._json import is_object
-from ._structural import check_schema, find_schema
+from ._rule_forms import find_schema
+from ._structural import check_schema
 from ._violations import Violation, child, duplicate, forbidden, invalid, key, required, unsupported
 
 _Violations = Iterator[Violation]

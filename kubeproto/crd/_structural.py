@@ -5,15 +5,16 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from ._embedded import embedded
 from ._json import copy_json, is_object
 from ._list_types import duplicates
+from ._merge_types import check_list_type, check_map_type
 from ._patterns import check_pattern
 from ._pruning import prune
+from ._rule_forms import check_rule_forms
 from ._values import check_value
 from ._violations import Violation, child, forbidden, invalid, key, required, unsupported
 
@@ -21,9 +22,6 @@ _Violations = Iterator[Violation]
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
-_REASONS: Final = (
-    "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"
-)  # fmt: skip
 # Inside anyOf, oneOf, allOf and not only the value may be restricted; what it is stands outside.
 _ONLY_OUTSIDE: Final = {
     "type": "must be empty to be structural",
@@ -60,12 +58,14 @@ def check_schema(schema: Any, path: str = "") -> list[Violation]:
     return found or list(_check_defaults(schema, path))
 
 
-def _check(schema: dict[str, Any], path: str, level: str) -> _Violations:
+def _check(schema: dict[str, Any], path: str, level: str, uncorrelated: str | None = None) -> _Violations:
+    """`uncorrelated` is the list or map above whose elements have no old selves, if there is one."""
     yield from _check_keywords(schema, path)
     yield from _check_type(schema, path, level)
-    yield from _check_list_type(schema, path)
-    yield from _check_map_type(schema, path)
-    yield from _check_rules(schema, path)
+    yield from check_list_type(schema, path)
+    yield from check_map_type(schema, path)
+    root = level == "root" or bool(schema.get("x-kubernetes-embedded-resource"))
+    yield from check_rule_forms(schema, path, uncorrelated, root=root)
     yield from _check_embedded(schema, path)
     yield from _check_metadata(schema, path, level)
     yield from _check_combinations(schema, schema, path, path)
@@ -77,11 +77,14 @@ def _check(schema: dict[str, Any], path: str, level: str) -> _Violations:
         if schema.get("properties") and others is not True:
             yield forbidden(where, "additionalProperties and properties are mutual exclusive")
         if is_object(others):
-            yield from _check(others, where, "field")
+            yield from _check(others, where, "field", uncorrelated)
     if is_object(schema.get("items")):
-        yield from _check(schema["items"], child(path, "items"), "item")
+        keyed = schema.get("x-kubernetes-list-type") == "map"
+        above = uncorrelated if keyed else uncorrelated or path
+        yield from _check(schema["items"], child(path, "items"), "item", above)
+    above = uncorrelated or (path if schema.get("x-kubernetes-map-type") == "atomic" else None)
     for name, one in schema.get("properties", {}).items():
-        yield from _check(one, key(child(path, "properties"), name), "field")
+        yield from _check(one, key(child(path, "properties"), name), "field", above)
 
 
 def _check_keywords(schema: dict[str, Any], path: str) -> _Violations:
@@ -128,122 +131,6 @@ def _check_type(schema: dict[str, Any], path: str, level: str) -> _Violations:
         yield invalid(where, type_, "must be object at the root")
     if type_ == "array" and "items" not in schema:
         yield required(child(path, "items"), "must be specified")
-
-
-def _check_list_type(schema: dict[str, Any], path: str) -> _Violations:
-    kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys", [])
-    where = child(path, "x-kubernetes-list-type")
-    if keys and kind != "map":
-        detail = "must be map if x-kubernetes-list-map-keys is non-empty"
-        yield invalid(where, kind, detail) if kind else required(where, detail)
-    if kind is None:
-        return
-    if kind not in ("atomic", "set", "map"):
-        yield unsupported(where, kind, ("atomic", "set", "map"))
-    if schema.get("type") != "array":
-        detail = "must be array if x-kubernetes-list-type is specified"
-        type_ = schema.get("type")
-        yield invalid(child(path, "type"), type_, detail) if type_ else required(child(path, "type"), detail)
-        return
-    items = schema.get("items")
-    if not is_object(items) or kind not in ("set", "map"):
-        return
-    inner = child(path, "items")
-    if items.get("nullable"):
-        yield forbidden(child(inner, "nullable"), f"cannot be nullable when x-kubernetes-list-type is {kind}")
-    if kind == "map":
-        yield from _check_list_map(items, keys, path)
-        return
-    detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
-    if items.get("type") == "array" and items.get("x-kubernetes-list-type", "atomic") != "atomic":
-        yield invalid(child(inner, "x-kubernetes-list-type"), items["x-kubernetes-list-type"], detail)
-    elif items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        yield invalid(child(inner, "x-kubernetes-map-type"), items.get("x-kubernetes-map-type"), detail)
-
-
-def _check_list_map(items: dict[str, Any], keys: list[str], path: str) -> _Violations:
-    where, inner = child(path, "x-kubernetes-list-map-keys"), child(path, "items")
-    if not keys:
-        yield required(where, "must not be empty if x-kubernetes-list-type is map")
-    if items.get("type") != "object":
-        detail = "must be object if parent array's x-kubernetes-list-type is map"
-        yield invalid(child(inner, "type"), items.get("type"), detail)
-        return
-    if len(set(keys)) < len(keys):
-        yield invalid(where, keys, "must not contain duplicate entries")
-    known: dict[str, Any] = items.get("properties", {})
-    for name in keys:
-        if name not in known:
-            yield invalid(where, keys, "entries must all be names of item properties")
-            continue
-        field, at = known[name], key(child(inner, "properties"), name)
-        if field.get("type") in ("array", "object"):
-            detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-            yield invalid(child(at, "type"), field["type"], detail)
-        if name not in items.get("required", ()) and field.get("default") is None:
-            yield required(
-                child(at, "default"),
-                "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required"
-                " property",
-            )
-        if field.get("nullable"):
-            detail = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
-            yield forbidden(child(at, "nullable"), detail)
-
-
-def _check_map_type(schema: dict[str, Any], path: str) -> _Violations:
-    kind, type_ = schema.get("x-kubernetes-map-type"), schema.get("type")
-    if kind is None:
-        return
-    if type_ != "object":
-        detail = "must be object if x-kubernetes-map-type is specified"
-        yield invalid(child(path, "type"), type_, detail) if type_ else required(child(path, "type"), detail)
-    if kind not in ("atomic", "granular"):
-        yield unsupported(child(path, "x-kubernetes-map-type"), kind, ("atomic", "granular"))
-
-
-def _check_rules(schema: dict[str, Any], path: str) -> _Violations:
-    """The form of CEL rules; what they say is for a CEL library."""
-    for index, rule in enumerate(schema.get("x-kubernetes-validations", ())):
-        where = key(child(path, "x-kubernetes-validations"), index)
-        text, message = rule.get("rule", "").strip(), rule.get("message", "")
-        if not text:
-            yield required(child(where, "rule"), "rule is not specified")
-        elif message and not message.strip():
-            yield invalid(child(where, "message"), message, "message must be non-empty if specified")
-        elif "\n" in message.strip():
-            yield invalid(child(where, "message"), message, "message must not contain line breaks")
-        elif "\n" in text and not message:
-            detail = "message must be specified if rule contains line breaks"
-            yield required(child(where, "message"), detail)
-        if rule.get("messageExpression") and not rule["messageExpression"].strip():
-            detail = "messageExpression must be non-empty if specified"
-            yield required(child(where, "messageExpression"), detail)
-        if "reason" in rule and rule["reason"] not in _REASONS:
-            yield unsupported(child(where, "reason"), rule["reason"], _REASONS)
-        if rule.get("fieldPath") and find_schema(schema, rule["fieldPath"]) is None:
-            yield invalid(child(where, "fieldPath"), rule["fieldPath"], "fieldPath must be a valid path")
-        if "optionalOldSelf" in rule and not re.search(r"\boldSelf\b", text):
-            yield invalid(
-                child(where, "optionalOldSelf"),
-                rule["optionalOldSelf"],
-                "may not be set if oldSelf is not used in rule",
-            )
-
-
-def find_schema(schema: dict[str, Any], json_path: str) -> dict[str, Any] | None:
-    """The schema that a path such as ``.spec.size`` or ``['a.b']`` leads to; None if it leads nowhere."""
-    steps = re.findall(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", json_path)
-    if not steps or "".join(f".{dot}" if dot else f"['{quoted}']" for dot, quoted in steps) != json_path:
-        return None
-    found = schema
-    for dot, quoted in steps:
-        name = dot or re.sub(r"\\(.)", r"\1", quoted)
-        below = found["properties"].get(name) if "properties" in found else found.get("additionalProperties")
-        if not is_object(below):
-            return None
-        found = below
-    return found
 
 
 def _check_embedded(schema: dict[str, Any], path: str) -> _Violations:

@@ -1,0 +1,80 @@
+"""The form of CEL rules in a schema: what a server demands of them before it evaluates any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ._cel_values import unequal_kinds, unknown_reference
+from ._json import is_object
+from ._violations import Violation, child, invalid, key, required, unsupported
+
+_REASONS: Final = (
+    "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"
+)  # fmt: skip
+_USES_OLD: Final = re.compile(r"\boldSelf\b")
+
+
+def check_rule_forms(
+    schema: dict[str, Any], path: str, uncorrelated: str | None, *, root: bool
+) -> Iterator[Violation]:
+    """What can be told of CEL rules without a library; `uncorrelated` is what has no old values below it."""
+    for index, rule in enumerate(schema.get("x-kubernetes-validations", ())):
+        where = key(child(path, "x-kubernetes-validations"), index)
+        text, message = rule.get("rule", "").strip(), rule.get("message", "")
+        if not text:
+            yield required(child(where, "rule"), "rule is not specified")
+        elif message and not message.strip():
+            yield invalid(child(where, "message"), message, "message must be non-empty if specified")
+        elif "\n" in message.strip():
+            yield invalid(child(where, "message"), message, "message must not contain line breaks")
+        elif "\n" in text and not message:
+            detail = "message must be specified if rule contains line breaks"
+            yield required(child(where, "message"), detail)
+        if rule.get("messageExpression") and not rule["messageExpression"].strip():
+            detail = "messageExpression must be non-empty if specified"
+            yield required(child(where, "messageExpression"), detail)
+        if "reason" in rule and rule["reason"] not in _REASONS:
+            yield unsupported(child(where, "reason"), rule["reason"], _REASONS)
+        if rule.get("fieldPath") and find_schema(schema, rule["fieldPath"]) is None:
+            yield invalid(child(where, "fieldPath"), rule["fieldPath"], "fieldPath must be a valid path")
+        yield from _check_names(schema, text, child(where, "rule"), uncorrelated, root=root)
+        if "optionalOldSelf" in rule and not _USES_OLD.search(text):
+            yield invalid(
+                child(where, "optionalOldSelf"),
+                rule["optionalOldSelf"],
+                "may not be set if oldSelf is not used in rule",
+            )
+
+
+def _check_names(
+    schema: dict[str, Any], text: str, path: str, uncorrelated: str | None, *, root: bool
+) -> Iterator[Violation]:
+    misspelt = unknown_reference(schema, text, root=root)
+    if misspelt is not None:
+        yield invalid(path, text, f"compilation failed: undefined field '{misspelt}'")
+    unequal = unequal_kinds(schema, text)
+    if unequal is not None:
+        yield invalid(path, text, f"compilation failed: it compares {unequal}")
+    if uncorrelated is not None and _USES_OLD.search(text):
+        yield invalid(
+            path,
+            text,
+            f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}",
+        )
+
+
+def find_schema(schema: dict[str, Any], json_path: str) -> dict[str, Any] | None:
+    """The schema that a path such as ``.spec.size`` or ``['a.b']`` leads to; None if it leads nowhere."""
+    steps = re.findall(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", json_path)
+    if not steps or "".join(f".{dot}" if dot else f"['{quoted}']" for dot, quoted in steps) != json_path:
+        return None
+    found = schema
+    for dot, quoted in steps:
+        name = dot or re.sub(r"\\(.)", r"\1", quoted)
+        below = found["properties"].get(name) if "properties" in found else found.get("additionalProperties")
+        if not is_object(below):
+            return None
+        found = below
+    return found
