@@ -152,7 +152,6 @@ class Tables(Struct, Generic[K], frozen=True):
             accept_media(TABLE),
             verb=request.verb,
             reading=Plain(Table, "Table"),
-            idempotent=True,
         )
 
 

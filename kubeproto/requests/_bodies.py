@@ -72,9 +72,11 @@ def is_sequence(value: object) -> bool:
 
 
 def json_patch_is_guarded(operations: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a patch tests the version or the uid first, so that it cannot be done twice."""
-    tested = {operation.get("path") for operation in operations if operation.get("op") == "test"}
-    return bool(tested & {"/metadata/resourceVersion", "/metadata/uid"})
+    """Whether a patch tests the resource version, so that it cannot be done twice."""
+    return any(
+        operation.get("op") == "test" and operation.get("path") == "/metadata/resourceVersion"
+        for operation in operations
+    )
 
 
 def merge_patch(patch: Mapping[str, Any]) -> bytes:
@@ -86,11 +88,15 @@ def merge_patch(patch: Mapping[str, Any]) -> bytes:
 
 
 def is_guarded(body: KubeObject | Mapping[str, Any]) -> bool:
-    """Whether a body carries a resource version or uid that the server compares."""
+    """Whether a body carries a resource version that must match.
+
+    A uid is not enough for a write: it still matches when somebody else has changed the object in between.
+    """
     if isinstance(body, KubeObject):
-        return bool(body.metadata.resource_version or body.metadata.uid)
-    metadata = metadata_of(body)
-    return bool(metadata.get("resourceVersion") or metadata.get("uid"))
+        version: Any = body.metadata.resource_version
+    else:
+        version = metadata_of(body).get("resourceVersion")
+    return version not in (None, "", "0")
 
 
 def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:

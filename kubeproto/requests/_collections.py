@@ -69,7 +69,6 @@ class Collection(Single[K]):
             accept(self.kind, many=True),
             verb="list",
             reading=self._many(),
-            idempotent=True,
         )
 
     def watch(
@@ -122,7 +121,7 @@ class Collection(Single[K]):
             as_json(whole(obj, self._written)),
             verb="create",
             reading=self._one(),
-            generates_name=not metadata.name,
+            guarded=bool(metadata.name),
         )
 
     def delete(
@@ -154,7 +153,6 @@ class Collection(Single[K]):
             body,
             verb="delete",
             reading=OneOrStatus(self._one()),
-            idempotent=True,
             guarded=bool(uid or resource_version),
         )
 

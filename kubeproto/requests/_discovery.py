@@ -113,7 +113,6 @@ def discovery_root(path: str, *, etag: str = "") -> Request[RootAnswer]:
         verb="get",
         reading=_RootReading(),
         accepts=(_NOT_MODIFIED,) if etag else (),
-        idempotent=True,
     )
 
 
@@ -126,7 +125,6 @@ def discovery_resources(group: str, version: str) -> Request[tuple[Resource, ...
         accept_media(JSON),
         verb="get",
         reading=_ResourcesReading(group, version),
-        idempotent=True,
     )
 
 

@@ -64,7 +64,6 @@ class PodVerbs(Single[K]):
             accept_anything(),
             verb="get",
             reading=Text(),
-            idempotent=True,
         )
 
     def follow_log(self, name: str, **options: Unpack[LogOptions]) -> StreamRequest[bytes]:

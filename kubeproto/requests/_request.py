@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from .._errors import ApiError, RemoteProtocolError
-from ..wire import Decoder, Head, Headers, header, inflate, refusal, warnings
+from ..wire import Decoder, Head, Headers, Safety, header, inflate, refusal, warnings
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -39,19 +39,23 @@ class Reading(Protocol[T_co]):
 class Request(Head, Generic[T], frozen=True, kw_only=True):
     """A request with one answer. Send it by any means, then hand the answer to `parse`.
 
-    The last three fields are what a retry policy asks: whether doing it twice leaves what doing it once
-    leaves; whether a resource version or uid guards it, so that a second time can only fail; and whether
-    the server makes up a name, so that a second time makes a second object.
+    A write is `guarded` if it cannot change the world twice: by the resource version or uid that it carries,
+    by the name of what it creates, or because it is an apply. `safety` is what a retry policy asks.
     """
 
     verb: str
     reading: Reading[T]
     accepts: tuple[int, ...] = ()  # statuses outside 2xx that are answers, such as 304
-    idempotent: bool = False
     guarded: bool = False
-    generates_name: bool = False
 
     __repr__ = Head.__repr__
+
+    @property
+    def safety(self) -> Safety:
+        """What a second arrival of this request can do."""
+        if self.method == "GET":
+            return Safety.READ
+        return Safety.GUARDED if self.guarded else Safety.ONCE
 
     def parse(self, status: int, headers: Headers, body: bytes) -> Reply[T]:
         """What the answer means, or the `ApiError` that it is; `RemoteProtocolError` if it makes no sense."""

@@ -48,9 +48,7 @@ def _number(text: str) -> int:
 
 def version() -> Request[ServerVersion]:
     """Ask which server this is."""
-    return Request(
-        "GET", "/version", accept_media(JSON), verb="get", reading=Plain(ServerVersion), idempotent=True
-    )
+    return Request("GET", "/version", accept_media(JSON), verb="get", reading=Plain(ServerVersion))
 
 
 class Health(Struct, frozen=True):
@@ -81,7 +79,6 @@ def health(
         verb="get",
         reading=_HealthReading(),
         accepts=_UNHEALTHY,
-        idempotent=True,
     )
 
 
@@ -101,7 +98,7 @@ class _IndexReading(Struct, frozen=True):
 
 def openapi_index() -> Request[dict[str, str]]:
     """Ask which OpenAPI v3 documents there are: ``apis/apps/v1`` and its like, each with its hash."""
-    return Request("GET", _OPENAPI, accept_media(JSON), verb="get", reading=_IndexReading(), idempotent=True)
+    return Request("GET", _OPENAPI, accept_media(JSON), verb="get", reading=_IndexReading())
 
 
 def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  # noqa: A002 # the API's word
@@ -112,7 +109,6 @@ def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  
         accept_media(JSON),
         verb="get",
         reading=Plain(dict[str, Any]),
-        idempotent=True,
     )
 
 

@@ -43,7 +43,6 @@ class Single(Generic[K]):
             accept(self.kind),
             verb="get",
             reading=self._one(),
-            idempotent=True,
         )
 
     def replace(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
@@ -58,7 +57,6 @@ class Single(Generic[K]):
             as_json(whole(obj, self._written)),
             verb="update",
             reading=self._one(),
-            idempotent=True,
             guarded=is_guarded(obj),
         )
 
@@ -68,7 +66,7 @@ class Single(Generic[K]):
         """Change it by the operations of a JSON patch (RFC 6902), all of them or none."""
         body = json_patch(operations)
         guarded = json_patch_is_guarded(operations)
-        return self._patch(name, JSON_PATCH, body, write_query(**options), idempotent=False, guarded=guarded)
+        return self._patch(name, JSON_PATCH, body, write_query(**options), guarded=guarded)
 
     def merge_patch(self, name: str, patch: Mapping[str, Any], **options: Unpack[WriteOptions]) -> Request[K]:
         """Change it by a merge patch (RFC 7386): None removes a field, a list replaces the list."""
@@ -106,11 +104,9 @@ class Single(Generic[K]):
             raise InvalidRequest(f"apply to {name!r}: the object says that it is {said!r}")
         self._place.check_namespace_of(str(metadata.get("namespace") or ""))
         query = write_query(field_manager=field_manager, **options) + given(("force", force))
-        return self._patch(name or said, APPLY_PATCH, as_json(fields), query, guarded=is_guarded(fields))
+        return self._patch(name or said, APPLY_PATCH, as_json(fields), query, guarded=True)
 
-    def _patch(
-        self, name: str, media: str, body: bytes, query: Query, *, guarded: bool, idempotent: bool = True
-    ) -> Request[K]:
+    def _patch(self, name: str, media: str, body: bytes, query: Query, *, guarded: bool) -> Request[K]:
         return Request(
             "PATCH",
             self._place.member(name, self._subresource, query),
@@ -118,7 +114,6 @@ class Single(Generic[K]):
             body,
             verb="patch",
             reading=self._one(),
-            idempotent=idempotent,
             guarded=guarded,
         )
 

@@ -155,6 +155,17 @@ def test_what_is_found_can_be_asked_for() -> None:
     assert not node.namespaced
 
 
+def test_the_preferred_version_counts_wherever_it_stands() -> None:
+    group = {
+        "name": "autoscaling",
+        "versions": [{"version": "v1"}, {"version": "v2"}],
+        "preferredVersion": {"version": "v2"},
+    }
+    found, _ = discover(LEGACY | {"/apis": {"kind": "APIGroupList", "groups": [group]}})
+    assert [version.version for version in found.groups[-1].versions] == ["v1", "v2"]
+    assert str(found.find("hpa")) == "horizontalpodautoscalers.autoscaling/v2"
+
+
 def test_sv_25_what_has_not_changed_is_not_read_again() -> None:
     first, _ = discover(AGGREGATED, etag='"A"')
     again, questions = discover({"/api": 304, "/apis": 304}, known=first, etag='"A"')

@@ -116,6 +116,7 @@ def test_a_field_manager_arrives_as_it_was_given_or_is_refused(manager: str) -> 
         assert not manager.isprintable() or len(manager.encode()) > 128
     else:
         assert query == ([("fieldManager", manager)] if manager else [])
+        assert len(manager.encode()) <= 128
 
 
 @given(container=ODD, command=st.lists(ODD, min_size=1, max_size=4))

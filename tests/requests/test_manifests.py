@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from request_kinds import ConfigMap, Foo, FooSpec
 
@@ -102,6 +102,7 @@ def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
         ("a: &x\n  b: *x\n", 1, 2, "contains itself"),
         ("\n\n{\n", 1, 4, "Expecting"),
         ('{"apiVersion": "v1", "kind": "ConfigMap"}\n{"a": 1, "a": 2}', 2, 2, "'a' stands here twice"),
+        ('{\n"apiVersion": "v1", "kind": "A"\n}\n{"apiVersion": "v1"}', 2, 4, "its kind is None"),
         ('{"a": NaN}', 1, 1, "NaN"),
         ('{"apiVersion": "v1"}\n', 1, 1, "its kind is None"),
         (b"a: 1\nb: \xff\n", 1, 2, "no UTF-8"),
@@ -201,6 +202,7 @@ def test_what_is_written_is_read_back(values: list[Any]) -> None:
 
 
 @given(values=VALUES.filter(sayable))
+@example(values={"\x85": "a\u2028b\nc"})
 def test_what_is_written_means_the_same_to_a_reader_of_yaml_1_1(values: Any) -> None:
     import yaml
 

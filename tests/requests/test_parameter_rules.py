@@ -244,3 +244,34 @@ def test_parameters_become_the_query(ask: Callable[[], kp.Head], said: dict[str,
 
 def test_kube_rs_cases_a_continuation_carries_no_version_and_no_match() -> None:
     assert query(CONFIG_MAPS.list(limit=5, continue_="x")) == {"limit": ["5"], "continue": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("ask", "target"),
+    [
+        (lambda: EVERYWHERE.list(), "/api/v1/configmaps"),
+        (lambda: EVERYWHERE.watch(bookmarks=False), "/api/v1/configmaps?watch=true"),
+        (lambda: EVERYWHERE.as_table().list(), "/api/v1/configmaps"),
+        (lambda: EVERYWHERE.get("a"), ""),
+        (lambda: EVERYWHERE.create(named("a", namespace="w")), ""),
+        (lambda: EVERYWHERE.replace(named("a", namespace="w")), ""),
+        (lambda: EVERYWHERE.merge_patch("a", {}), ""),
+        (lambda: EVERYWHERE.apply(named("a"), field_manager="m"), ""),
+        (lambda: EVERYWHERE.delete("a"), ""),
+        (lambda: EVERYWHERE.delete_collection(), ""),
+        (lambda: kp.Api(Pod, namespace=kp.ALL).log("p"), ""),
+        (lambda: kp.Api(Pod, namespace=kp.ALL).exec("p", ["ls"]), ""),
+        (lambda: NAMESPACES.get("a"), "/api/v1/namespaces/a"),
+        (lambda: CONFIG_MAPS.get(""), ""),
+        (lambda: CONFIG_MAPS.delete(""), ""),
+        (lambda: CONFIG_MAPS.merge_patch("", {}), ""),
+    ],
+)
+def test_rq_29_a_verb_on_one_object_needs_its_namespace_and_its_name(
+    ask: Callable[[], kp.Head], target: str
+) -> None:
+    if target:
+        assert ask().target == target
+        return
+    with pytest.raises(kp.InvalidRequest):
+        ask()

@@ -23,6 +23,7 @@ from request_kinds import (
 
 import kubeproto as kp
 from kubeproto.requests import health, openapi_document, openapi_index, version
+from kubeproto.wire import Safety
 
 CONFIG_MAP = (
     b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"w"},"data":{"x":"1"}}'
@@ -215,48 +216,40 @@ def test_any_answer_is_a_value_or_an_error_of_ours(status: int, body: bytes, cod
         assert reply.status == status
 
 
-class Safe:
-    """What a retry policy is told of each request: idempotent, guarded, makes up a name."""
-
-    obj = ConfigMap(metadata=kp.ObjectMeta(name="a"))
-    versioned = ConfigMap(metadata=kp.ObjectMeta(name="a", resource_version="7"))
-    unnamed = ConfigMap(metadata=kp.ObjectMeta(generate_name="a-"))
+NAMED = ConfigMap(metadata=kp.ObjectMeta(name="a"))
+VERSIONED = ConfigMap(metadata=kp.ObjectMeta(name="a", resource_version="7"))
+UNCONDITIONAL = ConfigMap(metadata=kp.ObjectMeta(name="a", resource_version="0", uid="u"))
+UNNAMED = ConfigMap(metadata=kp.ObjectMeta(generate_name="a-"))
+VERSION_TEST = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
 
 
 @pytest.mark.parametrize(
-    ("request_", "idempotent", "guarded", "generates_name"),
+    ("request_", "safety"),
     [
-        (CONFIG_MAPS.get("a"), True, False, False),
-        (CONFIG_MAPS.list(), True, False, False),
-        (CONFIG_MAPS.create(Safe.obj), False, False, False),
-        (CONFIG_MAPS.create(Safe.unnamed), False, False, True),
-        (CONFIG_MAPS.replace(Safe.obj), True, False, False),
-        (CONFIG_MAPS.replace(Safe.versioned), True, True, False),
-        (CONFIG_MAPS.apply(Safe.obj, field_manager="m"), True, False, False),
-        (CONFIG_MAPS.apply(Safe.versioned, field_manager="m"), True, True, False),
-        (CONFIG_MAPS.merge_patch("a", {"metadata": {"resourceVersion": "7"}}), True, True, False),
-        (CONFIG_MAPS.merge_patch("a", {"metadata": None}), True, False, False),
-        (CONFIG_MAPS.json_patch("a", [{"op": "add", "path": "/x/-", "value": 1}]), False, False, False),
-        (
-            CONFIG_MAPS.json_patch("a", [{"op": "test", "path": "/metadata/resourceVersion", "value": "7"}]),
-            False,
-            True,
-            False,
-        ),
-        (CONFIG_MAPS.delete("a"), True, False, False),
-        (CONFIG_MAPS.delete("a", uid="u"), True, True, False),
-        (CONFIG_MAPS.delete_collection(), False, False, False),
-        (PODS.evict("p", resource_version="7"), False, True, False),
+        (CONFIG_MAPS.get("a"), Safety.READ),
+        (CONFIG_MAPS.list(), Safety.READ),
+        (version(), Safety.READ),
+        (CONFIG_MAPS.create(NAMED), Safety.GUARDED),
+        (CONFIG_MAPS.create(UNNAMED), Safety.ONCE),
+        (CONFIG_MAPS.replace(NAMED), Safety.ONCE),
+        (CONFIG_MAPS.replace(VERSIONED), Safety.GUARDED),
+        (CONFIG_MAPS.replace(UNCONDITIONAL), Safety.ONCE),
+        (CONFIG_MAPS.apply(NAMED, field_manager="m"), Safety.GUARDED),
+        (CONFIG_MAPS.merge_patch("a", {"metadata": {"resourceVersion": "7"}}), Safety.GUARDED),
+        (CONFIG_MAPS.merge_patch("a", {"metadata": {"uid": "u"}}), Safety.ONCE),
+        (CONFIG_MAPS.merge_patch("a", {"metadata": None}), Safety.ONCE),
+        (CONFIG_MAPS.json_patch("a", [{"op": "add", "path": "/x/-", "value": 1}]), Safety.ONCE),
+        (CONFIG_MAPS.json_patch("a", [VERSION_TEST]), Safety.GUARDED),
+        (CONFIG_MAPS.delete("a"), Safety.ONCE),
+        (CONFIG_MAPS.delete("a", uid="u"), Safety.GUARDED),
+        (CONFIG_MAPS.delete_collection(), Safety.ONCE),
+        (PODS.evict("p"), Safety.ONCE),
+        (PODS.evict("p", resource_version="7"), Safety.GUARDED),
+        (SERVICE_ACCOUNTS.create_token("s"), Safety.ONCE),
     ],
 )
-def test_a_request_says_what_a_retry_may_rely_on(
-    request_: kp.Request[Any], idempotent: bool, guarded: bool, generates_name: bool
-) -> None:
-    assert (request_.idempotent, request_.guarded, request_.generates_name) == (
-        idempotent,
-        guarded,
-        generates_name,
-    )
+def test_a_request_says_what_its_second_arrival_can_do(request_: kp.Request[Any], safety: Safety) -> None:
+    assert request_.safety is safety
 
 
 def test_deletions_and_evictions_carry_their_options_in_the_body() -> None:

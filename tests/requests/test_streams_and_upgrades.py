@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,8 +50,12 @@ def test_rq_25_a_refused_log_is_an_error_and_a_good_one_its_bytes() -> None:
 
 def test_an_endless_refusal_is_not_kept() -> None:
     refused = PODS.follow_log("p").open(500, ())
-    for _ in range(40):
+    tracemalloc.start()
+    for _ in range(80):
         refused.feed(b"x" * 100_000)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 2_000_000
     with pytest.raises(kp.ApiError) as caught:
         refused.finish()
     assert len(str(caught.value)) < 3000
