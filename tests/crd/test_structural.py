@@ -328,8 +328,8 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         {"type": "object", "additionalProperties": {**INT, "maximum": 5, "default": 6}},
         [
             (
-                f"{F}.additionalProperties.default: Invalid value: 6: {F}.additionalProperties.default in body"
-                " should be less than or equal to 5"
+                f"{F}.additionalProperties.default: Invalid value: 6: {F}.additionalProperties.default in"
+                " body should be less than or equal to 5"
             )
         ],
     ),
