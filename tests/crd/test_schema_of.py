@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import decimal
 import enum
@@ -62,6 +63,21 @@ class Memory(msgspec.Struct, tag="memory"):
 
 class Options(TypedDict, total=False):
     verbose: bool
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 0
+    tags: list[str] = dataclasses.field(default_factory=list[str])
+
+
+class Tape(msgspec.Struct, tag="tape"):
+    size: str
+
+
+class Cloud(msgspec.Struct, tag="cloud", tag_field="kind"):
+    pass
 
 
 class Pair(msgspec.Struct, array_like=True):
@@ -136,6 +152,18 @@ TYPES: list[tuple[Any, dict[str, Any]]] = [
     (Box[int], {"type": "object", "properties": {"content": INTEGER}, "required": ["content"]}),
     (Box, {"type": "object", "properties": {"content": ANYTHING}, "required": ["content"]}),
     (Options, {"type": "object", "properties": {"verbose": {"type": "boolean"}}}),
+    (
+        Point,
+        {
+            "type": "object",
+            "properties": {
+                "x": INTEGER,
+                "y": {**INTEGER, "default": 0},
+                "tags": {"type": "array", "items": STRING},
+            },
+            "required": ["x"],
+        },
+    ),
     (Annotated[int, Meta(ge=1, le=9)], INTEGER | {"minimum": 1, "maximum": 9}),
     (
         Annotated[float, Meta(gt=0, lt=1, multiple_of=0.5)],
@@ -230,6 +258,8 @@ REFUSED: list[tuple[Any, str, str]] = [
     (None.__class__, "the type", "only be null"),
     (str | bool, "the type", "one type"),
     (Disk | str, "the type", "one type"),
+    (Disk | Tape, "size", "the Structs with the tag 'type' type it differently"),
+    (Disk | Cloud, "the type", "different tag fields: 'type', 'kind'"),
     (Pair, "the type", "a list of different things"),
     (tuple[int, str], "the type", "one type"),
     (dict[int, str], "the type", "text"),
