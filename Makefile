@@ -12,6 +12,7 @@ help:
 	@echo 'make check   the gate: format, lint, types, layers, tests (on every Python at hand)'
 	@echo 'make format  put the code into the form that the gate asks for'
 	@echo 'make bench   benchmarks; make bench NAME="import.kubeproto --quick" runs one'
+	@echo 'make kinds   the built-in kinds; ARGS="--server http://127.0.0.1:8001" reads a live server'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
@@ -42,6 +43,10 @@ check: $(READY)
 .PHONY: format
 format: $(READY)
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
+
+.PHONY: kinds
+kinds: $(READY)
+	@$(BIN)/python -m tools.kinds $(ARGS)
 
 # Enters in tests/conformance.toml the tests that carry an id of the conformance list in their name.
 .PHONY: map

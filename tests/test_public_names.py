@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -26,13 +27,16 @@ def public_modules() -> Iterator[tuple[str, Path]]:
 MODULES: Final = dict(public_modules())
 
 
-def offered(source: str) -> set[str]:
-    """The public names that a module binds itself or takes from its own project."""
+def offered(source: str, *, generated: bool = False) -> set[str]:
+    """The public names that a module binds itself or takes from its own project.
+
+    A generated module takes names only to stand on them: it offers its own classes.
+    """
     names: set[str] = set()
     for node in ast.parse(source).body:
         match node:
-            case ast.ImportFrom(level=level, module=module) if level or (module or "").startswith(
-                "kubeproto"
+            case ast.ImportFrom(level=level, module=module) if not generated and (
+                level or (module or "").startswith("kubeproto")
             ):
                 names |= {alias.asname or alias.name for alias in node.names}
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -61,7 +65,8 @@ def test_all_is_sorted_complete_and_true(name: str) -> None:
     listed: list[str] = getattr(module, "__all__", [])
     assert listed == sorted(set(listed), key=shelf)
     assert [entry for entry in listed if not hasattr(module, entry)] == []
-    assert offered(MODULES[name].read_text()) - set(listed) == set()
+    generated = re.fullmatch(r"kubeproto\.kinds\.\w+_v\d\w*", name) is not None
+    assert offered(MODULES[name].read_text(), generated=generated) - set(listed) == set()
 
 
 def test_a_leak_is_seen() -> None:

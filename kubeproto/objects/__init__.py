@@ -3,6 +3,18 @@
 from ._api_versions import api_version_priority
 from ._base import Constant, Fields, KubeObject, Object
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, decode, encode
+from ._definition import (
+    Atomic,
+    Column,
+    ConversionWebhook,
+    Definition,
+    Embedded,
+    ListMap,
+    ListSet,
+    PreserveUnknown,
+    Rule,
+    Scale,
+)
 from ._depths import Dynamic, Metadata
 from ._durations import Duration
 from ._fields import FieldRequirement, FieldSelector
@@ -39,9 +51,14 @@ __all__ = [
     "LONG",
     "NOT_JSON",
     "UNREAD",
+    "Atomic",
+    "Column",
     "Constant",
+    "ConversionWebhook",
+    "Definition",
     "Duration",
     "Dynamic",
+    "Embedded",
     "FieldRequirement",
     "FieldSelector",
     "Fields",
@@ -49,7 +66,9 @@ __all__ = [
     "JsonPatch",
     "KindStages",
     "KubeObject",
+    "ListMap",
     "ListMeta",
+    "ListSet",
     "ManagedFieldsEntry",
     "Metadata",
     "MicroTime",
@@ -59,9 +78,12 @@ __all__ = [
     "ObjectRef",
     "OwnerReference",
     "PatchError",
+    "PreserveUnknown",
     "Quantity",
     "Requirement",
     "Resource",
+    "Rule",
+    "Scale",
     "Selector",
     "ShardInfo",
     "Span",
