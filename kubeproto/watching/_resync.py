@@ -2,19 +2,24 @@
 
 ::
 
-              Started, no world yet                           the end mark: Commit
-    Idle ─────────────────────► Asking ── Opened ─► Streaming ─────────────────────────┐
-     │ │                         ▲ │ ▲                │   │ live events               ▼
-     │ │ streaming is off        │ │ └── ended early ─┤   ▼         the end mark   Watching ◄─ Opened ─┐
-     │ │                         │ │                  │ Lagging ─────────────────► │  │  ▲            │
-     │ │       refused, failed   │ │                  │   │ no mark for 10 s       │  │  └─ Received   │
-     │ └──────► Listing ◄────────┼─┴──────────────────┴───┘                        │  │               │
-     │           │ │  ▲          │                                                 │  └─ Closed, ─► Opening
-     │  a page ──┘ │  └──────────┴──── Expired, lost, mute, Refreshed: rebuild ────┘     Failed     ▲   │
-     │             └─ the last page: Commit ────────────────────────────────────────────────────────┤   │
-     └── Started, with a world ─────────────────────────────────────────────────────────────────────┘   │
-                    ▲                                            Expired, Unreadable, Rejected: rebuild ┘
-    any of them ── Paused ─► Idle         any of them ── Stopped ─► Ended
+                ┌─────── rebuild: Expired, lost, mute, Refreshed, stubborn ◄─────────┐
+                ▼                                                                    │
+    Idle ──► Asking ──► Streaming ──► Lagging ─── the mark (of either): Commit ──► Watching
+     │ │      │  ▲          │            │                                         │   ▲
+     │ │      │  └──────────┴────────────┤ no end, busy: ask again                 │   │ Opened
+     │ │      │ refused                  │ broken, silent, no mark for 10 s        │   │
+     │ │      └──────────┬───────────────┘                          Closed, Failed │   │
+     │ │                 ▼                                                         ▼   │
+     │ └───────────► Listing ───────── the last page: Commit ───────────────────► Opening
+     │                │   ▲                                                        ▲ │ ▲
+     │                └───┘ a page; failed; expired: in one piece, or the latest   │ │ │ Failed
+     │                                                                             │ │ └──┐
+     └──────────────────────── Started, with a world ──────────────────────────────┘ ├────┘
+                ▲                                                                    │
+                └─────── rebuild: Expired, Unreadable, Rejected, Refreshed ◄─────────┘
+
+    A rebuild goes to Listing where streaming is off. Where only following is wanted, it is the end: Ended.
+    Paused: any but Idle and Ended goes to Idle.     Stopped: any but Ended goes to Ended.
 
 House rules
 

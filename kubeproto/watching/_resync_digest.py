@@ -40,13 +40,13 @@ def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     Mostly that is one part. The end mark of a streaming list ends a part, for what comes after it is live; an
     ERROR ends them all. A chunk without a whole event is told too: it is a sign of life.
     """
-    kinds = frozenset(map(type, chunk))
-    if kinds and kinds <= _CHANGES:
-        version = _version(chunk[-1])
-        if version:
-            return [(chunk, Received(len(chunk), version, live=kinds != _ADDED))]
-    elif not kinds:
+    if not chunk:
         return [(chunk, Received(0))]
+    kinds, last = set(map(type, chunk)), chunk[-1]
+    if kinds <= _CHANGES and isinstance(last, Added | Modified | Deleted):
+        version = last.object.metadata.resource_version
+        if version:
+            return [(chunk, Received(len(chunk), version, live=not kinds <= _ADDED))]
     return _scan(chunk)
 
 
