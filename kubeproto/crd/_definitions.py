@@ -7,8 +7,15 @@ from typing import Any
 import msgspec
 
 from .._errors import LocalProtocolError
-from ..objects import KubeObject, ObjectMeta, api_version_priority
-from ..objects._definition import Column, ConversionWebhook, Definition, Scale
+from ..objects import (
+    Column,
+    ConversionWebhook,
+    Definition,
+    KubeObject,
+    ObjectMeta,
+    Scale,
+    api_version_priority,
+)
 from ._class_fields import fields_of
 from ._definition_checks import check_definition
 from ._markers import mark

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject
-from ..objects import Resource, api_version_priority
-from ..objects._definition import Column, Scale
+from ..objects import Column, Resource, Scale, api_version_priority
 
 
 class DefinedVersion(Struct, frozen=True, kw_only=True):

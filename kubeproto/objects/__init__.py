@@ -22,6 +22,7 @@ from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, ma
 from ._labels import Requirement, Selector
 from ._lazy import KindStages, reader, settle, stages_of
 from ._list import ObjectList
+from ._manifests import InvalidManifest, dump_yaml, parse_manifest
 from ._merge_patch import apply_merge_patch, make_merge_patch
 from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo
 from ._names import (
@@ -41,6 +42,7 @@ from ._resource import GroupVersionKind, Resource, guess_plural
 from ._spans import UNREAD, Span, text_of
 from ._stages import NOT_JSON
 from ._status import Status, StatusCause, StatusDetails
+from ._table import Table, TableColumn, TableRow
 from ._times import MicroTime, format_time, parse_time
 from ._values import dec_hook, enc_hook
 from ._versions import comparable, compare_versions, is_newer
@@ -63,6 +65,7 @@ __all__ = [
     "FieldSelector",
     "Fields",
     "GroupVersionKind",
+    "InvalidManifest",
     "JsonPatch",
     "KindStages",
     "KubeObject",
@@ -90,6 +93,9 @@ __all__ = [
     "Status",
     "StatusCause",
     "StatusDetails",
+    "Table",
+    "TableColumn",
+    "TableRow",
     "api_version_priority",
     "apply_json_patch",
     "apply_merge_patch",
@@ -105,6 +111,7 @@ __all__ = [
     "compare_versions",
     "dec_hook",
     "decode",
+    "dump_yaml",
     "enc_hook",
     "encode",
     "format_pointer",
@@ -114,6 +121,7 @@ __all__ = [
     "json_equal",
     "make_json_patch",
     "make_merge_patch",
+    "parse_manifest",
     "parse_pointer",
     "parse_time",
     "reader",

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, get_args, get_origin, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_origin,
+    overload,
+)
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .._errors import InvalidRequest
-from ..objects import Dynamic, KubeObject, Metadata, Resource
+from ..objects import Dynamic, KubeObject, Metadata, Resource, Table
 from ._bodies import as_json, whole
 from ._collections import Collection
 from ._headers import JSON, TABLE, accept, accept_media, content
@@ -19,7 +29,7 @@ from ._singles import Single
 from ._targets import ALL, AllNamespaces, Place
 
 if TYPE_CHECKING:
-    from ..objects._protocol_kinds import Scale, Table
+    from ..kinds.autoscaling_v1 import Scale
 
 K = TypeVar("K", bound=KubeObject)
 S = TypeVar("S", bound=KubeObject)
@@ -60,7 +70,7 @@ class Api(Collection[K], PodVerbs[K]):
         """Any subresource, which shows the object itself or, if a kind is given, that."""
         if kind is None:
             return Subresource(self.kind, self._place, name, self.resource)
-        return Subresource(kind, self._place, name, _resource_of(kind))
+        return Subresource(kind, self._place, name, _written_as(kind))
 
     @property
     def status(self) -> Subresource[K]:
@@ -69,8 +79,8 @@ class Api(Collection[K], PodVerbs[K]):
 
     @property
     def scale(self) -> Subresource[Scale]:
-        """How many replicas an object wants, whatever its kind."""
-        from ..objects._protocol_kinds import Scale
+        """How many replicas an object wants, whatever its kind. A server leaves 0 out: None means none."""
+        from ..kinds.autoscaling_v1 import Scale
 
         return self.subresource("scale", Scale)
 
@@ -141,8 +151,6 @@ class Tables(Struct, Generic[K], frozen=True):
         return self._printed(self.api.list(**options))
 
     def _printed(self, request: Request[Any]) -> Request[Table]:
-        from ..objects._protocol_kinds import Table
-
         target = request.target
         if self.include_object != "Metadata":  # what a server does by itself
             target += f"{'&' if '?' in target else '?'}includeObject={self.include_object}"
@@ -162,3 +170,14 @@ def _resource_of(kind: type[KubeObject]) -> Resource:
     if issubclass(kind, Dynamic | Metadata) or kind.abstract:
         raise InvalidRequest(f"Api({kind.__name__}) needs to know its kind: say resource=…")
     return kind.resource
+
+
+def _written_as(kind: type[KubeObject]) -> Resource:
+    """The same for what is only ever written below another kind, such as a Scale: it has no address."""
+    if not kind.abstract:
+        return _resource_of(kind)
+    own: dict[str, Any] = {field.name: field.default_factory for field in structs.fields(kind)}
+    if not (callable(own["kind"]) and callable(own["api_version"])):
+        raise InvalidRequest(f"{kind.__name__} does not say what kind it is")
+    group, _, version = str(own["api_version"]()).rpartition("/")
+    return Resource(group, version, str(own["kind"]()), "")

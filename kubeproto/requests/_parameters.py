@@ -181,7 +181,7 @@ def deletion_options(
         check_whole("grace_period", grace_period, at_least=0)
     if not (uid or resource_version or propagation or dry_run) and grace_period is None:
         return None
-    from ..objects._protocol_kinds import DeleteOptions, Preconditions
+    from ..kinds.meta_v1 import DeleteOptions, Preconditions
 
     conditions = None
     if uid or resource_version:
@@ -190,7 +190,7 @@ def deletion_options(
         grace_period_seconds=grace_period,
         propagation_policy=propagation or None,
         preconditions=conditions,
-        dry_run=("All",) if dry_run else None,
+        dry_run=["All"] if dry_run else None,
     )
 
 

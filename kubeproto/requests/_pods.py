@@ -26,7 +26,7 @@ from ._singles import Single
 from ._targets import Query, given
 
 if TYPE_CHECKING:
-    from ..objects._protocol_kinds import BoundObject, TokenRequest
+    from ..kinds.authentication_v1 import BoundObjectReference, TokenRequest
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -128,7 +128,7 @@ class PodVerbs(Single[K]):
         timeout: Timeout = None,
     ) -> Request[Status]:
         """Delete a pod if its disruption budgets allow it; if not, `TooManyRequests`: try again later."""
-        from ..objects._protocol_kinds import Eviction
+        from ..kinds.policy_v1 import Eviction
 
         options = deletion_options(
             uid=uid, resource_version=resource_version, propagation=propagation, grace_period=grace_period
@@ -145,13 +145,14 @@ class PodVerbs(Single[K]):
 
     def bind(self, name: str, node: str, *, dry_run: bool = False) -> Request[Status]:
         """Put a pod on a node, as a scheduler does."""
-        from ..objects._protocol_kinds import Binding, NodeTarget
+        from ..kinds.core_v1 import Binding, ObjectReference
 
+        target = ObjectReference(api_version="v1", kind="Node", name=node)
         return Request(
             "POST",
             self._of_pod(name, "binding", write_query(dry_run=dry_run)),
             (*accept_media(JSON), *content(JSON)),
-            as_json(Binding(metadata=self._named(name), target=NodeTarget(name=node))),
+            as_json(Binding(metadata=self._named(name), target=target)),
             verb="create",
             reading=Done(),
         )
@@ -162,14 +163,14 @@ class PodVerbs(Single[K]):
         *,
         audiences: Sequence[str] = (),
         expiration_seconds: int | None = None,
-        bound_to: BoundObject | None = None,
+        bound_to: BoundObjectReference | None = None,
         timeout: Timeout = None,
     ) -> Request[TokenRequest]:
         """Ask for a token of a service account; without audiences it is for the API server itself.
 
         The server may give another lifetime: look at `status.expiration_timestamp`.
         """
-        from ..objects._protocol_kinds import TokenRequest, TokenRequestSpec
+        from ..kinds.authentication_v1 import TokenRequest, TokenRequestSpec
 
         if expiration_seconds is not None:
             check_whole("expiration_seconds", expiration_seconds, at_least=_SHORTEST_TOKEN)

@@ -10,7 +10,7 @@ import yaml
 
 import kubeproto as kp
 from kubeproto.crd import DefinitionError, check_definition, definition_of
-from kubeproto.objects._definition import Column, ConversionWebhook, Definition, ListMap, Rule, Scale
+from kubeproto.objects import Column, ConversionWebhook, Definition, ListMap, Rule, Scale
 
 GROUP = "library.example.com"
 

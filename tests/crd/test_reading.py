@@ -10,7 +10,7 @@ import pytest
 
 import kubeproto as kp
 from kubeproto.crd import compare_definitions, definition_of, read_definition
-from kubeproto.objects._definition import Column, Definition, Scale
+from kubeproto.objects import Column, Definition, Scale
 
 
 class ShelfSpec(kp.Fields):

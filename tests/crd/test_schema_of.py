@@ -16,7 +16,7 @@ from msgspec import Meta
 
 import kubeproto as kp
 from kubeproto.crd import SchemaError, check_schema, schema_of
-from kubeproto.objects._definition import Atomic, Embedded, ListMap, ListSet, PreserveUnknown, Rule
+from kubeproto.objects import Atomic, Embedded, ListMap, ListSet, PreserveUnknown, Rule
 from kubeproto.objects._durations import Duration
 from kubeproto.objects._quantity import Quantity
 from kubeproto.objects._times import MicroTime

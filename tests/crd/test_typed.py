@@ -24,8 +24,7 @@ from kubeproto.crd import (
     validate,
     validate_object,
 )
-from kubeproto.objects import decode
-from kubeproto.objects._definition import Definition, ListMap, Rule
+from kubeproto.objects import Definition, ListMap, Rule, decode
 
 
 class Genre(enum.Enum):

@@ -319,7 +319,7 @@ ROWS: dict[str, Row] = {
     ),
     "scale-get": Row(
         lambda: DEPLOYMENTS.scale.get("d1"),
-        Gives(lambda scale: (scale.spec.replicas, scale.status.selector), (0, "a=b")),
+        Gives(lambda scale: (scale.spec.replicas, scale.status.selector), (None, "a=b")),
     ),
     "status-subresource-patch-200": Row(
         lambda: FOOS.status.merge_patch("u2", patch_of("status-subresource-patch-200")),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, assert_type
 
 import kubeproto as kp
-from kubeproto.objects._protocol_kinds import Scale, Table, TokenRequest
+from kubeproto.kinds.authentication_v1 import TokenRequest
+from kubeproto.kinds.autoscaling_v1 import Scale
+from kubeproto.objects import Table
 from kubeproto.requests import (
     Discovering,
     Discovery,

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 import kubeproto as kp
 from kubeproto.crd import definition_of
-from kubeproto.objects._definition import Column, Definition, Rule
+from kubeproto.objects import Column, Definition, Rule
 
 
 class BookSpec(kp.Fields):
