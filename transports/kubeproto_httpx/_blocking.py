@@ -1,0 +1,122 @@
+"""`BlockingHttpxTransport`: the same for threads and scripts.
+
+httpx bounds each wait on a socket, not their sum, and a blocking read cannot be called off. So `timeout` is
+looked at between two pieces, and bounds the silence before the head and between pieces as well: a server that
+falls silent late may hold the caller up to twice as long, and one that sends its head byte by byte longer.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+import httpx
+
+from kubeproto import DeadlineExceeded, Head, Headers
+
+from ._clients import make_client
+from ._errors import FOREIGN, gone_stale, translated
+from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, received, replayable
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from kubeproto.config import Connection
+
+
+class BlockingHttpxTransport:
+    """Carries requests over an `httpx.Client`: yours, with its `base_url`, or one made for a connection.
+
+    Yours stays open when this is closed, and keeps its own ways: its headers, its limits (100 connections,
+    unless you say otherwise), its authentication. Redirects are never followed. Threads may share one.
+    """
+
+    def __init__(self, over: Connection | httpx.Client) -> None:
+        self._owned = not isinstance(over, httpx.Client)
+        self._compression = isinstance(over, httpx.Client) or over.compression
+        self._client = over if isinstance(over, httpx.Client) else make_client(over)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the idle connections. What is still being answered is closed by who reads it."""
+        if self._owned:
+            self._client.close()
+
+    @contextmanager
+    def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[BlockingHttpxIncoming]:
+        """Send a request and wait for the head of its answer."""
+        deadline = math.inf if timeout is None else monotonic() + timeout
+        connect = CONNECT_TIMEOUT if timeout is None else min(CONNECT_TIMEOUT, timeout)
+        timeouts: Timeouts = {"connect": connect, "read": timeout, "write": timeout, "pool": timeout}
+        response = self._open(head, timeouts, deadline)
+        # httpcore looks here once more, when the body begins.
+        left = max(deadline - monotonic(), 0.001)
+        timeouts["read"] = idle if left == math.inf else min(left, idle or math.inf)
+        incoming = BlockingHttpxIncoming(response, named(head), deadline)
+        try:
+            yield incoming
+        finally:
+            incoming.close()
+
+    def _open(self, head: Head, timeouts: Timeouts, deadline: float) -> httpx.Response:
+        try:
+            return self._send(head, timeouts)
+        except FOREIGN as error:
+            failure = error
+        # Outside the handler, so that the error of ours does not carry what h11 may have quoted of a header.
+        if monotonic() >= deadline:
+            raise DeadlineExceeded(f"{named(head)}: no answer in time")
+        raise translated(failure, named(head))
+
+    def _send(self, head: Head, timeouts: Timeouts) -> httpx.Response:
+        trace = Trace()
+
+        def note(name: str, _: object) -> None:
+            trace.note(name)
+
+        request = build(self._client, head, timeouts, note, compression=self._compression)
+        try:
+            return self._client.send(request, stream=True, follow_redirects=False)
+        except FOREIGN as error:
+            if not (replayable(head, trace) and gone_stale(error)):
+                raise
+        return self._client.send(request, stream=True, follow_redirects=False)
+
+
+class BlockingHttpxIncoming:
+    """An answer whose body is still arriving: iterate for its bytes, once."""
+
+    def __init__(self, response: httpx.Response, request: str, deadline: float) -> None:
+        self.status = response.status_code
+        self.headers: Headers = received(response)
+        self._response = response
+        self._request = request
+        self._deadline = deadline
+        self._pieces = response.iter_raw()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            piece = next(self._pieces)
+        except FOREIGN as error:
+            failure = error
+        else:
+            if self._deadline == math.inf or monotonic() < self._deadline:
+                return piece
+            raise DeadlineExceeded(f"{self._request}: the answer did not end in time")
+        raise translated(failure, self._request)
+
+    def close(self) -> None:
+        """Close the connection, or hand it back if the whole body has been read."""
+        self._response.close()

@@ -1,0 +1,77 @@
+"""httpx's errors in our words: who is to blame, and whether anything was sent.
+
+httpx has one `RemoteProtocolError` for garbage and for a connection that ended too early. The first comes
+again when the request does, the second need not, so they are told apart here by what httpx says.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import Final
+
+import httpx
+
+from kubeproto import (
+    ConnectError,
+    DeadlineExceeded,
+    KubeprotoError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TransportError,
+)
+
+# OSError is for an alert of TLS 1.3, which arrives in the first read and passes httpx by.
+FOREIGN: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
+
+# The beginnings of httpcore's and h11's sentences for an end that came too early.
+_CUT_SHORT: Final = ("Server disconnected", "peer closed connection", "peer unexpectedly closed")
+
+# h11's sentences that go on with a line of the answer, where a proxy may have put a cookie.
+_QUOTING: Final = ("illegal header line", "Illegal header", "malformed data")
+
+
+def translated(error: Exception, request: str) -> KubeprotoError:
+    """The error of ours that one of `FOREIGN` is; `request` says in it what was tried."""
+    said = f"{request}: {_reason(error)}"
+    match error:
+        case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.ProxyError() | httpx.PoolTimeout():
+            return ConnectError(said)
+        case httpx.TimeoutException():
+            return DeadlineExceeded(said)
+        case httpx.RemoteProtocolError() if not str(error).startswith(_CUT_SHORT):
+            return RemoteProtocolError(said)
+        case httpx.StreamError():
+            return LocalProtocolError(f"{request}: a body can be read once, inside its context")
+        case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
+            # h11 quotes the header that it refuses, and that may be the one with the token.
+            return LocalProtocolError(f"{request}: httpx refuses the target or a header as malformed")
+        case _:
+            return TransportError(said)
+
+
+def gone_stale(error: Exception) -> bool:
+    """True if this is how a connection fails that the server had closed, or closes now, without an answer."""
+    return isinstance(error, httpx.ReadError | httpx.WriteError) or (
+        isinstance(error, httpx.RemoteProtocolError) and str(error).startswith(_CUT_SHORT)
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """What the system says under the wrappings: refused, unknown host, certificate has expired."""
+    if isinstance(error, httpx.ProtocolError):
+        return str(error).partition(":")[0] if str(error).startswith(_QUOTING) else str(error)
+    match innermost := _innermost(error):
+        case ssl.SSLCertVerificationError(verify_message=message):
+            return f"the certificate is not accepted: {message}"
+        case OSError(strerror=str(words)):
+            return words
+        case _:
+            return str(innermost) or str(error) or type(error).__name__
+
+
+def _innermost(error: BaseException) -> BaseException:
+    if (inner := error.__cause__) is None:
+        return error
+    # Several addresses, several failures: one of them will do.
+    members: tuple[BaseException, ...] = getattr(inner, "exceptions", (inner,))
+    return _innermost(members[0])

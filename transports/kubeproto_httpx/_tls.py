@@ -1,0 +1,73 @@
+"""TLS as a `Connection` asks for it."""
+
+from __future__ import annotations
+
+import ssl
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from kubeproto.config import ConfigError, Connection
+
+
+class _NamedContext(ssl.SSLContext):
+    """Checks the server's certificate against a name of its own, through a tunnel as well.
+
+    httpx has an extension for this, `sni_hostname`, which its tunnels do not heed.
+    """
+
+    tls_name: str
+
+    def wrap_bio(self, *args: Any, **settings: Any) -> ssl.SSLObject:
+        return super().wrap_bio(*args, **settings | {"server_hostname": self.tls_name})
+
+    def wrap_socket(self, *args: Any, **settings: Any) -> ssl.SSLSocket:
+        return super().wrap_socket(*args, **settings | {"server_hostname": self.tls_name})
+
+
+def server_context(connection: Connection) -> ssl.SSLContext:
+    """How this server is trusted, and what it is shown; `ConfigError` for what cannot be read."""
+    context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.tls_name = connection.tls_name
+    _trust(context, connection)
+    if connection.client_certificate:
+        _load_client(context, connection.client_certificate, connection.client_key)
+    return context
+
+
+def proxy_context(connection: Connection) -> ssl.SSLContext:
+    """How an ``https`` proxy is trusted: as the server is, and it is shown no certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _trust(context, connection)
+    return context
+
+
+def _trust(context: ssl.SSLContext, connection: Connection) -> None:
+    # Not `ssl.create_default_context`: from Python 3.13 on it refuses a CA without a key identifier, and
+    # many clusters have such a one.
+    # As in Go, what is given is trusted, be it a root or issued by one.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if connection.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif connection.ca:
+        try:
+            # Between the certificates may stand comments, in any alphabet.
+            context.load_verify_locations(cadata=connection.ca.decode("ascii", "ignore"))
+        except ssl.SSLError as error:
+            raise ConfigError(f"the CA cannot be read: {error}") from error
+    else:
+        context.load_default_certs()
+
+
+def _load_client(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    # The ssl module reads them from files alone. The folder is this user's only, and gone at once.
+    with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
+        path = Path(folder, "client.pem")
+        path.touch(mode=0o600)
+        path.write_bytes(certificate.rstrip() + b"\n" + key)
+        try:
+            # Without a password OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(path, password=b"")
+        except ssl.SSLError as error:
+            raise ConfigError(f"the client certificate and its key cannot be used: {error}") from error
