@@ -1,12 +1,59 @@
 """Where the server is, how to reach it, and who asks: kubeconfig, in-cluster settings, credentials."""
 
+from . import _credentials as credentials
 from ._connection import Connection
 from ._errors import ConfigError, CredentialsError
+from ._files import Unreadable
+from ._identity import Identity
+from ._impersonation import Impersonation
+from ._inference import Config, Needs, Wishes, infer
+from ._kubeconfig import (
+    Choice,
+    Kubeconfig,
+    dump_kubeconfig,
+    kubeconfig_paths,
+    merge_kubeconfigs,
+    read_kubeconfig,
+)
+from ._kubeconfig_types import AuthProvider, Cluster, Context, Exec, Extension, User
+from ._oidc import Ask, Discover, Oidc, Redeem
+from ._plugin import Plugin, PluginPolicy
+from ._proxies import bypasses_proxy, proxy_for
+from ._secrets import Credentials
 from ._urls import Url
 
 __all__ = [
+    "Ask",
+    "AuthProvider",
+    "Choice",
+    "Cluster",
+    "Config",
     "ConfigError",
     "Connection",
+    "Context",
+    "Credentials",
     "CredentialsError",
+    "Discover",
+    "Exec",
+    "Extension",
+    "Identity",
+    "Impersonation",
+    "Kubeconfig",
+    "Needs",
+    "Oidc",
+    "Plugin",
+    "PluginPolicy",
+    "Redeem",
+    "Unreadable",
     "Url",
+    "User",
+    "Wishes",
+    "bypasses_proxy",
+    "credentials",
+    "dump_kubeconfig",
+    "infer",
+    "kubeconfig_paths",
+    "merge_kubeconfigs",
+    "proxy_for",
+    "read_kubeconfig",
 ]

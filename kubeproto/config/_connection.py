@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from .._errors import InvalidRequest
-from ..wire import Headers
+from ..wire import Head, Headers
 from ._errors import ConfigError
 from ._hiding import Hiding, hide_headers, hide_userinfo
 from ._urls import Url, read_proxy, read_server
@@ -133,6 +133,14 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
             return ()
         secret = b64encode(f"{url.user}:{url.password}".encode()).decode()
         return (("Proxy-Authorization", f"Basic {secret}"),)
+
+    def outgoing(self, head: Head) -> Head:
+        """The request as it goes on the wire: Host in front, the base path, the headers that it lacks."""
+        own = {name.lower() for name, _ in head.headers}
+        added = (*self.headers, *(self.proxy_headers if self.forwarded else ()))
+        lacking = tuple(header for header in added if header[0].lower() not in own)
+        host = () if "host" in own else (("Host", self.host_header),)
+        return Head(head.method, self.target(head.target), (*host, *head.headers, *lacking), head.body)
 
     def target(self, target: str) -> str:
         """What stands in the request line: the server's base path and this path and query."""

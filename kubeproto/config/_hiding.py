@@ -13,7 +13,7 @@ _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "coo
 
 
 class Hiding(Struct, frozen=True):
-    """A value that shows of each field in `hides` only whether there is something."""
+    """A value that shows what differs from the defaults, and what is in `hides` not at all."""
 
     hides: ClassVar[frozenset[str]] = frozenset()
 
@@ -23,7 +23,13 @@ class Hiding(Struct, frozen=True):
 
     # msgspec writes one of its own, which debuggers and rich's tracebacks would print in full.
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [(name, self._shown(name, getattr(self, name))) for name in self.__struct_fields__]
+        defaults = dict(
+            zip(reversed(self.__struct_fields__), reversed(self.__struct_defaults__), strict=False)
+        )
+        values = [(name, getattr(self, name)) for name in self.__struct_fields__]
+        return [
+            (name, self._shown(name, value)) for name, value in values if value != defaults.get(name, ...)
+        ]
 
     def _shown(self, name: str, value: object) -> object:
         return HIDDEN if name in self.hides and value else value

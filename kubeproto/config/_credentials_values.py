@@ -1,0 +1,200 @@
+"""The states, events and actions of the credentials machine."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from ..wire import Headers
+from ._errors import CredentialsError
+from ._files import Unreadable
+from ._hiding import Hiding
+from ._identity import Identity
+from ._oidc import Discover, Redeem
+from ._plugin import TIMEOUT
+from ._secrets import Credentials
+
+FOR_EVER: Final = float("inf")
+
+
+class Course(Struct, frozen=True, kw_only=True):
+    """What is true while there is something to renew."""
+
+    identity: Identity
+    interactive: bool = False
+
+
+class Holding(Struct, frozen=True, kw_only=True):
+    """Credentials in hand. `doubts` counts the renewals for a 401 without a good time in between."""
+
+    credentials: Credentials
+    since: float
+    due: float
+    expires: float = FOR_EVER
+    doubts: int = 0
+
+
+class Fixed(Struct, frozen=True):
+    """Credentials that cannot be renewed, be it that there are none."""
+
+    credentials: Credentials
+    why: str = ""
+
+
+class Vacant(Struct, frozen=True):
+    """Nothing in hand, and nothing was asked for."""
+
+    course: Course
+
+
+class Held(Struct, frozen=True):
+    """Credentials in hand."""
+
+    course: Course
+    holding: Holding
+
+
+class Renewing(Struct, frozen=True):
+    """The task is under way. `refused` is True if the credentials in hand had a 401."""
+
+    course: Course
+    task: Task
+    holding: Holding | None = None
+    refused: bool = False
+    failures: int = 0
+
+
+class Troubled(Struct, frozen=True):
+    """The last renewal came to nothing, and the next may begin at `retry`."""
+
+    course: Course
+    holding: Holding | None
+    failures: int
+    retry: float
+    why: str
+
+
+State: TypeAlias = Fixed | Vacant | Held | Renewing | Troubled
+
+
+class Wanted(Struct, frozen=True):
+    """A request is to be sent."""
+
+
+class Unauthorized(Struct, frozen=True):
+    """A request with the credentials of this generation was answered by 401."""
+
+    generation: int
+
+
+class FilesRead(Hiding, frozen=True):
+    """The files of a `ReadFiles`, in its order."""
+
+    hides = frozenset(("files",))
+
+    files: tuple[bytes | Unreadable, ...]
+
+
+class PluginEnded(Hiding, frozen=True):
+    """The plugin has ended by itself."""
+
+    hides = frozenset(("stdout",))
+
+    code: int
+    stdout: bytes
+
+
+class PluginMissing(Struct, frozen=True):
+    """There is no such program."""
+
+
+class Answered(Hiding, frozen=True):
+    """The provider has answered an `Ask`."""
+
+    hides = frozenset(("body", "headers"))
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+class Failed(Struct, frozen=True):
+    """The task could not be done: `why` is one line, such as "it did not end within 120 s"."""
+
+    why: str
+
+
+class Abandoned(Struct, frozen=True):
+    """Whoever performed the task was cancelled."""
+
+
+Event: TypeAlias = (
+    Wanted | Unauthorized | FilesRead | PluginEnded | PluginMissing | Answered | Failed | Abandoned
+)
+
+
+class ReadFiles(Struct, frozen=True):
+    """Read these files; what cannot be read is told as `Unreadable`."""
+
+    paths: tuple[str, ...]
+
+
+class RunPlugin(Hiding, frozen=True, kw_only=True):
+    """Run this program with these variables beside the present ones, and kill it after `timeout` seconds.
+
+    Its standard error goes to the terminal, so does its input if it is `interactive`; else that is closed.
+    """
+
+    hides = frozenset(("args", "env"))
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    interactive: bool = False
+    timeout: float = TIMEOUT
+
+
+class Use(Struct, frozen=True):
+    """Send the request with these."""
+
+    credentials: Credentials
+
+
+class Wait(Struct, frozen=True):
+    """Wait until the state has changed, then ask again."""
+
+
+class Refuse(Struct, frozen=True):
+    """There are no credentials: fail the request. Before `until` there will be none."""
+
+    why: str
+    until: float
+
+    @property
+    def error(self) -> CredentialsError:
+        """What the request fails with."""
+        return CredentialsError(self.why)
+
+
+class CloseConnections(Struct, frozen=True):
+    """Connections that show the old client certificate must not be used for another request."""
+
+
+class Keep(Hiding, frozen=True):
+    """Write these tokens to where they came from, or the login is lost when this process ends."""
+
+    hides = frozenset(("id_token", "refresh_token"))
+
+    id_token: str
+    refresh_token: str
+
+
+class Warn(Struct, frozen=True):
+    """Tell the log why there is no renewal."""
+
+    why: str
+
+
+Task: TypeAlias = ReadFiles | RunPlugin | Discover | Redeem
+Action: TypeAlias = Task | Use | Wait | Refuse | CloseConnections | Keep | Warn

@@ -1,0 +1,57 @@
+"""Files that somebody else reads: what came back, and the credentials in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ._errors import CredentialsError
+from ._identity import Identity
+from ._secrets import Credentials, basic, bearer
+
+
+class Unreadable(Struct, frozen=True):
+    """Instead of a file's bytes: why there are none. `missing` is True if there is no such file."""
+
+    why: str
+    missing: bool = False
+
+
+def inline(identity: Identity) -> Credentials:
+    """The credentials that an identity has in itself."""
+    token = bearer(identity.token)
+    password = basic(identity.username, identity.password) if identity.username or identity.password else ""
+    return Credentials(
+        authorization=token or password,
+        client_certificate=identity.certificate,
+        client_key=identity.key,
+    )
+
+
+def read_identity(identity: Identity, files: Sequence[bytes | Unreadable]) -> Credentials:
+    """The credentials of an identity whose `files` have these contents, in that order."""
+    contents: dict[str, bytes] = {}
+    for path, content in zip(identity.files, files, strict=True):
+        if isinstance(content, Unreadable):
+            raise CredentialsError(f"{path} cannot be read: {content.why}")
+        if not content.strip():
+            raise CredentialsError(f"{path} is empty")
+        if path != identity.token_file and b"-----BEGIN " not in content:
+            raise CredentialsError(f"{path} is not PEM")
+        contents[path] = content
+    token = identity.token or _token(contents.get(identity.token_file, b""), identity.token_file)
+    password = inline(identity).authorization
+    return Credentials(
+        authorization=bearer(token) or password,
+        client_certificate=identity.certificate or contents.get(identity.certificate_file, b""),
+        client_key=identity.key or contents.get(identity.key_file, b""),
+    )
+
+
+def _token(content: bytes, path: str) -> str:
+    token = content.strip()
+    # Only what HTTP lets stand after "Bearer": anything else is another file, or two.
+    if not token.isascii() or not token.decode("ascii", "replace").isprintable() or b" " in token:
+        raise CredentialsError(f"{path} holds no token")
+    return token.decode()

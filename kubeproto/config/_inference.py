@@ -1,0 +1,232 @@
+"""From what lies around to what a client needs: kubectl's order, with somebody else to read the files.
+
+`infer` is asked again and again: it says which files it needs, is told what is in them, and gives a `Config`
+in the end. It keeps nothing in between::
+
+    files: dict[str, bytes | Unreadable] = {}
+    while isinstance(found := infer(os.environ, files, home=home), Needs):
+        files |= {path: read(path) for path in found.paths}
+
+The order: an explicit path, else the files of ``KUBECONFIG``, else the one in the home. If no context is
+chosen in those, then the pod that this may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..wire import Headers
+from ._connection import Connection
+from ._errors import ConfigError
+from ._files import Unreadable
+from ._hiding import Hiding
+from ._identity import Identity, check_user, identity_of, wants_plugin, wants_provider
+from ._impersonation import Impersonation
+from ._in_cluster import CA, NAMESPACE, TOKEN, namespace_of_pod, server_of_pod
+from ._kubeconfig import Choice, Kubeconfig, kubeconfig_paths, merge_kubeconfigs, read_kubeconfig
+from ._kubeconfig_types import User
+from ._oidc import oidc_of
+from ._plugin import PluginPolicy, plugin_of
+from ._proxies import proxy_for
+from ._secrets import Credentials
+
+ALLOW_ALL: Final = PluginPolicy()
+
+INSECURE: Final = (
+    "insecure-skip-tls-verify is set: whoever stands between here and the server can read and change all"
+)
+PLAIN: Final = "the server is reached without TLS, so no credentials are sent"
+
+
+class Needs(Struct, frozen=True):
+    """These files are to be read; what cannot be read is told as `Unreadable`."""
+
+    paths: tuple[str, ...]
+
+
+class Wishes(Struct, frozen=True, kw_only=True):
+    """What a program wants otherwise than it stands in the files."""
+
+    path: str = ""
+    context: str = ""
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+    impersonation: Impersonation | None = None
+    user_agent: str = ""
+    headers: Headers = ()
+    policy: PluginPolicy = ALLOW_ALL
+
+
+class Config(Hiding, frozen=True, kw_only=True):
+    """What a client needs. `source` says where it comes from, `warnings` what its user should know."""
+
+    connection: Connection
+    identity: Identity = Identity()
+    namespace: str = "default"
+    source: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def connection_for(self, credentials: Credentials) -> Connection:
+        """The connection that shows the client certificate of these credentials, if they have one."""
+        certificate, key = credentials.pair
+        return replace(self.connection, client_certificate=certificate, client_key=key)
+
+
+def infer(
+    environ: Mapping[str, str],
+    files: Mapping[str, bytes | Unreadable],
+    wishes: Wishes | None = None,
+    *,
+    home: str = "",
+    separator: str = ":",
+) -> Needs | Config:
+    """What a client needs, or the files that must be read to tell. What makes no sense is a `ConfigError`."""
+    wishes = wishes or Wishes()
+    paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=separator)
+    if needs := _needs(paths, files):
+        return needs
+    configs: list[Kubeconfig] = []
+    for path in paths:
+        content = files[path]
+        # A list may name files that are not there yet; a path that somebody typed may not.
+        if isinstance(content, Unreadable):
+            if wishes.path or not content.missing:
+                raise ConfigError(f"{path} cannot be read: {content.why}")
+        else:
+            configs.append(read_kubeconfig(content, path))
+    merged = merge_kubeconfigs(configs)
+    choice = merged.choose(
+        context=wishes.context, cluster=wishes.cluster, user=wishes.user, namespace=wishes.namespace
+    )
+    if choice:
+        return _from_choice(choice, environ, files, wishes)
+    if server := server_of_pod(environ):
+        return _needs((TOKEN, CA, NAMESPACE), files) or _from_pod(server, environ, files, wishes)
+    known = ", ".join(repr(context.name) for context in merged.contexts[:10])
+    looked = f"no context is chosen in {', '.join(paths)}" if configs else "there is no kubeconfig"
+    there = f" (there is {known})" if known else ""
+    raise ConfigError(f"{looked}{there}, and this is no pod: KUBERNETES_SERVICE_HOST is not set")
+
+
+def _from_choice(
+    choice: Choice, environ: Mapping[str, str], files: Mapping[str, bytes | Unreadable], wishes: Wishes
+) -> Needs | Config:
+    cluster, user = choice.cluster, choice.user
+    if not cluster.server:
+        raise ConfigError(f"the cluster {choice.cluster_name!r} has no server")
+    ca_file = "" if cluster.certificate_authority_data else cluster.certificate_authority
+    if needs := _needs((ca_file,), files):
+        return needs
+    connection = Connection(
+        server=cluster.server,
+        ca=cluster.certificate_authority_data or _content(ca_file, files),
+        tls_server_name=cluster.tls_server_name,
+        insecure=cluster.insecure_skip_tls_verify,
+        proxy=cluster.proxy_url or proxy_for(cluster.server, environ),
+        compression=not cluster.disable_compression,
+    )
+    try:
+        check_user(user)
+        # Nothing secret is sent in the clear, so nothing is asked for it either.
+        identity = _identity(choice, connection, environ, files, wishes) if connection.secure else Identity()
+        impersonation = wishes.impersonation or _impersonation(user)
+    except ConfigError as error:
+        raise ConfigError(f"the user {choice.user_name!r}: {error}") from None
+    if isinstance(identity, Needs):
+        return identity
+    warnings = (INSECURE,) if connection.insecure and connection.secure else ()
+    if not connection.secure and user != User(impersonate=user.impersonate):
+        warnings = (*warnings, PLAIN)
+    return Config(
+        connection=replace(connection, headers=_headers(wishes, impersonation)),
+        identity=identity,
+        namespace=choice.namespace or "default",
+        source=f"the context {choice.context!r}"
+        if choice.context
+        else f"the cluster {choice.cluster_name!r}",
+        warnings=warnings,
+    )
+
+
+def _identity(
+    choice: Choice,
+    connection: Connection,
+    environ: Mapping[str, str],
+    files: Mapping[str, bytes | Unreadable],
+    wishes: Wishes,
+) -> Needs | Identity:
+    user = choice.user
+    if user.exec and wants_plugin(user):
+        plugin = plugin_of(user.exec, choice.cluster, connection.ca, wishes.policy)
+        return identity_of(user, plugin, None)
+    if not wants_provider(user):
+        return identity_of(user, None, None)
+    provider = user.auth_provider.config if user.auth_provider else {}
+    ca_file = provider.get("idp-certificate-authority", "")
+    if provider.get("idp-certificate-authority-data"):
+        ca_file = ""
+    # The provider renews the token and not the certificate, so that is read once, and now.
+    certificate_file = "" if user.client_certificate_data else user.client_certificate
+    key_file = "" if user.client_key_data else user.client_key
+    if needs := _needs((ca_file, certificate_file, key_file), files):
+        return needs
+    read = replace(
+        user,
+        client_certificate_data=user.client_certificate_data or _content(certificate_file, files),
+        client_key_data=user.client_key_data or _content(key_file, files),
+    )
+    oidc = oidc_of(provider, _content(ca_file, files))
+    return identity_of(read, None, replace(oidc, proxy=proxy_for(oidc.issuer, environ)))
+
+
+def _from_pod(
+    server: str, environ: Mapping[str, str], files: Mapping[str, bytes | Unreadable], wishes: Wishes
+) -> Config:
+    token, ca = files[TOKEN], files[CA]
+    if isinstance(token, Unreadable):
+        raise ConfigError(f"there is no kubeconfig, and this pod has no token: {TOKEN}: {token.why}")
+    without_ca = f"{CA} cannot be read, so the server must have a certificate that the system trusts"
+    return Config(
+        connection=Connection(
+            server=server,
+            ca=b"" if isinstance(ca, Unreadable) else ca,
+            proxy=proxy_for(server, environ),
+            headers=_headers(wishes, wishes.impersonation or Impersonation()),
+        ),
+        identity=Identity(token_file=TOKEN),
+        namespace=wishes.namespace or namespace_of_pod(environ, files[NAMESPACE]),
+        source="the pod",
+        warnings=(without_ca,) if isinstance(ca, Unreadable) else (),
+    )
+
+
+def _impersonation(user: User) -> Impersonation:
+    return Impersonation(
+        user=user.impersonate,
+        uid=user.impersonate_uid,
+        groups=user.impersonate_groups,
+        extra=tuple(user.impersonate_extra.items()),
+    )
+
+
+def _headers(wishes: Wishes, impersonation: Impersonation) -> Headers:
+    return (("User-Agent", wishes.user_agent or "kubeproto"), *impersonation.headers, *wishes.headers)
+
+
+def _needs(paths: Iterable[str], files: Mapping[str, bytes | Unreadable]) -> Needs | None:
+    missing = tuple(path for path in paths if path and path not in files)
+    return Needs(missing) if missing else None
+
+
+def _content(path: str, files: Mapping[str, bytes | Unreadable]) -> bytes:
+    if not path:
+        return b""
+    content = files[path]
+    if isinstance(content, Unreadable):
+        raise ConfigError(f"{path} cannot be read: {content.why}")
+    return content

@@ -1,0 +1,153 @@
+"""What stands in a kubeconfig, entry by entry, under the names that kubectl writes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from ._hiding import Hiding, hide_userinfo
+
+# Where the settings of an exec plugin for one cluster stand among its extensions.
+EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
+
+
+class Extension(Hiding, frozen=True, kw_only=True):
+    """A setting of some other tool. Nobody knows what is in it, so it is not shown."""
+
+    hides = frozenset(("extension",))
+
+    name: str = ""
+    extension: Any = None
+
+
+class Cluster(Hiding, frozen=True, kw_only=True, rename="kebab"):
+    """A server, and how to know that it is the right one."""
+
+    hides = frozenset(("certificate_authority_data",))
+
+    server: str = ""
+    tls_server_name: str = ""
+    insecure_skip_tls_verify: bool = False
+    certificate_authority: str = ""
+    certificate_authority_data: bytes = b""
+    proxy_url: str = ""
+    disable_compression: bool = False
+    extensions: tuple[Extension, ...] = ()
+
+    def _shown(self, name: str, value: object) -> object:
+        return hide_userinfo(str(value)) if name in ("server", "proxy_url") else super()._shown(name, value)
+
+
+class ExecVariable(Hiding, frozen=True, kw_only=True):
+    """A variable for the environment of a plugin."""
+
+    hides = frozenset(("value",))
+
+    name: str = ""
+    value: str = ""
+
+
+class Exec(Hiding, frozen=True, kw_only=True, rename="camel"):
+    """A program that prints credentials."""
+
+    hides = frozenset(("args",))
+
+    api_version: str = ""
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[ExecVariable, ...] = ()
+    install_hint: str = ""
+    provide_cluster_info: bool = False
+    interactive_mode: str = ""
+
+
+class AuthProvider(Hiding, frozen=True, kw_only=True):
+    """A way to get credentials that was once built into kubectl; of those only ``oidc`` is left."""
+
+    hides = frozenset(("config",))
+
+    name: str = ""
+    config: dict[str, str] = {}
+
+
+class User(
+    Hiding,
+    frozen=True,
+    kw_only=True,
+    rename={
+        "client_certificate": "client-certificate",
+        "client_certificate_data": "client-certificate-data",
+        "client_key": "client-key",
+        "client_key_data": "client-key-data",
+        "token_file": "tokenFile",
+        "impersonate": "as",
+        "impersonate_uid": "as-uid",
+        "impersonate_groups": "as-groups",
+        "impersonate_extra": "as-user-extra",
+        "auth_provider": "auth-provider",
+    },
+):
+    """Who asks, in every way that a kubeconfig can say it."""
+
+    hides = frozenset(("client_certificate_data", "client_key_data", "token", "password"))
+
+    client_certificate: str = ""
+    client_certificate_data: bytes = b""
+    client_key: str = ""
+    client_key_data: bytes = b""
+    token: str = ""
+    token_file: str = ""
+    impersonate: str = ""
+    impersonate_uid: str = ""
+    impersonate_groups: tuple[str, ...] = ()
+    impersonate_extra: dict[str, tuple[str, ...]] = {}
+    username: str = ""
+    password: str = ""
+    auth_provider: AuthProvider | None = None
+    exec: Exec | None = None
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """Which user on which server, and in which namespace."""
+
+    cluster: str = ""
+    user: str = ""
+    namespace: str = ""
+
+
+class NamedCluster(Struct, frozen=True, kw_only=True):
+    """A cluster under its name."""
+
+    name: str = ""
+    cluster: Cluster = Cluster()
+
+
+class NamedUser(Struct, frozen=True, kw_only=True):
+    """A user under its name."""
+
+    name: str = ""
+    user: User = User()
+
+
+class NamedContext(Struct, frozen=True, kw_only=True):
+    """A context under its name."""
+
+    name: str = ""
+    context: Context = Context()
+
+
+class Contents(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"current_context": "current-context", "api_version": "apiVersion"},
+):
+    """A whole kubeconfig, as far as this program reads it."""
+
+    api_version: str = ""
+    kind: str = ""
+    clusters: tuple[NamedCluster, ...] = ()
+    users: tuple[NamedUser, ...] = ()
+    contexts: tuple[NamedContext, ...] = ()
+    current_context: str = ""
