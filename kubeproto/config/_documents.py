@@ -19,9 +19,9 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-# What a message quotes may be part of a password that begins with `!`, `*` or `&`. Only the parts of
-# speech of YAML itself, in angle brackets, cannot.
-_QUOTED: Final = re.compile(r"'(?!<).{2,}'|\"(?!<).{2,}\"", re.DOTALL)
+# What a message quotes may be a password, if only because it begins with `!`, `*` or `&`. Single signs and the
+# parts of YAML's grammar, in angle brackets, are not.
+_QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _TYPED: Final = re.compile(r"^(.*) - at `(\$.*)`$")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
@@ -79,7 +79,7 @@ def read_text(content: bytes, what: str) -> list[Document]:
     except YamlUnavailable as error:
         problem = problem or str(error)
     except YamlError as error:
-        problem, line = _QUOTED.sub(HIDDEN, str(error)), error.line
+        problem, line = _QUOTED.sub(_hidden, str(error)), error.line
     except ValueError:  # a number of five thousand digits
         problem = "it holds a value that cannot be read"
     raise mistake(what, line, problem)
@@ -108,6 +108,11 @@ def _decoded(content: bytes, what: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
     raise mistake(what, line, f"this is no {encoding[:6].upper().rstrip('-')}")
+
+
+def _hidden(quoted: re.Match[str]) -> str:
+    said = quoted[0]
+    return said if len(said) < 4 or said[1] == "<" else HIDDEN
 
 
 def _line_in(text: str, said: str) -> int:

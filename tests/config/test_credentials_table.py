@@ -1,0 +1,650 @@
+"""The credentials machine, row by row; every pair of state and event that has no row is refused."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from typing import Any, Final
+
+import pytest
+from msgspec.structs import replace
+
+from kubeproto import LocalProtocolError
+from kubeproto.config import ConfigError, Identity, Oidc, Plugin, Unreadable
+from kubeproto.config import credentials as c
+
+NOW: Final = 1_000_000.0
+CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----\none"
+OTHER: Final = b"-----BEGIN CERTIFICATE-----\ntwo"
+KEY: Final = b"-----BEGIN PRIVATE KEY-----"
+V1: Final = "client.authentication.k8s.io/v1"
+
+
+def jwt(exp: float | None, name: str = "") -> str:
+    claims = {"sub": name} if exp is None else {"sub": name, "exp": exp}
+    return f"e30.{urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.c2ln"
+
+
+def output(token: str = "", *, expires: str = "", certificate: bytes = b"") -> bytes:
+    status: dict[str, Any] = {}
+    if token:
+        status["token"] = token
+    if expires:
+        status["expirationTimestamp"] = expires
+    if certificate:
+        status |= {"clientCertificateData": certificate.decode(), "clientKeyData": KEY.decode()}
+    return json.dumps({"apiVersion": V1, "kind": "ExecCredential", "status": status}).encode()
+
+
+FILES: Final = c.Course(identity=Identity(token_file="/token"))
+PLUGIN: Final = c.Course(identity=Identity(plugin=Plugin(command="login", install_hint="get it")))
+OIDC_CLIENT: Final = Oidc(issuer="https://id/realm", client_id="me", client_secret="s", refresh_token="r1")
+OIDC: Final = c.Course(identity=Identity(oidc=OIDC_CLIENT))
+
+READ: Final = c.ReadFiles(("/token",))
+INFO: Final = f'{{"kind":"ExecCredential","apiVersion":"{V1}","spec":{{"interactive":false}}}}'
+RUN: Final = c.RunPlugin(command="login", env=(("KUBERNETES_EXEC_INFO", INFO),))
+
+
+def discover() -> c.Discover:
+    renewing, actions = c.step(c.Vacant(OIDC), c.Wanted(), NOW)
+    assert isinstance(renewing, c.Renewing)
+    [task, wait] = actions
+    assert isinstance(task, c.Discover)
+    assert wait == c.Wait()
+    return task
+
+
+DISCOVER: Final = discover()
+PROVIDER: Final = c.Answered(200, (), b'{"token_endpoint": "https://id:8443/token?x=1"}')
+
+
+def redeem() -> c.Redeem:
+    _, [task] = c.step(c.Renewing(OIDC, DISCOVER), PROVIDER, NOW)
+    assert isinstance(task, c.Redeem)
+    return task
+
+
+REDEEM: Final = redeem()
+
+ONE: Final = c.Credentials(generation=1, authorization="Bearer one")
+TWO: Final = c.Credentials(generation=2, authorization="Bearer two")
+HOLDING: Final = c.Holding(credentials=ONE, since=NOW, due=NOW + 60)
+ENDING: Final = c.Holding(credentials=ONE, since=NOW, due=NOW + 540, expires=NOW + 600)
+ENDLESS: Final = c.Holding(credentials=ONE, since=NOW, due=float("inf"))
+
+FIXED: Final = c.Fixed(ONE, "why")
+VACANT: Final = c.Vacant(FILES)
+HELD: Final = c.Held(PLUGIN, ENDING)
+READING: Final = c.Renewing(FILES, READ)
+RUNNING: Final = c.Renewing(PLUGIN, RUN, ENDING)
+DISCOVERING: Final = c.Renewing(OIDC, DISCOVER)
+REDEEMING: Final = c.Renewing(OIDC, REDEEM)
+TROUBLED: Final = c.Troubled(PLUGIN, ENDING, 3, NOW + 4, "because")
+EMPTY: Final = c.Troubled(PLUGIN, None, 1, NOW + 1, "because")
+
+AT_900: Final = "1970-01-12T14:01:40Z"  # NOW + 900
+
+
+def held(course: c.Course, **fields: Any) -> c.Held:
+    return c.Held(course, replace(ENDLESS, **fields))
+
+
+def troubled(before: c.Renewing, why: str, *, after: float = 1.0) -> c.Troubled:
+    return c.Troubled(before.course, before.holding, before.failures + 1, NOW + after, why)
+
+
+def failed(before: c.Renewing, why: str, *, after: float = 1.0) -> tuple[c.State, tuple[c.Action, ...]]:
+    return troubled(before, why, after=after), (c.Warn(why),)
+
+
+Row = tuple[str, c.State, c.Event, float, tuple[c.State, tuple[c.Action, ...]]]
+
+ROWS: Final[list[Row]] = [
+    # What cannot be renewed.
+    ("fixed credentials are used", FIXED, c.Wanted(), NOW, (FIXED, (c.Use(ONE),))),
+    (
+        "a 401 for fixed credentials is told, and nothing is done",
+        FIXED,
+        c.Unauthorized(1),
+        NOW,
+        (FIXED, (c.Warn("the server refused the credentials, and why"),)),
+    ),
+    # The first request.
+    (
+        "the first request reads the files",
+        VACANT,
+        c.Wanted(),
+        NOW,
+        (c.Renewing(FILES, READ), (READ, c.Wait())),
+    ),
+    (
+        "the first request runs the plugin",
+        c.Vacant(PLUGIN),
+        c.Wanted(),
+        NOW,
+        (c.Renewing(PLUGIN, RUN), (RUN, c.Wait())),
+    ),
+    ("the next ones wait", READING, c.Wanted(), NOW, (READING, (c.Wait(),))),
+    # Files.
+    (
+        "a token file is stripped and looked at every minute",
+        READING,
+        c.FilesRead((b" one\n",)),
+        NOW,
+        (held(FILES, due=NOW + 60), ()),
+    ),
+    (
+        "a token that did not change keeps its generation",
+        c.Renewing(FILES, READ, HOLDING),
+        c.FilesRead((b"one",)),
+        NOW + 70,
+        (held(FILES, due=NOW + 130), ()),
+    ),
+    (
+        "a token that changed has the next generation",
+        c.Renewing(FILES, READ, HOLDING),
+        c.FilesRead((b"two",)),
+        NOW + 70,
+        (held(FILES, credentials=TWO, due=NOW + 130), ()),
+    ),
+    (
+        "a file that cannot be read keeps the old token",
+        c.Renewing(FILES, READ, HOLDING),
+        c.FilesRead((Unreadable("no such file", missing=True),)),
+        NOW,
+        failed(c.Renewing(FILES, READ, HOLDING), "/token cannot be read: no such file"),
+    ),
+    ("an empty file is no token", READING, c.FilesRead((b" \n",)), NOW, failed(READING, "/token is empty")),
+    (
+        "two lines are no token",
+        READING,
+        c.FilesRead((b"MARK\nMARK",)),
+        NOW,
+        failed(READING, "/token holds no token"),
+    ),
+    # Plugins.
+    (
+        "a plugin without an expiry is asked again after a 401 only",
+        c.Renewing(PLUGIN, RUN),
+        c.PluginEnded(0, output("one")),
+        NOW,
+        (held(PLUGIN), ()),
+    ),
+    (
+        "a plugin is asked again a minute before the end",
+        c.Renewing(PLUGIN, RUN),
+        c.PluginEnded(0, output("one", expires=AT_900)),
+        NOW,
+        (held(PLUGIN, due=NOW + 840, expires=NOW + 900), ()),
+    ),
+    (
+        "a short life is renewed after nine tenths of it",
+        c.Renewing(PLUGIN, RUN),
+        c.PluginEnded(0, output("one", expires=AT_900)),
+        NOW + 800,
+        (held(PLUGIN, since=NOW + 800, due=NOW + 890, expires=NOW + 900), ()),
+    ),
+    (
+        "what has expired on arrival is used for ten seconds",
+        c.Renewing(PLUGIN, RUN),
+        c.PluginEnded(0, output("one", expires=AT_900)),
+        NOW + 5000,
+        (held(PLUGIN, since=NOW + 5000, due=NOW + 5009, expires=NOW + 5010), ()),
+    ),
+    (
+        "a new client certificate closes the connections that show the old one",
+        c.Renewing(PLUGIN, RUN, ENDLESS),
+        c.PluginEnded(0, output("one", certificate=OTHER)),
+        NOW,
+        (
+            held(PLUGIN, credentials=replace(ONE, generation=2, client_certificate=OTHER, client_key=KEY)),
+            (c.CloseConnections(),),
+        ),
+    ),
+    (
+        "a plugin that fails is named with its code",
+        RUNNING,
+        c.PluginEnded(3, b"MARK"),
+        NOW,
+        failed(RUNNING, "the plugin 'login' ended with 3"),
+    ),
+    (
+        "a plugin that prints garbage is told, and the garbage is not",
+        RUNNING,
+        c.PluginEnded(0, b"MARK: [MARK\n"),
+        NOW,
+        failed(
+            RUNNING,
+            "the output of the plugin 'login', line 2: did not find expected ',' or ']'",
+        ),
+    ),
+    (
+        "a plugin that is not there says how to get it",
+        RUNNING,
+        c.PluginMissing(),
+        NOW,
+        failed(RUNNING, "there is no program 'login' to get credentials from; get it"),
+    ),
+    (
+        "a plugin that hangs was killed",
+        RUNNING,
+        c.Failed("it did not end within 120 s"),
+        NOW,
+        failed(RUNNING, "the plugin 'login': it did not end within 120 s"),
+    ),
+    # OpenID Connect.
+    ("the provider is asked twice", DISCOVERING, PROVIDER, NOW, (REDEEMING, (REDEEM,))),
+    (
+        "new tokens are kept, and the next renewal needs the new refresh token",
+        REDEEMING,
+        c.Answered(200, (), json.dumps({"id_token": jwt(NOW + 900), "refresh_token": "r2"}).encode()),
+        NOW,
+        (
+            held(
+                c.Course(
+                    identity=Identity(oidc=replace(OIDC_CLIENT, id_token=jwt(NOW + 900), refresh_token="r2"))
+                ),
+                credentials=replace(ONE, authorization=f"Bearer {jwt(NOW + 900)}"),
+                due=NOW + 840,
+                expires=NOW + 900,
+            ),
+            (c.Keep(jwt(NOW + 900), "r2"),),
+        ),
+    ),
+    (
+        "a provider's refusal is told by its word",
+        REDEEMING,
+        c.Answered(400, (), b'{"error": "invalid_grant", "error_description": "MARK"}'),
+        NOW,
+        failed(REDEEMING, "the answer of the identity provider is 400: invalid_grant"),
+    ),
+    (
+        "a provider that cannot be reached is named",
+        DISCOVERING,
+        c.Failed("connection refused"),
+        NOW,
+        failed(DISCOVERING, "asking the identity provider at id: connection refused"),
+    ),
+    # In time.
+    ("what holds is used", HELD, c.Wanted(), NOW + 539, (HELD, (c.Use(ONE),))),
+    (
+        "what is due is renewed and still used",
+        HELD,
+        c.Wanted(),
+        NOW + 540,
+        (c.Renewing(PLUGIN, RUN, ENDING), (RUN, c.Use(ONE))),
+    ),
+    ("and used by others too", RUNNING, c.Wanted(), NOW + 599, (RUNNING, (c.Use(ONE),))),
+    ("but not beyond its end", RUNNING, c.Wanted(), NOW + 600, (RUNNING, (c.Wait(),))),
+    (
+        "what has expired is waited for",
+        HELD,
+        c.Wanted(),
+        NOW + 600,
+        (c.Renewing(PLUGIN, RUN, ENDING), (RUN, c.Wait())),
+    ),
+    # 401.
+    (
+        "a 401 for what is in hand renews it",
+        HELD,
+        c.Unauthorized(1),
+        NOW,
+        (c.Renewing(PLUGIN, RUN, ENDING, refused=True), (RUN,)),
+    ),
+    (
+        "a 401 for what was in hand before does nothing",
+        c.Held(PLUGIN, replace(ENDING, credentials=TWO)),
+        c.Unauthorized(1),
+        NOW,
+        (c.Held(PLUGIN, replace(ENDING, credentials=TWO)), ()),
+    ),
+    (
+        "a 401 while the same is being renewed stops its use",
+        RUNNING,
+        c.Unauthorized(1),
+        NOW,
+        (replace(RUNNING, refused=True), ()),
+    ),
+    (
+        "a late 401 of an older generation does not",
+        replace(RUNNING, holding=replace(ENDING, credentials=TWO)),
+        c.Unauthorized(1),
+        NOW,
+        (replace(RUNNING, holding=replace(ENDING, credentials=TWO)), ()),
+    ),
+    (
+        "what was refused is not used while others are being had",
+        replace(RUNNING, refused=True),
+        c.Wanted(),
+        NOW,
+        (replace(RUNNING, refused=True), (c.Wait(),)),
+    ),
+    (
+        "the first renewal for a 401 makes the next ones wait",
+        replace(RUNNING, holding=ENDLESS, refused=True),
+        c.PluginEnded(0, output("two")),
+        NOW + 5,
+        (held(PLUGIN, credentials=TWO, since=NOW + 5, doubts=1), ()),
+    ),
+    (
+        "new credentials that are refused at once are not renewed at once",
+        held(PLUGIN, doubts=1),
+        c.Unauthorized(1),
+        NOW + 0.9,
+        (held(PLUGIN, doubts=1), ()),
+    ),
+    (
+        "they are a second later",
+        held(PLUGIN, doubts=1),
+        c.Unauthorized(1),
+        NOW + 1,
+        (c.Renewing(PLUGIN, RUN, replace(ENDLESS, doubts=1), refused=True), (RUN,)),
+    ),
+    (
+        "the fourth in a row after eight",
+        held(PLUGIN, doubts=4),
+        c.Unauthorized(1),
+        NOW + 7.9,
+        (held(PLUGIN, doubts=4), ()),
+    ),
+    (
+        "the five-thousandth after five minutes",
+        held(PLUGIN, doubts=5000),
+        c.Unauthorized(1),
+        NOW + 300,
+        (c.Renewing(PLUGIN, RUN, replace(ENDLESS, doubts=5000), refused=True), (RUN,)),
+    ),
+    (
+        "whose success is the first again",
+        replace(RUNNING, holding=replace(ENDLESS, doubts=5000), refused=True),
+        c.PluginEnded(0, output("two")),
+        NOW + 300,
+        (held(PLUGIN, credentials=TWO, since=NOW + 300, doubts=1), ()),
+    ),
+    (
+        "a renewal in time forgives no doubt",
+        replace(RUNNING, holding=replace(ENDLESS, doubts=2)),
+        c.PluginEnded(0, output("two")),
+        NOW + 9,
+        (held(PLUGIN, credentials=TWO, doubts=2), ()),
+    ),
+    # Trouble.
+    (
+        "what still holds is used in trouble",
+        TROUBLED,
+        c.Wanted(),
+        NOW,
+        (TROUBLED, (c.Use(ONE),)),
+    ),
+    (
+        "what has expired is not, and the reason is told",
+        replace(TROUBLED, retry=NOW + 700),
+        c.Wanted(),
+        NOW + 600,
+        (replace(TROUBLED, retry=NOW + 700), (c.Refuse("because", NOW + 700),)),
+    ),
+    ("nothing in hand, the same", EMPTY, c.Wanted(), NOW, (EMPTY, (c.Refuse("because", NOW + 1),))),
+    (
+        "when it is time, a request tries again",
+        EMPTY,
+        c.Wanted(),
+        NOW + 1,
+        (c.Renewing(PLUGIN, RUN, failures=1), (RUN, c.Wait())),
+    ),
+    (
+        "and uses what still holds",
+        TROUBLED,
+        c.Wanted(),
+        NOW + 4,
+        (c.Renewing(PLUGIN, RUN, ENDING, failures=3), (RUN, c.Use(ONE))),
+    ),
+    ("a 401 in trouble waits for its time", TROUBLED, c.Unauthorized(1), NOW + 3, (TROUBLED, ())),
+    (
+        "and then renews",
+        TROUBLED,
+        c.Unauthorized(1),
+        NOW + 4,
+        (c.Renewing(PLUGIN, RUN, ENDING, refused=True, failures=3), (RUN,)),
+    ),
+    (
+        "the fourth failure waits eight seconds",
+        replace(RUNNING, failures=3),
+        c.Failed("x"),
+        NOW,
+        failed(replace(RUNNING, failures=3), "the plugin 'login': x", after=8),
+    ),
+    (
+        "the five-thousandth a minute",
+        replace(RUNNING, failures=4999),
+        c.Failed("x"),
+        NOW,
+        failed(replace(RUNNING, failures=4999), "the plugin 'login': x", after=60),
+    ),
+    (
+        "success forgets the failures",
+        replace(RUNNING, failures=7, holding=None),
+        c.PluginEnded(0, output("one")),
+        NOW,
+        (held(PLUGIN), ()),
+    ),
+    (
+        "a task that was given up is nobody's failure",
+        replace(RUNNING, failures=2),
+        c.Abandoned(),
+        NOW,
+        (c.Troubled(PLUGIN, ENDING, 2, NOW, "the renewal was given up"), ()),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "event", "now", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_a_row(
+    before: c.State, event: c.Event, now: float, expected: tuple[c.State, tuple[c.Action, ...]]
+) -> None:
+    assert c.step(before, event, now) == expected
+
+
+STATES: Final = (FIXED, VACANT, HELD, READING, RUNNING, DISCOVERING, REDEEMING, TROUBLED)
+EVENTS: Final[tuple[c.Event, ...]] = (
+    c.Wanted(),
+    c.Unauthorized(1),
+    c.FilesRead((b"x",)),
+    c.PluginEnded(0, b""),
+    c.PluginMissing(),
+    c.Answered(500, (), b""),
+    c.Failed("x"),
+    c.Abandoned(),
+)
+
+
+def kind(state: c.State) -> tuple[type, type | None]:
+    return type(state), type(state.task) if isinstance(state, c.Renewing) else None
+
+
+# Rows that hold for every task stand in the table for one.
+ANY_TASK: Final = (c.Wanted, c.Unauthorized, c.Failed, c.Abandoned)
+IN_TABLE: Final = {(kind(row[1]), type(row[2])) for row in ROWS} | {
+    (kind(state), event) for state in STATES if isinstance(state, c.Renewing) for event in ANY_TASK
+}
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize("state", STATES, ids=lambda state: "-".join(str(k) for k in kind(state)))
+def test_every_pair_is_in_the_table_or_refused(state: c.State, event: c.Event) -> None:
+    if (kind(state), type(event)) in IN_TABLE:
+        c.step(state, event, NOW)
+    else:
+        with pytest.raises(LocalProtocolError, match="cannot happen in"):
+            c.step(state, event, NOW)
+
+
+# How it begins.
+
+
+def test_fixed_credentials_are_in_hand_at_once() -> None:
+    token = c.begin(Identity(token="one"), NOW)
+    assert isinstance(token, c.Fixed)
+    assert token.credentials.authorization == "Bearer one"
+    password = c.begin(Identity(username="Aladdin", password="open sesame"), NOW)
+    assert isinstance(password, c.Fixed)
+    assert password.credentials.authorization == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="  # RFC 7617's example
+    pair = c.begin(Identity(certificate=CERTIFICATE, key=KEY), NOW)
+    assert isinstance(pair, c.Fixed)
+    assert pair.credentials.pair == (CERTIFICATE, KEY)
+    nobody = c.begin(Identity(), NOW)
+    assert isinstance(nobody, c.Fixed)
+    assert nobody.credentials == c.Credentials()
+
+
+def test_certificate_files_go_with_a_token() -> None:
+    identity = Identity(token="one", certificate_file="/crt", key_file="/key")
+    reading, [task, _] = c.step(c.begin(identity, NOW), c.Wanted(), NOW)
+    assert task == c.ReadFiles(("/crt", "/key"))
+    state, _ = c.step(reading, c.FilesRead((CERTIFICATE, KEY)), NOW)
+    assert isinstance(state, c.Held)
+    assert state.holding.credentials == c.Credentials(
+        authorization="Bearer one", client_certificate=CERTIFICATE, client_key=KEY
+    )
+    again, _ = c.step(state, c.Wanted(), NOW + 60)
+    rotated, actions = c.step(again, c.FilesRead((OTHER, KEY)), NOW + 60)
+    assert actions == (c.CloseConnections(),)
+    assert isinstance(rotated, c.Held)
+    assert rotated.holding.credentials.generation == 2
+
+
+def test_certificate_and_key_may_be_one_file() -> None:
+    identity = Identity(certificate_file="/pem", key_file="/pem")
+    assert identity.files == ("/pem",)
+    reading, _ = c.step(c.begin(identity, NOW), c.Wanted(), NOW)
+    state, _ = c.step(reading, c.FilesRead((CERTIFICATE + KEY,)), NOW)
+    assert isinstance(state, c.Held)
+    assert state.holding.credentials.pair == (CERTIFICATE + KEY, CERTIFICATE + KEY)
+
+
+@pytest.mark.parametrize(
+    ("mode", "terminal", "interactive", "timeout"),
+    [
+        ("Never", True, False, 120),
+        ("IfAvailable", True, True, 600),
+        ("IfAvailable", False, False, 120),
+        ("Always", True, True, 600),
+    ],
+)
+def test_a_plugin_talks_to_people_where_there_are_some(
+    mode: str, terminal: bool, interactive: bool, timeout: float
+) -> None:
+    state = c.begin(Identity(plugin=Plugin(command="x", mode=mode)), NOW, terminal=terminal)
+    _, [task, _] = c.step(state, c.Wanted(), NOW)
+    assert isinstance(task, c.RunPlugin)
+    assert (task.interactive, task.timeout) == (interactive, timeout)
+    assert json.loads(dict(task.env)["KUBERNETES_EXEC_INFO"])["spec"] == {"interactive": interactive}
+
+
+def test_a_plugin_that_must_talk_is_refused_where_nobody_is() -> None:
+    with pytest.raises(ConfigError, match="there is no terminal"):
+        c.begin(Identity(plugin=Plugin(command="x", mode="Always")), NOW, terminal=False)
+
+
+@pytest.mark.parametrize(
+    ("id_token", "refresh_token", "expected"),
+    [
+        (jwt(NOW + 600), "r", c.Held),
+        (jwt(NOW - 1), "r", c.Vacant),
+        (jwt(None), "r", c.Vacant),
+        ("", "r", c.Vacant),
+        ("garbage", "r", c.Vacant),
+        ("a.!.c", "r", c.Vacant),
+        (jwt(NOW - 1), "", c.Fixed),
+    ],
+)
+def test_an_id_token_that_still_holds_is_used_first(
+    id_token: str, refresh_token: str, expected: type
+) -> None:
+    oidc = Oidc(issuer="https://id", client_id="me", id_token=id_token, refresh_token=refresh_token)
+    assert type(c.begin(Identity(oidc=oidc), NOW)) is expected
+
+
+def test_what_the_provider_is_asked() -> None:
+    assert DISCOVER.connection.server == "https://id/realm"
+    assert (DISCOVER.head.method, DISCOVER.head.target) == ("GET", "/realm/.well-known/openid-configuration")
+    assert REDEEM.connection.authority == "id:8443"
+    assert (REDEEM.head.method, REDEEM.head.target) == ("POST", "/token?x=1")
+    assert ("Authorization", "Basic bWU6cw==") in REDEEM.head.headers
+    assert REDEEM.head.body == b"grant_type=refresh_token&refresh_token=r1"
+
+
+def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
+    body = b'{"token_endpoint":"https://id/t","token_endpoint_auth_methods_supported":["client_secret_post"]}'
+    _, [task] = c.step(DISCOVERING, c.Answered(200, (), body), NOW)
+    assert isinstance(task, c.Redeem)
+    assert "authorization" not in {name.lower() for name, _ in task.head.headers}
+    assert task.head.body == b"grant_type=refresh_token&refresh_token=r1&client_id=me&client_secret=s"
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (c.Answered(200, (), b"{}"), "no token_endpoint"),
+        (c.Answered(200, (), b'{"token_endpoint": "http://id/MARK"}'), "begins with https://"),
+        (c.Answered(200, (), b'{"token_endpoint": "https://u:MARK@id/"}'), "credentials in its URL"),
+        (c.Answered(200, (), b"MARK"), "200 and makes no sense"),
+        (c.Answered(200, (("Content-Encoding", "gzip"),), b"MARK"), "200 and makes no sense"),
+        (c.Answered(404, (), b"<html>MARK"), "404 and makes no sense"),
+        (c.Answered(403, (), b'{"error": "MARK MARK 1"}'), "is 403"),
+        (c.Answered(200, (), b"[" * 100_000), "makes no sense"),
+    ],
+)
+def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Answered, why: str) -> None:
+    state, [warn] = c.step(DISCOVERING, answer, NOW)
+    assert isinstance(state, c.Troubled)
+    assert isinstance(warn, c.Warn)
+    assert why in warn.why
+    assert "MARK" not in warn.why
+
+
+def test_a_grant_without_an_id_token_is_trouble() -> None:
+    state, _ = c.step(REDEEMING, c.Answered(200, (), b'{"access_token": "MARK"}'), NOW)
+    assert isinstance(state, c.Troubled)
+    assert "no id_token" in state.why
+
+
+def test_ten_requests_that_meet_an_expired_token_run_one_plugin() -> None:
+    state: c.State = HELD
+    tasks, waiting = 0, 0
+    for _ in range(10):
+        state, actions = c.step(state, c.Wanted(), NOW + 601)
+        tasks += sum(isinstance(action, c.RunPlugin) for action in actions)
+        waiting += actions[-1] == c.Wait()
+    assert (tasks, waiting) == (1, 10)
+    state, _ = c.step(state, c.PluginEnded(0, output("two")), NOW + 602)
+    answers = [c.step(state, c.Wanted(), NOW + 602)[1] for _ in range(10)]
+    assert answers == [(c.Use(TWO),)] * 10
+
+
+def test_ten_401s_for_one_token_run_one_plugin() -> None:
+    state: c.State = HELD
+    tasks = 0
+    for _ in range(10):
+        state, actions = c.step(state, c.Unauthorized(1), NOW)
+        tasks += len(actions)
+    state, _ = c.step(state, c.PluginEnded(0, output("two")), NOW)
+    for _ in range(10):
+        state, actions = c.step(state, c.Unauthorized(1), NOW)
+        tasks += len(actions)
+    assert tasks == 1
+
+
+def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> None:
+    state: c.State = HELD
+    runs, now = 0, NOW
+    while now < NOW + 500:
+        generation = state.holding.credentials.generation if isinstance(state, c.Held) else 0
+        state, actions = c.step(state, c.Unauthorized(generation), now)
+        if actions:
+            runs += 1
+            state, _ = c.step(state, c.PluginEnded(0, output(f"t{now}")), now)
+        now += 0.25
+    assert runs <= 11
