@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 import httpx
@@ -12,11 +12,11 @@ import httpx
 from kubeproto import DeadlineExceeded, Head, Headers
 
 from ._clients import make_async_client
-from ._errors import FOREIGN, gone_stale, translated
+from ._errors import FOREIGN, translated
 from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, received, replayable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from kubeproto.config import Connection
 
@@ -62,30 +62,29 @@ class HttpxTransport:
             await incoming.aclose()
 
     async def _open(self, head: Head, timeouts: Timeouts, deadline: float) -> httpx.Response:
-        failure: Exception | None = None
-        with anyio.CancelScope(deadline=deadline):
-            try:
-                return await self._send(head, timeouts)
-            except FOREIGN as error:
-                failure = error
-        # Outside the handler, so that the error of ours does not carry what h11 may have quoted of a header.
-        if failure is not None:
-            raise translated(failure, named(head))
-        raise DeadlineExceeded(f"{named(head)}: no answer in time")
-
-    async def _send(self, head: Head, timeouts: Timeouts) -> httpx.Response:
         trace = Trace()
 
-        async def note(name: str, _: object) -> None:
-            trace.note(name)
+        async def note(name: str, info: Mapping[str, Any]) -> None:
+            trace.note(name, info)
 
         request = build(self._client, head, timeouts, note, compression=self._compression)
-        try:
-            return await self._client.send(request, stream=True, follow_redirects=False)
-        except FOREIGN as error:
-            if not (replayable(head, trace) and gone_stale(error)):
-                raise
-        return await self._client.send(request, stream=True, follow_redirects=False)
+        outcome = await self._attempt(request, deadline)
+        if replayable(head, trace, outcome):
+            outcome = await self._attempt(request, deadline)
+        if isinstance(outcome, httpx.Response):
+            return outcome
+        if outcome is None:
+            raise DeadlineExceeded(f"{named(head)}: no answer in time")
+        # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
+        raise translated(outcome, named(head), unsent=trace.unsent)
+
+    async def _attempt(self, request: httpx.Request, deadline: float) -> httpx.Response | Exception | None:
+        with anyio.CancelScope(deadline=deadline):
+            try:
+                return await self._client.send(request, stream=True, follow_redirects=False)
+            except FOREIGN as error:
+                return error
+        return None  # the time is up
 
 
 class HttpxIncoming:

@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
 from kubeproto import DeadlineExceeded, Head, Headers
 
 from ._clients import make_client
-from ._errors import FOREIGN, gone_stale, translated
+from ._errors import FOREIGN, translated
 from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, received, replayable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
     from kubeproto.config import Connection
 
@@ -68,28 +68,27 @@ class BlockingHttpxTransport:
             incoming.close()
 
     def _open(self, head: Head, timeouts: Timeouts, deadline: float) -> httpx.Response:
-        try:
-            return self._send(head, timeouts)
-        except FOREIGN as error:
-            failure = error
-        # Outside the handler, so that the error of ours does not carry what h11 may have quoted of a header.
-        if monotonic() >= deadline:
-            raise DeadlineExceeded(f"{named(head)}: no answer in time")
-        raise translated(failure, named(head))
-
-    def _send(self, head: Head, timeouts: Timeouts) -> httpx.Response:
         trace = Trace()
 
-        def note(name: str, _: object) -> None:
-            trace.note(name)
+        def note(name: str, info: Mapping[str, Any]) -> None:
+            trace.note(name, info)
 
         request = build(self._client, head, timeouts, note, compression=self._compression)
+        outcome = self._attempt(request, deadline)
+        if replayable(head, trace, outcome):
+            outcome = self._attempt(request, deadline)
+        if isinstance(outcome, httpx.Response):
+            return outcome
+        if outcome is None:
+            raise DeadlineExceeded(f"{named(head)}: no answer in time")
+        # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
+        raise translated(outcome, named(head), unsent=trace.unsent)
+
+    def _attempt(self, request: httpx.Request, deadline: float) -> httpx.Response | Exception | None:
         try:
             return self._client.send(request, stream=True, follow_redirects=False)
         except FOREIGN as error:
-            if not (replayable(head, trace) and gone_stale(error)):
-                raise
-        return self._client.send(request, stream=True, follow_redirects=False)
+            return error if monotonic() < deadline else None
 
 
 class BlockingHttpxIncoming:

@@ -27,14 +27,16 @@ FOREIGN: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
 _CUT_SHORT: Final = ("Server disconnected", "peer closed connection", "peer unexpectedly closed")
 
 # h11's sentences that go on with a line of the answer, where a proxy may have put a cookie.
-_QUOTING: Final = ("illegal header line", "Illegal header", "malformed data")
+_QUOTING: Final = ("illegal ", "Illegal ", "malformed data")
 
 
-def translated(error: Exception, request: str) -> KubeprotoError:
+def translated(error: Exception, request: str, *, unsent: bool = False) -> KubeprotoError:
     """The error of ours that one of `FOREIGN` is; `request` says in it what was tried."""
     said = f"{request}: {_reason(error)}"
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.ProxyError() | httpx.PoolTimeout():
+            return ConnectError(said)
+        case _ if unsent and lost(error):
             return ConnectError(said)
         case httpx.TimeoutException():
             return DeadlineExceeded(said)
@@ -49,8 +51,8 @@ def translated(error: Exception, request: str) -> KubeprotoError:
             return TransportError(said)
 
 
-def gone_stale(error: Exception) -> bool:
-    """True if this is how a connection fails that the server had closed, or closes now, without an answer."""
+def lost(error: object) -> bool:
+    """True if a connection was lost: broken, or closed by the other side too early."""
     return isinstance(error, httpx.ReadError | httpx.WriteError) or (
         isinstance(error, httpx.RemoteProtocolError) and str(error).startswith(_CUT_SHORT)
     )
@@ -70,8 +72,11 @@ def _reason(error: BaseException) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    if (inner := error.__cause__) is None:
-        return error
-    # Several addresses, several failures: one of them will do.
-    members: tuple[BaseException, ...] = getattr(inner, "exceptions", (inner,))
-    return _innermost(members[0])
+    # httpcore drops the cause of its errors, `from None`, but the system's own error is their context.
+    twin = error.__cause__
+    inner = error if twin is None else twin.__cause__ or twin.__context__ or twin
+    while (cause := inner.__cause__) is not None:
+        # Several addresses, several failures: one of them will do.
+        members: tuple[BaseException, ...] = getattr(cause, "exceptions", (cause,))
+        inner = members[0]
+    return inner

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import httpx
 
 from kubeproto import Head, Headers, LocalProtocolError
 from kubeproto.requests import UpgradeRequest
+
+from ._errors import lost
 
 # Where no packet comes back at all, the kernel would try for two minutes. Go's client takes 30 s too.
 CONNECT_TIMEOUT: Final = 30.0
@@ -19,16 +23,24 @@ Timeouts = dict[str, float | None]
 
 
 class Trace:
-    """What httpx tells of one attempt: whether it went over a connection that another had used before."""
+    """What httpcore tells of an attempt: whether it opened a connection, and if the request went out."""
 
     def __init__(self) -> None:
         self._opened = False
         self._sent = False
 
-    def note(self, name: str) -> None:
-        """Take the name of one of httpcore's trace events."""
-        self._opened = self._opened or ".connect_" in name
-        self._sent = self._sent or name.endswith(".send_request_headers.started")
+    def note(self, name: str, info: Mapping[str, Any]) -> None:
+        """Take one of httpcore's trace events."""
+        if ".connect_" in name:
+            self._opened = True
+        elif name.endswith(".send_request_headers.started"):
+            # What goes to a proxy to open a tunnel is not the request.
+            self._sent = self._sent or info["request"].method != b"CONNECT"
+
+    @property
+    def unsent(self) -> bool:
+        """True if a connection was to be opened, and the request did not go out on it."""
+        return self._opened and not self._sent
 
     @property
     def reused(self) -> bool:
@@ -36,9 +48,9 @@ class Trace:
         return self._sent and not self._opened
 
 
-def replayable(head: Head, trace: Trace) -> bool:
-    """True if this may be sent again after a pooled connection turned out to be stale."""
-    return head.method in _REPLAYED and trace.reused
+def replayable(head: Head, trace: Trace, outcome: object) -> bool:
+    """True if this is a stale pooled connection that failed, and the request may be sent again."""
+    return head.method in _REPLAYED and trace.reused and lost(outcome)
 
 
 def build(
@@ -55,17 +67,20 @@ def build(
             f"{named(head)}: httpx speaks no WebSockets; use kubeproto_trio or kubeproto_asyncio for this"
         )
     extensions: dict[str, Any] = {"timeout": timeouts, "trace": trace}
-    request = client.build_request(
-        head.method,
-        head.target,
-        headers=[(name.encode(), _said(name, value, compression).encode()) for name, value in head.headers],
-        content=head.body or None,
-        extensions=extensions,
-    )
-    # httpx tidies up paths (`/a/../b`) and escapes what it finds odd; then it would be another request.
-    if not request.url.raw_path.endswith(head.target.encode()):
-        raise LocalProtocolError(f"{named(head)}: httpx would change the target; escape what is odd in it")
-    return request
+    with suppress(httpx.InvalidURL, UnicodeError):
+        request = client.build_request(
+            head.method,
+            head.target,
+            headers=[
+                (name.encode(), _said(name, value, compression).encode()) for name, value in head.headers
+            ],
+            content=head.body or None,
+            extensions=extensions,
+        )
+        # httpx tidies up paths (`/a/../b`) and escapes what it finds odd; then it is another request.
+        if request.url.raw_path.endswith(head.target.encode()):
+            return request
+    raise LocalProtocolError(f"{named(head)}: httpx would change the target; escape what is odd in it")
 
 
 def received(response: httpx.Response) -> Headers:

@@ -18,8 +18,15 @@ class _NamedContext(ssl.SSLContext):
 
     tls_name: str
 
-    def wrap_bio(self, *args: Any, **settings: Any) -> ssl.SSLObject:
-        return super().wrap_bio(*args, **settings | {"server_hostname": self.tls_name})
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
+        return super().wrap_bio(incoming, outgoing, server_side, self.tls_name, session)
 
     def wrap_socket(self, *args: Any, **settings: Any) -> ssl.SSLSocket:
         return super().wrap_socket(*args, **settings | {"server_hostname": self.tls_name})

@@ -1,0 +1,193 @@
+"""The transports under contract: one entry each, and one way to run the same test on all of them.
+
+A test's body is a coroutine over a `Transport`. On trio and asyncio it runs as usual. A blocking transport is
+dressed as an async one that never waits, and the body runs to its end in one step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+import anyio.lowlevel
+import pytest
+from contract_server import Server
+
+from kubeproto import BlockingIncoming, BlockingTransport, Head, Headers, Incoming, Transport
+from kubeproto.config import Connection
+
+T = TypeVar("T")
+
+Body = Callable[[Transport], Coroutine[Any, Any, T]]
+
+
+class Rig(NamedTuple):
+    """A transport on the event loop that it is tried on; `module` and `name` say where it is found."""
+
+    label: str
+    loop: Literal["asyncio", "trio", "none"]
+    module: str
+    name: str
+    needs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def waits(self) -> bool:
+        """True if it is async, so that what it does can be cancelled."""
+        return self.loop != "none"
+
+    def run(self, connection: Connection, body: Body[T]) -> T:
+        """Open the transport, run the body, close the transport; no task may be left behind."""
+        make: Callable[[Connection], Any] = getattr(importlib.import_module(self.module), self.name)
+        if self.loop == "none":
+            with make(connection) as blocking:
+                return _at_once(body(Dressed(blocking)))
+        return anyio.run(_run, make, connection, body, backend=self.loop)
+
+
+ALL_RIGS: Final = (
+    Rig("trio", "trio", "kubeproto_trio", "TrioTransport", ("trio", "h11")),
+    Rig("asyncio", "asyncio", "kubeproto_asyncio", "AsyncioTransport", ("h11",)),
+    Rig("httpx on asyncio", "asyncio", "kubeproto_httpx", "HttpxTransport", ("httpx",)),
+    Rig("httpx on trio", "trio", "kubeproto_httpx", "HttpxTransport", ("httpx", "trio")),
+    Rig("httpx, blocking", "none", "kubeproto_httpx", "BlockingHttpxTransport", ("httpx",)),
+)
+
+
+def rigs(*, waits: bool = False) -> list[Any]:
+    """The table as pytest's parameters; with `waits` only those that can be cancelled."""
+    return [
+        pytest.param(
+            rig, id=rig.label.replace(", ", " ").replace(" ", "-"), marks=pytest.mark.needs(*rig.needs)
+        )
+        for rig in ALL_RIGS
+        if rig.waits or not waits
+    ]
+
+
+class Answer(NamedTuple):
+    """A whole answer, its body in the pieces in which it came."""
+
+    status: int
+    headers: Headers
+    pieces: list[bytes]
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.pieces)
+
+
+async def fetch(
+    transport: Transport, head: Head, *, timeout: float | None = None, idle: float | None = None
+) -> Answer:
+    """Send a request and read all of the answer."""
+    async with transport.send(head, timeout=timeout, idle=idle) as incoming:
+        return Answer(incoming.status, incoming.headers, [piece async for piece in incoming])
+
+
+def open_to(server: Server, **settings: Any) -> Connection:
+    """The plainest way to a server."""
+    return Connection(server=server.url, **settings)
+
+
+def fetched(
+    rig: Rig,
+    server: Server | Connection,
+    head: Head | None = None,
+    *,
+    timeout: float | None = None,
+    idle: float | None = None,
+) -> Answer:
+    """The answer to one request over a fresh transport."""
+
+    async def body(transport: Transport) -> Answer:
+        return await fetch(transport, head or get(), timeout=timeout, idle=idle)
+
+    return rig.run(server if isinstance(server, Connection) else open_to(server), body)
+
+
+def get(target: str = "/", **headers: str) -> Head:
+    return Head("GET", target, tuple(headers.items()))
+
+
+def post(body: bytes = b"{}", target: str = "/") -> Head:
+    return Head("POST", target, (("Content-Type", "application/json"),), body)
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    """Let the loop go round until this is so."""
+    with anyio.fail_after(20):
+        while not happened():
+            await anyio.lowlevel.checkpoint()
+
+
+class Dressed:
+    """A blocking transport as an async one."""
+
+    def __init__(self, blocking: BlockingTransport) -> None:
+        self._blocking = blocking
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Incoming]:
+        with self._blocking.send(head, timeout=timeout, idle=idle) as incoming:
+            yield _DressedIncoming(incoming)
+
+
+class _DressedIncoming:
+    def __init__(self, incoming: BlockingIncoming) -> None:
+        self.status = incoming.status
+        self.headers = incoming.headers
+        self._incoming = incoming
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._incoming:
+            yield piece
+
+
+def _at_once(coroutine: Coroutine[Any, Any, T]) -> T:
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    coroutine.close()
+    raise AssertionError("the body of a test waits for something that a blocking transport cannot give")
+
+
+async def _run(
+    make: Callable[[Connection], AbstractAsyncContextManager[Transport]],
+    connection: Connection,
+    body: Callable[[Transport], Awaitable[T]],
+) -> T:
+    before = living_tasks()
+    async with make(connection) as transport:
+        result = await body(transport)
+    # What was told to end may need a few rounds for it.
+    for _ in range(20):
+        await anyio.lowlevel.checkpoint()
+    assert living_tasks() <= before, "a task is left"
+    return result
+
+
+def living_tasks() -> int:
+    """How many tasks this event loop has, of its own and of others."""
+    if _on_asyncio():
+        return len(asyncio.all_tasks())
+    import trio
+
+    return trio.lowlevel.current_statistics().tasks_living
+
+
+def _on_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,177 @@
+"""What goes wrong on the way is told as what it is: no connection, a broken one, or no time left."""
+
+from __future__ import annotations
+
+import socket
+import traceback
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from contract_scripts import HELLO, answer, chunk, chunked, sending
+from contract_server import Gate, Peer, Script, Server
+from contract_transports import Rig, fetched, get, open_to, post
+
+from kubeproto import ConnectError, DeadlineExceeded, Head, KubeprotoError, Transport, TransportError
+from kubeproto.config import Connection
+
+Serve = Callable[..., Server]
+
+# Long enough that nothing but a fault reaches it, and so short that a test for what reaches it is quick.
+LONG: Final = 60.0
+SHORT: Final = 0.03
+
+HEAD: Final = answer(length=False, body=b"")[:-2]  # without the empty line
+
+STAGES: Final = {
+    "before the first byte": b"",
+    "in the head": HEAD[:20],
+    "between two headers": HEAD,
+    "after the head": answer(HELLO)[: -len(HELLO)],
+    "in the body": answer(HELLO)[:-3],
+    "in the size of a chunk": chunked(HELLO, end=False) + b"a",
+    "in a chunk": chunked(HELLO, end=False) + b"ff\r\nabc",
+    "between chunks": chunked(HELLO, end=False),
+    "in the last chunk": chunked(HELLO)[:-2],
+}
+
+
+def test_nobody_listens(rig: Rig) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(ConnectError):
+        fetched(rig, Connection(server=f"http://127.0.0.1:{port}"))
+
+
+def test_nobody_knows_the_name(rig: Rig) -> None:
+    with pytest.raises(ConnectError):
+        fetched(rig, Connection(server="http://kubernetes.invalid"))
+
+
+@pytest.mark.parametrize("end", ["close", "reset"])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_connection_is_lost(rig: Rig, serve: Serve, stage: str, end: str) -> None:
+    server = serve(sending(STAGES[stage], then=end))
+    with pytest.raises(TransportError) as raised:
+        fetched(rig, server)
+    # Something was sent, so it is no ConnectError; and nobody asked for haste.
+    assert type(raised.value) is TransportError
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("end", ["close", "reset"])
+def test_what_came_before_the_loss_was_handed_over(rig: Rig, serve: Serve, gate: Gate, end: str) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(chunked(HELLO, end=False))
+        await gate.wait()
+        await (peer.close() if end == "close" else peer.reset())
+
+    pieces: list[bytes] = []
+
+    async def watch(transport: Transport) -> None:
+        async with transport.send(get()) as incoming:
+            async for piece in incoming:
+                pieces.append(piece)
+                gate.open()
+
+    with pytest.raises(TransportError):
+        rig.run(open_to(serve(script)), watch)
+    assert pieces == [HELLO]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_server_that_falls_silent_is_left_when_the_time_is_up(rig: Rig, serve: Serve, stage: str) -> None:
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, serve(sending(STAGES[stage])), timeout=SHORT)
+
+
+def flooding(head: bytes) -> Script:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(head)
+        while True:
+            await peer.send(chunk(HELLO))
+
+    return script
+
+
+def test_a_body_that_never_ends_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, serve(flooding(chunked(end=False))), timeout=SHORT, idle=LONG)
+
+
+@pytest.mark.parametrize("stage", ["after the head", "in the body", "in a chunk", "between chunks"])
+def test_a_half_open_peer_is_noticed_by_its_silence(rig: Rig, serve: Serve, stage: str) -> None:
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, serve(sending(STAGES[stage])), idle=SHORT)
+
+
+def test_silence_before_the_answer_is_not_idleness(rig: Rig, serve: Serve, gate: Gate) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await gate.wait()
+        await peer.send(answer())
+
+    async def slow(transport: Transport) -> bytes:
+        head = get()
+        # The gate opens when the deadline of the second request has passed: time went by.
+        with pytest.raises(DeadlineExceeded):
+            async with transport.send(head, timeout=SHORT):
+                pass
+        gate.open()
+        async with transport.send(head, idle=SHORT) as incoming:
+            return b"".join([piece async for piece in incoming])
+
+    assert rig.run(open_to(serve(script)), slow) == HELLO
+
+
+def test_a_deadline_that_is_not_reached_changes_nothing(rig: Rig, serve: Serve) -> None:
+    assert fetched(rig, serve(sending(chunked(HELLO))), timeout=LONG, idle=LONG).body == HELLO
+
+
+def early(*, drained: bool) -> Script:
+    async def script(peer: Peer) -> None:
+        await peer.head()
+        refusal = answer(b"too large", ("Connection", "close"), status="413 Request Entity Too Large")
+        await peer.send(refusal)
+        if drained:
+            await peer.until_closed()
+        else:
+            await peer.close()
+
+    return script
+
+
+def test_an_answer_before_the_body_was_read_is_an_answer(rig: Rig, serve: Serve) -> None:
+    found = fetched(rig, serve(early(drained=True)), post(b"x" * 8_000_000), timeout=LONG)
+    assert (found.status, found.body) == (413, b"too large")
+
+
+def test_a_small_body_and_a_server_that_does_not_read_it_is_no_loss(rig: Rig, serve: Serve) -> None:
+    # The server's system answers the unread body with a reset, which may overtake the answer on its way.
+    try:
+        found = fetched(rig, serve(early(drained=False)), post(b"{}"))
+    except TransportError:
+        return
+    assert found.status == 413
+
+
+FATES: Final = {
+    "cut before": sending(b"", then="close"),
+    "cut within": sending(STAGES["in the body"], then="close"),
+    "silent before": sending(b""),
+    "silent within": sending(STAGES["in the body"]),
+    "garbage": sending(HEAD + b"Set-Cookie hunter2\r\n\r\n"),
+    "more garbage": sending(b"hunter2\r\n\r\n"),
+}
+SECRET: Final = "hunter" + "2"  # tracebacks show lines of this file as well
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_no_error_shows_a_secret(rig: Rig, serve: Serve, fate: str) -> None:
+    head = Head("GET", f"/api?private={SECRET}", (("Authorization", f"Bearer {SECRET}"),))
+    with pytest.raises(KubeprotoError) as raised:
+        fetched(rig, serve(FATES[fate]), head, timeout=LONG if "silent" not in fate else SHORT)
+    assert "GET /api" in str(raised.value)
+    assert SECRET not in "".join(traceback.format_exception(raised.value))

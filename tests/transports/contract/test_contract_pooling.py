@@ -1,0 +1,265 @@
+"""Connections are used again when they can be, and never when they must not be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from contract_scripts import HELLO, answer, answering, chunked, in_turn, sending
+from contract_server import Gate, Peer, Script, Server
+from contract_transports import Rig, fetch, get, open_to, post
+
+import kubeproto as kp
+from kubeproto import DeadlineExceeded, Head, Transport, TransportError
+from kubeproto.wire import Retry, RetryPolicy, Safety, classify
+
+Serve = Callable[..., Server]
+
+SHORT: Final = 0.03
+
+
+def test_a_connection_is_used_again(rig: Rig, serve: Serve) -> None:
+    server = serve(answering(answer(), chunked(HELLO), answer(b"")))
+
+    async def five(transport: Transport) -> None:
+        for _ in range(5):
+            await fetch(transport, get())
+            await fetch(transport, post())
+
+    rig.run(open_to(server), five)
+    assert [found.connection for found in server.asked] == [0] * 10
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        answer(HELLO, ("Connection", "close")),
+        answer(length=False).replace(b"HTTP/1.1", b"HTTP/1.0"),
+        answer(HELLO).replace(b"HTTP/1.1", b"HTTP/1.0"),
+    ],
+    ids=["Connection: close", "HTTP 1.0", "HTTP 1.0 with a length"],
+)
+def test_a_connection_that_the_server_will_close_is_not_used_again(
+    rig: Rig, serve: Serve, data: bytes
+) -> None:
+    server = serve(sending(data, then="close"))
+
+    async def twice(transport: Transport) -> list[bytes]:
+        return [(await fetch(transport, get())).body for _ in range(2)]
+
+    assert rig.run(open_to(server), twice) == [HELLO, HELLO]
+    assert server.connections == 2
+
+
+def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> None:
+    server = serve(answering(answer()))
+
+    async def nested(transport: Transport) -> None:
+        async with transport.send(get()):
+            await fetch(transport, get())
+
+    rig.run(open_to(server), nested)
+    assert [found.connection for found in server.asked] == [0, 1]
+
+
+def test_leaving_an_answer_unread_closes_its_connection_at_once(rig: Rig, serve: Serve) -> None:
+    server = serve(answering(chunked(HELLO, end=False)))
+
+    async def leave(transport: Transport) -> None:
+        async with transport.send(get()) as incoming:
+            async for _ in incoming:
+                break
+        server.until_idle()  # while the transport is open
+        await fetch_head(transport)
+        server.until_idle()
+
+    rig.run(open_to(server), leave)
+    assert server.connections == 2
+
+
+async def fetch_head(transport: Transport) -> int:
+    async with transport.send(get()) as incoming:
+        return incoming.status
+
+
+def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Rig, serve: Serve) -> None:
+    server = serve(answering(chunked(HELLO, end=False)))
+
+    async def stumble(transport: Transport) -> None:
+        async with transport.send(get()) as incoming:
+            async for _ in incoming:
+                raise ZeroDivisionError
+
+    async def fail(transport: Transport) -> None:
+        with pytest.raises(ZeroDivisionError):
+            await stumble(transport)
+        server.until_idle()
+
+    rig.run(open_to(server), fail)
+
+
+def test_rq_33_after_a_timeout_the_connection_is_not_used_again(rig: Rig, serve: Serve) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer())
+        if peer.number == 0:
+            await peer.request()
+            await peer.until_closed()
+
+    server = serve(script)
+
+    async def thrice(transport: Transport) -> bytes:
+        await fetch(transport, get("/1"))
+        with pytest.raises(DeadlineExceeded):
+            await fetch(transport, get("/2"), timeout=SHORT)
+        return (await fetch(transport, get("/3"))).body
+
+    assert rig.run(open_to(server), thrice) == HELLO
+    assert [(found.target, found.connection) for found in server.asked] == [("/1", 0), ("/2", 0), ("/3", 1)]
+
+
+def test_rq_22_the_body_of_each_answer_that_is_retried_is_read_and_closed_once(
+    rig: Rig, serve: Serve
+) -> None:
+    busy = answer(HELLO, ("Retry-After", "1"), status="429 Too Many Requests")
+    server = serve(
+        answering(
+            busy, chunked(HELLO, headers=(("Retry-After", "1"),)).replace(b"200 OK", b"503 X"), busy, BOOK
+        )
+    )
+    request = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "ConfigMap", "configmaps")).get("a")
+
+    async def persevere(transport: Transport) -> list[float]:
+        waits: list[float] = []
+        while True:
+            found = await fetch(transport, request)
+            try:
+                request.parse(found.status, found.headers, found.body)
+            except kp.ApiError as error:
+                decision = RetryPolicy().decide(Safety.READ, classify(error), len(waits) + 1, 0.0, jitter=0.0)
+                assert isinstance(decision, Retry)
+                waits.append(decision.at)
+            else:
+                return waits
+
+    assert rig.run(open_to(server), persevere) == [1.0, 1.0, 1.0]
+    # Read to the end, or the connection would have been closed; closed, or it would still be taken.
+    assert [found.connection for found in server.asked] == [0, 0, 0, 0]
+
+
+BOOK: Final = answer(b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}')
+
+
+def leaving(farewell: str) -> Script:
+    """Answer once; read the second request, and go without a word."""
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer())
+        await peer.request()
+        await (peer.close() if farewell == "close" else peer.reset())
+
+    return script
+
+
+@pytest.mark.parametrize("farewell", ["close", "reset"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_rq_23_a_get_that_met_a_stale_connection_goes_out_once_more(
+    rig: Rig, serve: Serve, method: str, farewell: str
+) -> None:
+    other = answer(b"" if method == "HEAD" else HELLO)
+    server = serve(in_turn(leaving(farewell), answering(other)))
+
+    async def twice(transport: Transport) -> int:
+        await fetch(transport, get("/1"))
+        return (await fetch(transport, Head(method, "/2"))).status
+
+    assert rig.run(open_to(server), twice) == 200
+    assert [(found.target, found.connection) for found in server.asked] == [("/1", 0), ("/2", 0), ("/2", 1)]
+
+
+@pytest.mark.parametrize("farewell", ["close", "reset"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_rq_23_a_write_that_met_a_stale_connection_does_not(
+    rig: Rig, serve: Serve, method: str, farewell: str
+) -> None:
+    server = serve(in_turn(leaving(farewell), answering(answer())))
+
+    async def twice(transport: Transport) -> None:
+        await fetch(transport, get("/1"))
+        with pytest.raises(TransportError):
+            await fetch(transport, Head(method, "/2", (), b"{}"))
+
+    rig.run(open_to(server), twice)
+    assert [found.target for found in server.asked] == ["/1", "/2"]
+
+
+def test_there_is_no_third_time(rig: Rig, serve: Serve) -> None:
+    server = serve(in_turn(leaving("close"), sending(b"", then="close")))
+
+    async def twice(transport: Transport) -> None:
+        await fetch(transport, get("/1"))
+        with pytest.raises(TransportError):
+            await fetch(transport, get("/2"))
+
+    rig.run(open_to(server), twice)
+    assert [found.target for found in server.asked] == ["/1", "/2", "/2"]
+
+
+def test_a_get_on_a_fresh_connection_is_not_sent_twice(rig: Rig, serve: Serve) -> None:
+    server = serve(sending(b"", then="close"))
+
+    async def once(transport: Transport) -> None:
+        with pytest.raises(TransportError):
+            await fetch(transport, get())
+
+    rig.run(open_to(server), once)
+    assert len(server.asked) == 1
+
+
+def test_an_answer_that_broke_off_is_not_asked_for_again(rig: Rig, serve: Serve) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer())
+        await peer.request()
+        await peer.send(answer()[:-3])
+        await peer.close()
+
+    server = serve(script)
+
+    async def twice(transport: Transport) -> None:
+        await fetch(transport, get())
+        with pytest.raises(TransportError):
+            await fetch(transport, get())
+
+    rig.run(open_to(server), twice)
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("farewell", ["close", "reset", "408"])
+@pytest.mark.parametrize("head", [get("/2"), post(target="/2")], ids=["GET", "POST"])
+def test_a_connection_that_was_closed_while_it_was_idle_is_not_written_to(
+    rig: Rig, serve: Serve, gate: Gate, head: Head, farewell: str
+) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer())
+        if peer.number:
+            return
+        await gate.wait()
+        if farewell == "408":
+            await peer.send(answer(b"", status="408 Request Timeout"))
+        await (peer.reset() if farewell == "reset" else peer.close())
+
+    server = serve(script)
+
+    async def twice(transport: Transport) -> bytes:
+        await fetch(transport, get("/1"))
+        gate.open()
+        # The server's end is closed before its script ends, so its farewell has arrived here.
+        server.until_idle()
+        return (await fetch(transport, head)).body
+
+    assert rig.run(open_to(server), twice) == HELLO
+    assert [(found.target, found.connection) for found in server.asked] == [("/1", 0), ("/2", 1)]

@@ -1,0 +1,103 @@
+"""Proxies: a tunnel is asked for by CONNECT, a proxy that says no has kept the request from the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from contract_certificates import Certificates, context
+from contract_scripts import HELLO, answer, answering, proxying, sending
+from contract_server import Server
+from contract_transports import Rig, fetch, fetched, get, open_to, post
+
+from kubeproto import ConnectError, DeadlineExceeded, Transport
+from kubeproto.config import Connection
+
+Serve = Callable[..., Server]
+
+
+def through(proxy: Server, server: Server, trusted: Certificates, user: str = "") -> Connection:
+    at = f"{user}@" if user else ""
+    return open_to(server, ca=trusted.trusted, proxy=f"http://{at}localhost:{proxy.port}")
+
+
+def test_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server, proxy = serve(answering(answer()), context(certificates.server)), serve(proxying())
+
+    async def twice(transport: Transport) -> list[bytes]:
+        return [(await fetch(transport, head)).body for head in (get(), post())]
+
+    assert rig.run(through(proxy, server, certificates), twice) == [HELLO, HELLO]
+    [asked] = proxy.asked
+    assert (asked.method, asked.target) == ("CONNECT", f"localhost:{server.port}")
+    assert [found.method for found in server.asked] == ["GET", "POST"]
+    assert server.asked[0].target == "/"
+
+
+def test_a_proxy_that_wants_to_know_who_asks(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server = serve(answering(answer()), context(certificates.server))
+    proxy = serve(proxying("jane", "p@ss:word"))
+    assert fetched(rig, through(proxy, server, certificates, "jane:p%40ss%3Aword")).body == HELLO
+    assert server.asked[0].header("proxy-authorization") == ""
+
+
+def test_the_servers_token_is_not_for_the_proxy(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server, proxy = serve(answering(answer()), context(certificates.server)), serve(proxying())
+    fetched(rig, through(proxy, server, certificates), get(Authorization="Bearer hunter2"))
+    assert proxy.asked[0].header("authorization") == ""
+    assert server.asked[0].header("authorization") == "Bearer hunter2"
+
+
+@pytest.mark.parametrize("user", ["", "jane:wrong"])
+def test_a_proxy_that_refuses(rig: Rig, serve: Serve, certificates: Certificates, user: str) -> None:
+    server = serve(answering(answer()), context(certificates.server))
+    proxy = serve(proxying("jane", "right"))
+    with pytest.raises(ConnectError, match="407") as raised:
+        fetched(rig, through(proxy, server, certificates, user))
+    assert "wrong" not in str(raised.value)
+    assert server.connections == 0
+
+
+@pytest.mark.parametrize("then", ["close", "reset"])
+def test_a_proxy_that_breaks_off(rig: Rig, serve: Serve, certificates: Certificates, then: str) -> None:
+    server = serve(answering(answer()), context(certificates.server))
+    proxy = serve(sending(b"", then=then))
+    with pytest.raises(ConnectError):
+        fetched(rig, through(proxy, server, certificates))
+
+
+def test_a_proxy_that_says_nothing(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server, proxy = serve(answering(answer()), context(certificates.server)), serve(sending(b""))
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, through(proxy, server, certificates), timeout=0.03)
+
+
+def test_the_server_behind_the_tunnel_must_be_the_right_one(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server, proxy = serve(answering(answer()), context(certificates.elsewhere)), serve(proxying())
+    with pytest.raises(ConnectError, match="certificate"):
+        fetched(rig, through(proxy, server, certificates))
+
+
+def test_its_name_may_be_another_there_too(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server, proxy = serve(answering(answer()), context(certificates.elsewhere)), serve(proxying())
+    connection = open_to(
+        server,
+        ca=certificates.trusted,
+        tls_server_name="kubernetes.default.svc",
+        proxy=f"http://localhost:{proxy.port}",
+    )
+    assert fetched(rig, connection).body == HELLO
+
+
+def test_a_plain_server_is_asked_for_by_its_whole_url(rig: Rig, serve: Serve) -> None:
+    proxy = serve(answering(answer()))
+    connection = Connection(
+        server="http://kubernetes.invalid:8080/base", proxy=f"http://jane:secret@localhost:{proxy.port}"
+    )
+    assert fetched(rig, connection, get("/api?limit=1")).body == HELLO
+    [asked] = proxy.asked
+    assert asked.target == "http://kubernetes.invalid:8080/base/api?limit=1"
+    assert asked.header("host") == "kubernetes.invalid:8080"
+    assert asked.header("proxy-authorization").startswith("Basic ")

@@ -1,0 +1,130 @@
+"""TLS: a server that is not who it should be is never spoken to, and it is told who asks."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+
+import pytest
+from contract_certificates import Certificates, context, pem
+from contract_scripts import HELLO, answer, answering, chunked, dripping, sending
+from contract_server import Peer, Server
+from contract_transports import Rig, fetch, fetched, get, open_to
+
+from kubeproto import ConnectError, Transport, TransportError
+from kubeproto.config import ConfigError, Connection
+
+Serve = Callable[..., Server]
+
+
+def test_a_server_with_a_good_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server = serve(answering(answer(), chunked(HELLO)), context(certificates.server))
+
+    async def twice(transport: Transport) -> list[bytes]:
+        return [(await fetch(transport, get())).body for _ in range(2)]
+
+    assert rig.run(open_to(server, ca=certificates.trusted), twice) == [HELLO, HELLO]
+    assert server.connections == 1
+
+
+def test_records_may_be_cut_anywhere(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server = serve(dripping(chunked(HELLO)), context(certificates.server))
+    assert fetched(rig, open_to(server, ca=certificates.trusted)).body == HELLO
+
+
+def test_an_end_without_a_farewell_of_tls_is_an_end_only_where_a_length_says_so(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server = serve(sending(answer(), then="reset"), context(certificates.server))
+    connection = open_to(server, ca=certificates.trusted)
+    assert fetched(rig, connection).body == HELLO
+    server = serve(sending(chunked(HELLO, end=False), then="close"), context(certificates.server))
+    with pytest.raises(TransportError):
+        fetched(rig, open_to(server, ca=certificates.trusted))
+
+
+@pytest.mark.parametrize("fault", ["unknown CA", "another CA", "wrong name", "expired"])
+def test_a_server_that_cannot_be_trusted_is_told_nothing(
+    rig: Rig, serve: Serve, certificates: Certificates, fault: str
+) -> None:
+    shown = {"wrong name": certificates.elsewhere, "expired": certificates.expired}
+    ca = {"unknown CA": b"", "another CA": certificates.stranger.cert_pem.bytes()}
+    server = serve(answering(answer()), context(shown.get(fault, certificates.server)))
+    with pytest.raises(ConnectError, match="certificate"):
+        fetched(rig, open_to(server, ca=ca.get(fault, certificates.trusted)))
+    assert server.asked == []
+
+
+def test_a_server_that_cannot_be_trusted_may_be_trusted_on_purpose(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server = serve(answering(answer()), context(certificates.expired))
+    assert fetched(rig, open_to(server, insecure=True)).body == HELLO
+
+
+def test_the_name_in_the_certificate_may_be_another(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server = serve(answering(answer()), context(certificates.elsewhere))
+    connection = open_to(server, ca=certificates.trusted, tls_server_name="kubernetes.default.svc")
+    assert fetched(rig, connection).body == HELLO
+    assert server.asked[0].header("host") == f"localhost:{server.port}"
+
+
+def test_one_certificate_of_several_is_enough(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    bundle = b"# gr\xc3\xbcn\n" + certificates.stranger.cert_pem.bytes() + b"\n" + certificates.trusted
+    server = serve(answering(answer()), context(certificates.server))
+    assert fetched(rig, open_to(server, ca=bundle)).body == HELLO
+
+
+def test_a_client_shows_its_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server = serve(answering(answer()), context(certificates.server, clients_of=certificates.ca))
+    certificate, key = pem(certificates.client)
+    settings = {"ca": certificates.trusted, "client_certificate": certificate, "client_key": key}
+    assert fetched(rig, open_to(server, **settings)).body == HELLO
+
+
+@pytest.mark.parametrize("shown", ["none", "a strange one"])
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
+def test_a_client_whose_certificate_is_not_accepted(
+    rig: Rig, serve: Serve, certificates: Certificates, shown: str, version: ssl.TLSVersion
+) -> None:
+    demanding = context(certificates.server, clients_of=certificates.ca)
+    demanding.maximum_version = version
+    server = serve(answering(answer()), demanding)
+    certificate, key = pem(certificates.strange_client) if shown != "none" else (b"", b"")
+    settings = {"ca": certificates.trusted, "client_certificate": certificate, "client_key": key}
+    # With TLS 1.3 the client learns it when it waits for the answer.
+    with pytest.raises(TransportError):
+        fetched(rig, open_to(server, **settings))
+    assert server.asked == []
+
+
+def test_a_key_that_does_not_fit_is_found_before_anything_is_sent(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server = serve(answering(answer()), context(certificates.server))
+    settings = {
+        "ca": certificates.trusted,
+        "client_certificate": pem(certificates.client)[0],
+        "client_key": pem(certificates.strange_client)[1],
+    }
+    with pytest.raises(ConfigError, match="client certificate") as raised:
+        fetched(rig, open_to(server, **settings))
+    assert "PRIVATE" not in str(raised.value)
+
+
+def test_a_ca_that_is_none_is_found_before_anything_is_sent(rig: Rig) -> None:
+    garbage = b"-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
+    with pytest.raises(ConfigError, match="CA"):
+        fetched(rig, Connection(server="https://localhost:1", ca=garbage))
+
+
+def test_a_server_without_tls_where_it_is_wanted(rig: Rig, serve: Serve) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.reader.read(1)
+        await peer.send(answer(status="400 Bad Request"))
+
+    server = serve(script)
+    with pytest.raises(ConnectError):
+        fetched(rig, Connection(server=f"https://localhost:{server.port}"))
