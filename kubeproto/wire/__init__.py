@@ -1,6 +1,7 @@
 """Between the core and the bytes: the transports' seam, inflating, and what an outcome means."""
 
 from ._answers import header, read_status, refusal, retry_after, warnings
+from ._bodies import Body, BodyUntilClose, ChunkedBody, SizedBody, open_body
 from ._inflate import Inflater, Unchanged, inflate, open_inflater
 from ._outcomes import (
     Broken,
@@ -39,7 +40,10 @@ __all__ = [
     "NO_RETRIES",
     "BlockingIncoming",
     "BlockingTransport",
+    "Body",
+    "BodyUntilClose",
     "Broken",
+    "ChunkedBody",
     "ConflictPolicy",
     "Conflicted",
     "Decoder",
@@ -58,6 +62,7 @@ __all__ = [
     "RetryPolicy",
     "Safety",
     "ServerFailed",
+    "SizedBody",
     "Throttled",
     "TimedOut",
     "TooLarge",
@@ -69,6 +74,7 @@ __all__ = [
     "classify",
     "header",
     "inflate",
+    "open_body",
     "open_inflater",
     "read_status",
     "refusal",

@@ -1,0 +1,152 @@
+"""`Line`: one connection on asyncio, and the one place where its errors become ours."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import ssl
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from kubeproto import DeadlineExceeded, TransportError
+
+from ._session import Session
+from ._socket import Socket
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+
+class Line:
+    """A connection that sends and receives. Whatever breaks on it is a `TransportError`."""
+
+    def __init__(self, connected: Socket) -> None:
+        self.used = False
+        self._socket = connected
+        self._sessions: list[Session] = []  # TLS to the server; before that perhaps one to a proxy
+        self._closed = False
+
+    async def encrypt(self, context: ssl.SSLContext, name: str) -> None:
+        """Shake hands; from here on all goes through TLS, perhaps inside another TLS."""
+        try:
+            session = Session(context, name)
+        except ValueError as error:
+            raise TransportError(str(error)) from error
+        try:
+            await self._shake_hands(session)
+        except OSError as error:
+            raise TransportError(_reason(error)) from error
+        finally:
+            self._send(session.outgoing)  # if it failed, why
+        self._sessions.append(session)
+
+    async def _shake_hands(self, session: Session) -> None:
+        agreed = session.shake_hands()
+        while not agreed:
+            self._send(session.outgoing)
+            received = await self.receive(math.inf)
+            if not received:
+                raise TransportError("the other side hung up in the middle of the TLS handshake")
+            agreed = session.shake_hands(received)
+
+    async def receive(self, by: float) -> bytes | None:
+        """What has come; empty when the server has closed, None when nothing came by that time."""
+        if self._closed:
+            raise TransportError("the connection was closed on this side")
+        try:
+            while received := await self._socket.receive(by):
+                for depth, session in enumerate(self._sessions):
+                    received = session.decrypt(received)
+                    if outgoing := session.outgoing:
+                        self._send(outgoing, depth)
+                    if session.ended:
+                        return received
+                if received:
+                    break
+        except OSError as error:
+            raise TransportError(f"the connection broke: {_reason(error)}") from error
+        return received
+
+    async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
+        """Send all of it, and listen meanwhile; True if all had been sent when the listener was done."""
+        self._send(data)
+        await listen()
+        return self._socket.drained
+
+    @property
+    def stale(self) -> bool:
+        """True if an idle connection must not be used: its server has closed it, or speaks unasked."""
+        return self._closed or self._socket.rings
+
+    def close(self) -> None:
+        """Close the socket at once; HTTP tells an end from a cut without TLS's farewell."""
+        self._closed = True
+        self._socket.close()
+
+    def _send(self, data: bytes, depth: int | None = None) -> None:
+        """Send through the sessions below that depth: through all of them, if none is given."""
+        for session in reversed(self._sessions[:depth]):
+            session.encrypt(data)
+            data = session.outgoing
+        if data:
+            self._socket.send(data)
+
+
+class Lines:
+    """Opens lines, and knows which of their sockets are open."""
+
+    def __init__(self) -> None:
+        self._open: set[Socket] = set()
+        self._none = asyncio.Event()
+
+    async def open(self, host: str, port: int) -> Line:
+        """Dial the addresses of the host, the next one when the last is slow."""
+        loop = asyncio.get_running_loop()
+        try:
+            _, connected = await loop.create_connection(self._socket, host, port, happy_eyeballs_delay=0.25)
+        except OSError as error:
+            raise TransportError(_reason(error)) from error
+        return Line(connected)
+
+    async def close(self) -> None:
+        """Close all sockets, and wait for it: asyncio does so a moment after it was told to."""
+        for connected in self._open:
+            connected.close()
+        while self._open:
+            self._none.clear()
+            await self._none.wait()
+
+    def _socket(self) -> Socket:
+        made = Socket(self._gone)
+        self._open.add(made)
+        return made
+
+    def _gone(self, lost: Socket) -> None:
+        self._open.discard(lost)
+        self._none.set()
+
+
+@asynccontextmanager
+async def until(at: float, what: str) -> AsyncGenerator[None]:
+    """Let it last until `at`; then it is `DeadlineExceeded`."""
+    timeout = asyncio.timeout_at(at)
+    try:
+        async with timeout:
+            yield
+    except TimeoutError:
+        if not timeout.expired():
+            raise
+    else:
+        return
+    raise DeadlineExceeded(what)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case ssl.SSLCertVerificationError(verify_message=message):
+            return f"the certificate is not accepted: {message}"
+        case socket.gaierror(strerror=str(words)) | OSError(strerror=str(words)):
+            return words
+        case _:
+            return str(error) or type(error).__name__

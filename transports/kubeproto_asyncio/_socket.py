@@ -1,0 +1,138 @@
+"""`Socket`: what asyncio pushes at a protocol, kept until it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import select
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Bytes that wait for their reader. At more than this the socket is left alone until they are taken, so that a
+# slow reader slows its server down. One read of asyncio's brings 256 KiB at most.
+_ENOUGH: Final = 256 * 1024
+
+# Seconds, and how often. A peer that vanished is noticed after 30 + 4 x 15 s; client-go first asks after 30.
+_KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+
+
+class Socket(asyncio.Protocol):
+    """Bytes in and out of a socket. One task at a time may wait in `receive`."""
+
+    def __init__(self, gone: Callable[[Socket], None]) -> None:
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._heard: list[bytes] = []
+        self._size = 0
+        self._paused = False
+        self._ended = False
+        self._broken: Exception | None = None
+        self._reader: asyncio.Future[None] | None = None
+
+    @property
+    def silent(self) -> bool:
+        """True if the other side has said nothing that was not received yet, and not hung up."""
+        return not (self._heard or self._ended)
+
+    @property
+    def rings(self) -> bool:
+        """True if the other side has said something or hung up, even if asyncio has not looked yet."""
+        return not self.silent or self._transport is None or _readable(self._transport)
+
+    @property
+    def drained(self) -> bool:
+        """True if the kernel has taken all that was sent."""
+        return self._transport is not None and not self._transport.get_write_buffer_size()
+
+    async def receive(self, by: float) -> bytes | None:
+        """What has come; empty when the other side has hung up, None when nothing came by that time."""
+        if self.silent and not await self._wait(by):
+            return None
+        heard, self._heard, self._size = self._heard, [], 0
+        if self._paused and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
+        if heard:
+            return heard[0] if len(heard) == 1 else b"".join(heard)
+        if self._broken is not None:
+            raise self._broken
+        return b""
+
+    def send(self, data: bytes) -> None:
+        """Send this, now or as soon as the other side takes it."""
+        if self._transport is not None and not self._ended:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Close the socket at once; what was not sent never is."""
+        if self._transport is not None:
+            # asyncio closes it when the loop comes round; the server need not wait for that.
+            with suppress(OSError):
+                self._transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+            self._transport.abort()
+
+    async def _wait(self, by: float) -> bool:
+        reader = self._reader = self._loop.create_future()
+        timer = None if by == math.inf else self._loop.call_at(by, _wake, reader)
+        try:
+            await reader
+        finally:
+            self._reader = None
+            if timer is not None:
+                timer.cancel()
+        return not self.silent
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        _keep_alive(transport.get_extra_info("socket"))
+
+    def data_received(self, data: bytes) -> None:
+        self._heard.append(data)
+        self._size += len(data)
+        if self._size > _ENOUGH and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+        _wake(self._reader)
+
+    def eof_received(self) -> None:
+        self._end(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end(exc)
+        self._transport = None
+        self._gone(self)
+
+    def _end(self, error: Exception | None) -> None:
+        if not self._ended:
+            self._ended, self._broken = True, error
+        _wake(self._reader)
+
+
+def _wake(reader: asyncio.Future[None] | None) -> None:
+    if reader is not None and not reader.done():
+        reader.set_result(None)
+
+
+def _readable(transport: asyncio.Transport) -> bool:
+    number: int = transport.get_extra_info("socket").fileno()
+    if number < 0:
+        return True
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(number, select.POLLIN)
+        return bool(poll.poll(0))
+    return bool(select.select([number], [], [], 0)[0])  # Windows has nothing else, and takes any number here
+
+
+def _keep_alive(connected: socket.socket) -> None:
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE.items():
+        if (option := getattr(socket, name, None)) is not None:  # no system has all of them
+            connected.setsockopt(socket.IPPROTO_TCP, option, value)

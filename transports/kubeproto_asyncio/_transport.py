@@ -1,0 +1,76 @@
+"""`AsyncioTransport`: requests over HTTP/1.1 on asyncio. It moves bytes; what to do is decided elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Self
+
+from kubeproto_h11 import Calling, Incoming, Lending, Limits, named
+
+from ._dialling import dial
+from ._line import Line, Lines, until
+from ._tls import proxy_context, server_context
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from kubeproto.config import Connection
+    from kubeproto.wire import Head
+
+
+class AsyncioTransport:
+    """Carries requests to one server, on connections that it keeps until its context is left.
+
+    It belongs to the event loop that runs when the first request is sent.
+    """
+
+    def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
+        server, proxy = server_context(connection), proxy_context(connection)
+        lines = self._lines = Lines()
+        self._connection = connection
+        self._lending = Lending(
+            lambda: dial(lines, connection, server, proxy),
+            limits or Limits(),
+            clock=_now,
+            signal=asyncio.Event,
+        )
+        self._calling = Calling(connection, self._lending, clock=_now)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection; what is still being answered breaks."""
+        self._lending.close()
+        await self._lines.close()
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Incoming[Line]]:
+        """Send a request and wait for the head of its answer.
+
+        `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
+        every silence of the server.
+        """
+        if timeout is None:
+            incoming = await self._calling.begin(head, idle=idle)
+        else:
+            deadline = _now() + timeout
+            async with until(deadline, f"{named(head)}: no answer within {timeout:g} s"):
+                incoming = await self._calling.begin(head, deadline, idle)
+        try:
+            yield incoming
+        finally:
+            self._calling.end(incoming)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,70 @@
+"""HTTP/1.1 for transports, without any I/O: an exchange, a pool, and what drives them.
+
+A door brings a `Line`, a clock and a signal of its event loop; `Calling` does the rest.
+"""
+
+from ._calls import Call, Calling, Incoming
+from ._exchange import MAX_HEAD, Answer, Exchange
+from ._lending import Lending, Signal
+from ._lines import Line, dig
+from ._pool import (
+    Action,
+    Asked,
+    Close,
+    Ended,
+    Ending,
+    Event,
+    Idle,
+    Left,
+    Limits,
+    Lost,
+    Open,
+    Pool,
+    Refuse,
+    Released,
+    State,
+    Use,
+    Waiting,
+    step,
+)
+from ._replays import may_replay
+from ._requests import addressed, named
+from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
+
+__all__ = [
+    "MAX_HEAD",
+    "Action",
+    "Answer",
+    "Asked",
+    "Call",
+    "Calling",
+    "Close",
+    "Ended",
+    "Ending",
+    "Event",
+    "Exchange",
+    "HttpTunnel",
+    "Idle",
+    "Incoming",
+    "Left",
+    "Lending",
+    "Limits",
+    "Line",
+    "Lost",
+    "Open",
+    "Pool",
+    "Refuse",
+    "Released",
+    "Signal",
+    "SocksTunnel",
+    "State",
+    "Tunnel",
+    "Use",
+    "Waiting",
+    "addressed",
+    "dig",
+    "may_replay",
+    "named",
+    "step",
+    "tunnel",
+]

@@ -1,0 +1,184 @@
+"""`Calling`: requests on lent lines, and their answers as they arrive. It awaits lines, and no loop."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from kubeproto import (
+    DeadlineExceeded,
+    KubeprotoError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TransportError,
+)
+
+from ._exchange import Answer, Exchange
+from ._lines import Line
+from ._replays import may_replay
+from ._requests import addressed, named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubeproto.config import Connection
+    from kubeproto.wire import Head, Headers
+
+    from ._lending import Lending
+
+L = TypeVar("L", bound=Line)
+
+
+class Call(Generic[L]):
+    """An exchange and its line. `deadline` bounds all of it, `idle` each silence of the server."""
+
+    def __init__(
+        self,
+        line: L,
+        exchange: Exchange,
+        method: str,
+        *,
+        clock: Callable[[], float],
+        deadline: float,
+        idle: float | None,
+    ) -> None:
+        self.line = line
+        self._exchange = exchange
+        self._method = method
+        self._clock = clock
+        self._deadline = deadline
+        self._idle = idle
+        self._reused = line.used
+        self._begun = False
+        self._sent = False
+        self._first = b""  # what of the body came along with the head
+
+    @property
+    def over(self) -> bool:
+        """True if all was said on both sides, so that the line can be used again."""
+        return self._sent and self._exchange.reusable
+
+    def may_replay_after(self, error: BaseException) -> bool:
+        """True if this is how a stale connection fails, and the request may go out once more."""
+        if isinstance(error, DeadlineExceeded) or not isinstance(error, TransportError):
+            return False
+        return may_replay(
+            self._method, reused=self._reused, begun=self._begun, touched=self._exchange.touched
+        )
+
+    async def ask(self) -> Answer:
+        """Send the request and wait for the head of its answer."""
+        self._begun = True
+        self._sent = await self.line.say(self._exchange.outgoing, self._listen)
+        if self._exchange.answer is None:
+            raise LocalProtocolError("a line said that it had listened, and had not")
+        return self._exchange.answer
+
+    async def piece(self) -> bytes:
+        """The next piece of the body; empty at its end."""
+        if self._first:
+            piece, self._first = self._first, b""
+            return piece
+        while not self._exchange.finished:
+            if piece := await self._hear():
+                return piece
+        return b""
+
+    async def _listen(self) -> None:
+        while self._exchange.answer is None:
+            self._first = await self._hear()
+
+    async def _hear(self) -> bytes:
+        """Wait for bytes; give what of them is body."""
+        by = self._deadline
+        if self._idle is not None:
+            by = min(by, self._clock() + self._idle)
+        heard = await self.line.receive(by)
+        if heard:
+            return self._exchange.feed(heard)
+        if heard is not None:
+            self._exchange.close()
+            return b""
+        if by < self._deadline:
+            raise DeadlineExceeded(f"the server was silent for {self._idle:g} s")
+        raise DeadlineExceeded("the time given ran out before the answer had come to its end")
+
+
+class Incoming(Generic[L]):
+    """An answer whose body is still arriving: iterate for its bytes, once, inside its context."""
+
+    def __init__(self, head: Head, answer: Answer, call: Call[L]) -> None:
+        self.status = answer.status
+        self.headers: Headers = answer.headers
+        self._head = head
+        self._call: Call[L] | None = call
+
+    def __repr__(self) -> str:
+        return f"<{named(self._head)}: {self.status}>"
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._call is None:
+            raise LocalProtocolError(
+                f"{named(self._head)}: a body is read inside its context, and that was left"
+            )
+        try:
+            piece = await self._call.piece()
+        except (TransportError, RemoteProtocolError) as error:
+            raise _of(self._head, error) from error.__cause__
+        if not piece:
+            raise StopAsyncIteration
+        return piece
+
+    def leave(self) -> Call[L] | None:
+        """The context is left: from now on the bytes of the line are another's."""
+        call, self._call = self._call, None
+        return call
+
+
+class Calling(Generic[L]):
+    """Sends requests to one server over lent lines, and sees to it that each line is given back."""
+
+    def __init__(self, connection: Connection, lending: Lending[L], *, clock: Callable[[], float]) -> None:
+        self._connection = connection
+        self._lending = lending
+        self._clock = clock
+
+    async def begin(self, head: Head, deadline: float = math.inf, idle: float | None = None) -> Incoming[L]:
+        """Send a request and wait for the head of its answer. What comes of this is to be given to `end`."""
+        try:
+            call, answer = await self._ask(addressed(head, self._connection), deadline, idle)
+        except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
+            raise _of(head, error) from error.__cause__
+        return Incoming(head, answer, call)
+
+    def end(self, incoming: Incoming[L]) -> None:
+        """Whoever asked needs no more of the answer."""
+        call = incoming.leave()
+        if call is None:
+            return
+        if call.over:
+            self._lending.release(call.line)
+        else:
+            self._lending.discard(call.line)
+
+    async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], Answer]:
+        """The call, and the head of its answer; on a connection that turns out to be stale, once more."""
+        for fresh in (False, True):
+            exchange = Exchange(head)
+            line = await self._lending.take(fresh=fresh)
+            call = Call(line, exchange, head.method, clock=self._clock, deadline=deadline, idle=idle)
+            try:
+                return call, await call.ask()
+            except BaseException as error:
+                self._lending.discard(line)
+                if not call.may_replay_after(error):
+                    raise
+        raise AssertionError("a fresh connection is never stale")
+
+
+def _of(head: Head, error: KubeprotoError) -> KubeprotoError:
+    """The error with the request that met it."""
+    return type(error)(f"{named(head)}: {error}")

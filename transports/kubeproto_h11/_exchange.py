@@ -1,0 +1,147 @@
+"""`Exchange`: one request and its answer on an HTTP/1.1 connection, as bytes in and bytes out.
+
+h11 writes the request and reads the head of the answer, with all its rules; the body is read in bulk by
+`kubeproto.wire`. Each exchange has an h11 machine of its own, for h11 cannot be told that its body was read
+elsewhere; what lives longer than an exchange is the connection alone::
+
+    made ──feed──> head awaited ──feed──> body awaited ──feed──> finished ──> `reusable`, or not
+                        │ 100, 103: heard and dropped    │
+                        └── 101, or 2xx to CONNECT ──────┴──> finished, and `rest` belongs to another protocol
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+import h11
+from msgspec import Struct
+
+from kubeproto import LocalProtocolError, RemoteProtocolError, TransportError
+from kubeproto.wire import Body, Head, Headers, SizedBody, open_body
+
+# A server may send many warnings of 1 KiB or so, and proxies add cookies. Node allows 80 KiB, Go 10 MiB.
+MAX_HEAD: Final = 64 * 1024
+
+# More "go on" than this is a server that never answers. Go's limit is 5.
+_MAX_INTERIM: Final = 8
+
+
+class Answer(Struct, frozen=True):
+    """The head of an answer."""
+
+    status: int
+    headers: Headers
+
+
+class Exchange:
+    """Write `outgoing`, feed what comes back. `answer` is there once the head is; `feed` gives the body.
+
+    What the server may not say is a `RemoteProtocolError`, an answer cut short a `TransportError`.
+    """
+
+    def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
+        self.answer: Answer | None = None
+        self.touched = False  # a byte of an answer has come
+        self._method = head.method
+        self._body: Body | None = None
+        self._stays = False
+        self._interim = 0
+        self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=max_head)
+        self.outgoing = self._written(head)
+
+    @property
+    def finished(self) -> bool:
+        """True when the whole answer has been fed."""
+        return self._body is not None and self._body.finished
+
+    @property
+    def rest(self) -> bytes:
+        """What came after the end: of the next protocol if this one was left, else nothing that may be."""
+        return self._body.rest if self._body is not None else b""
+
+    @property
+    def reusable(self) -> bool:
+        """True if the connection can carry another exchange."""
+        return self._stays and self.finished and not self.rest
+
+    def feed(self, data: bytes) -> bytes:
+        """Take what came from the server; give what of it is body."""
+        if self._body is not None:
+            return self._body.feed(data)
+        if not data:
+            return b""
+        self.touched = True
+        try:
+            self._h11.receive_data(data)
+            return self._read_head()
+        except h11.RemoteProtocolError as error:
+            # The rest of the sentence quotes the answer, and there may be a secret in it.
+            said = str(error).partition(":")[0]
+        raise RemoteProtocolError(f"the answer is not HTTP/1.1: {said}")
+
+    def close(self) -> None:
+        """The server has ended the connection; right only for a body that lasts until then."""
+        if self._body is not None:
+            self._body.close()
+        elif self.touched:
+            raise TransportError("the connection ended inside the head of the answer")
+        else:
+            raise TransportError("the server closed the connection and did not answer")
+
+    def _written(self, head: Head) -> bytes:
+        fields = list(head.headers)
+        if head.body or head.method in ("POST", "PUT", "PATCH"):
+            fields.append(("Content-Length", str(len(head.body))))
+        with suppress(h11.LocalProtocolError, UnicodeEncodeError):
+            headers = [(name.encode("ascii"), value.encode()) for name, value in fields]
+            request = h11.Request(method=head.method, target=head.target, headers=headers)
+            first = self._h11.send(request)
+            body = self._h11.send(h11.Data(data=head.body)) if head.body else b""
+            self._h11.send(h11.EndOfMessage())
+            return (first or b"") + (body or b"")
+        # Outside their handler, for their errors quote the value, which may be a token.
+        raise LocalProtocolError(
+            "the method, the target or a header holds a character that HTTP/1.1 cannot carry"
+        )
+
+    def _read_head(self) -> bytes:
+        while True:
+            event = self._h11.next_event()
+            if isinstance(event, h11.Response):
+                break
+            if not isinstance(event, h11.InformationalResponse):
+                return b""
+            if event.status_code == 101:
+                break
+            self._interim += 1
+            if self._interim > _MAX_INTERIM:
+                raise RemoteProtocolError(f"{self._interim} interim answers, and no answer")
+        headers = _headers(event)
+        rest = self._h11.trailing_data[0]
+        if self._h11.their_state is h11.SWITCHED_PROTOCOL:
+            self._body = SizedBody(0)
+        else:
+            self._body = open_body(self._method, event.status_code, headers)
+            self._stays = _stays(event)
+        self.answer = Answer(event.status_code, headers)
+        return self._body.feed(rest) if rest else b""
+
+
+def _headers(event: h11.Response | h11.InformationalResponse) -> Headers:
+    return tuple((_text(name), _text(value)) for name, value in event.headers.raw_items())
+
+
+def _text(value: bytes) -> str:
+    # Officially Latin-1; Go writes UTF-8, and so do warnings from webhooks.
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _stays(event: h11.Response | h11.InformationalResponse) -> bool:
+    """HTTP/1.1 keeps a connection unless told otherwise; with HTTP/1.0 nobody bothers."""
+    told = [value.lower() for name, value in event.headers if name == b"connection"]
+    words = {word.strip() for value in told for word in value.split(b",")}
+    return event.http_version >= b"1.1" and b"close" not in words

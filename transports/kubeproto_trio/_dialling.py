@@ -1,0 +1,43 @@
+"""From a `Connection` to a `Line`: dial, through the proxy if there is one, and shake hands."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from kubeproto import ConnectError, RemoteProtocolError, TransportError
+from kubeproto_h11 import dig
+
+from ._line import Line, open_line, until
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kubeproto.config import Connection
+
+DIAL: Final = 30.0  # seconds to reach the server or its proxy, as in client-go
+SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as in client-go
+
+
+async def dial(connection: Connection, server: ssl.SSLContext | None, proxy: ssl.SSLContext | None) -> Line:
+    """Open a connection; a `ConnectError` if none comes to be, whatever the reason."""
+    host, port = connection.address
+    try:
+        with until(trio.current_time() + DIAL, f"nothing answered within {DIAL:g} s"):
+            line = await open_line(host, port)
+        try:
+            with until(trio.current_time() + SHAKE_HANDS, f"no handshake within {SHAKE_HANDS:g} s"):
+                if proxy is not None:
+                    await line.encrypt(proxy, host)
+                if connection.tunnelled:
+                    await dig(line, connection, math.inf)
+                if server is not None:
+                    await line.encrypt(server, connection.tls_name)
+        except BaseException:
+            line.close()
+            raise
+    except (TransportError, RemoteProtocolError) as error:
+        raise ConnectError(f"no connection to {host}:{port}: {error}") from error
+    return line

@@ -1,0 +1,61 @@
+"""The TLS settings of a `Connection` as `ssl.SSLContext`s, made once for a transport."""
+
+from __future__ import annotations
+
+import ssl
+import tempfile
+from pathlib import Path
+
+from kubeproto.config import ConfigError, Connection
+
+
+def server_context(connection: Connection) -> ssl.SSLContext | None:
+    """How the server is trusted and what it is shown; None where it is spoken to in plain text."""
+    if not connection.secure:
+        return None
+    context = _trusting(connection)
+    if connection.client_certificate:
+        _show(context, connection)
+    return context
+
+
+def proxy_context(connection: Connection) -> ssl.SSLContext | None:
+    """How an ``https`` proxy is trusted: as the server is, and it is shown nothing."""
+    proxy = connection.proxy_url
+    return _trusting(connection) if proxy is not None and proxy.scheme == "https" else None
+
+
+def _trusting(connection: Connection) -> ssl.SSLContext:
+    # Not `ssl.create_default_context`: from Python 3.13 on it refuses a CA without a key identifier, and
+    # many clusters have such a one.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_alpn_protocols(["http/1.1"])
+    # As in Go, what is given is trusted, be it a root or issued by one.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if connection.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif connection.ca:
+        try:
+            # Between the certificates stand comments, in any alphabet.
+            context.load_verify_locations(
+                cadata=connection.ca.decode("ascii", "replace").replace("\ufffd", "?")
+            )
+        except ssl.SSLError as error:
+            raise ConfigError(f"the CA cannot be read: {error}") from error
+    else:
+        context.load_default_certs()
+    return context
+
+
+def _show(context: ssl.SSLContext, connection: Connection) -> None:
+    # OpenSSL takes a key from a file alone. The folder is this user's only, and gone at once.
+    with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
+        path = Path(folder, "client.pem")
+        path.touch(mode=0o600)
+        path.write_bytes(connection.client_certificate.rstrip() + b"\n" + connection.client_key)
+        try:
+            # Without a password OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(path, password=b"")
+        except ssl.SSLError as error:
+            raise ConfigError(f"the client certificate and its key cannot be used: {error}") from error
