@@ -111,7 +111,7 @@ def read_kubeconfig(content: bytes, path: str = "") -> Kubeconfig:
             documents.append(_checked(document, what))
     try:
         return _made(_united(documents), path)
-    except OverflowError:  # msgspec, for an integer of more than 64 bits
+    except ValueError:  # a hexadecimal integer that has more than 4300 digits in JSON
         problem = f"{what} holds a number that is too large"
     raise ConfigError(problem)
 

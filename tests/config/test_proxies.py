@@ -1,0 +1,82 @@
+"""Which proxy stands before a server, as Go's programs read it from the environment.
+
+`no_proxy.json` holds what Go 1.26's `net/http` says of each server under each entry of NO_PROXY: ``p`` for
+the proxy, ``-`` for the direct way, a sign a server.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.config import ConfigError, bypasses_proxy, proxy_for
+
+TABLE: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "no_proxy.json").read_text())
+HOSTS: Final[list[str]] = TABLE["hosts"]
+ANSWERS: Final[dict[str, str]] = dict(TABLE["answers"])
+
+
+@pytest.mark.parametrize("entry", ANSWERS)
+def test_an_entry_means_what_it_means_to_go(entry: str) -> None:
+    environ = {"HTTPS_PROXY": "http://p", "NO_PROXY": entry}
+    ours = {host: "p" if proxy_for(f"https://{host}", environ) else "-" for host in HOSTS}
+    assert ours == dict(zip(HOSTS, ANSWERS[entry], strict=True))
+
+
+@given(st.lists(st.sampled_from([*ANSWERS])), st.integers(0, len(HOSTS) - 1), st.sampled_from([",", " , "]))
+def test_a_list_has_what_one_of_its_entries_has(entries: list[str], host: int, comma: str) -> None:
+    environ = {"HTTPS_PROXY": "http://p", "NO_PROXY": comma.join(entries)}
+    direct = any(ANSWERS[entry][host] == "-" for entry in entries) or ANSWERS[""][host] == "-"
+    assert bool(proxy_for(f"https://{HOSTS[host]}", environ)) is not direct
+
+
+@given(st.text(), st.sampled_from(HOSTS))
+def test_any_text_is_a_list(no_proxy: str, host: str) -> None:
+    proxy_for(f"https://{host}", {"HTTPS_PROXY": "http://p", "NO_PROXY": no_proxy})
+
+
+@pytest.mark.parametrize(
+    ("environ", "server", "proxy"),
+    [
+        ({}, "https://h", ""),
+        ({"HTTPS_PROXY": "http://p:3128"}, "https://h", "http://p:3128"),
+        ({"HTTPS_PROXY": "http://p:3128"}, "http://h", ""),
+        ({"HTTP_PROXY": "http://p:3128"}, "https://h", ""),
+        ({"HTTP_PROXY": "http://p:3128"}, "http://h", "http://p:3128"),
+        ({"https_proxy": "http://p"}, "https://h", "http://p"),
+        ({"HTTPS_PROXY": "http://a", "https_proxy": "http://b"}, "https://h", "http://a"),
+        ({"HTTPS_PROXY": "", "https_proxy": "http://b"}, "https://h", "http://b"),
+        ({"HTTPS_PROXY": "p:3128"}, "https://h", "http://p:3128"),
+        ({"HTTPS_PROXY": "p"}, "https://h", "http://p"),
+        ({"HTTPS_PROXY": "socks5://p"}, "https://h", "socks5://p"),
+        ({"ALL_PROXY": "http://p"}, "https://h", ""),
+        ({"HTTPS_PROXY": "http://p", "no_proxy": "h"}, "https://h", ""),
+        ({"HTTPS_PROXY": "http://p", "NO_PROXY": "x", "no_proxy": "h"}, "https://h", "http://p"),
+        ({"HTTPS_PROXY": "http://p", "REQUEST_METHOD": "GET"}, "https://h", "http://p"),
+    ],
+)
+def test_the_variables(environ: dict[str, str], server: str, proxy: str) -> None:
+    assert proxy_for(server, environ) == proxy
+
+
+def test_a_cgi_programs_caller_cannot_set_its_proxy() -> None:
+    with pytest.raises(ConfigError, match="CGI"):
+        proxy_for("http://h", {"HTTP_PROXY": "http://p", "REQUEST_METHOD": "GET"})
+
+
+def test_a_proxy_that_makes_no_sense_is_an_error_and_no_silent_detour() -> None:
+    with pytest.raises(ConfigError, match="HTTPS_PROXY is") as raised:
+        proxy_for("https://h", {"HTTPS_PROXY": "http://u:MARK@p:99999"})
+    assert "MARK" not in str(raised.value)
+    with pytest.raises(ConfigError, match="HTTPS_PROXY is"):
+        proxy_for("https://h", {"HTTPS_PROXY": "foo://host"})
+
+
+def test_a_name_may_be_asked_about_alone() -> None:
+    assert bypasses_proxy("x.org:443", "A.X.ORG", 443)
+    assert not bypasses_proxy("x.org:443", "a.x.org", 80)
