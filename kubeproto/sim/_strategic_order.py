@@ -1,0 +1,34 @@
+"""The order of a merged list: what the patch says, and between that what the live list says.
+
+The order of the patch counts most, that of the live list as far as it does not contradict. So an element
+that only the server has stays before its old neighbours where it can, and goes to the end where it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+
+def ordered(
+    merged: list[Any], *, by: list[Any], live: list[Any], identity: Callable[[Any], Hashable]
+) -> list[Any]:
+    """The elements of `merged` in the order `by`, with those that it does not name in their live order."""
+    wished = {identity(element): place for place, element in reversed([*enumerate(by)])}
+    lived: dict[Hashable, int] = {identity(element): place for place, element in reversed([*enumerate(live)])}
+
+    def in_live_order(element: Any) -> int:
+        return lived.get(identity(element), len(lived))
+
+    named = [element for element in merged if identity(element) in wished]
+    named.sort(key=lambda element: wished[identity(element)])
+    others = [element for element in merged if identity(element) not in wished]
+    others.sort(key=in_live_order)
+    result: list[Any] = []
+    for element in named:
+        place = lived.get(identity(element))
+        # Those that the live list has further up come first; the first that it has not stops the others.
+        while others and place is not None and in_live_order(others[0]) < place:
+            result.append(others.pop(0))
+        result.append(element)
+    return result + others
