@@ -15,7 +15,7 @@ from ._kubeconfig import (
     merge_kubeconfigs,
     read_kubeconfig,
 )
-from ._kubeconfig_types import AuthProvider, Cluster, Context, Exec, Extension, User
+from ._kubeconfig_types import AuthProvider, Cluster, Context, Exec, ExecVariable, Extension, User
 from ._oidc import Ask, Discover, Oidc, Redeem
 from ._plugin import Plugin, PluginPolicy
 from ._proxies import bypasses_proxy, proxy_for
@@ -35,6 +35,7 @@ __all__ = [
     "CredentialsError",
     "Discover",
     "Exec",
+    "ExecVariable",
     "Extension",
     "Identity",
     "Impersonation",

@@ -9,7 +9,7 @@ from typing import Final
 from .._errors import InvalidRequest
 from ..wire import Head, Headers
 from ._errors import ConfigError
-from ._hiding import Hiding, hide_headers, hide_userinfo
+from ._hiding import Hiding
 from ._urls import Url, read_proxy, read_server
 
 _FORBIDDEN_IN_HEADERS: Final = frozenset("\r\n\0")
@@ -49,17 +49,6 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
         for name, value in self.headers:
             if not name or _FORBIDDEN_IN_HEADERS & {*name, *value}:
                 raise ConfigError(f"the header {name!r} has no name, or a line end in it")
-
-    def _shown(self, name: str, value: object) -> object:
-        match name:
-            case "ca" | "client_certificate":
-                return f"{len(value)} bytes" if isinstance(value, bytes) and value else value
-            case "proxy":
-                return hide_userinfo(self.proxy)
-            case "headers":
-                return hide_headers(self.headers)
-            case _:
-                return super()._shown(name, value)
 
     @cached_property
     def _url(self) -> Url:

@@ -11,6 +11,9 @@ HIDDEN: Final = "…"
 # What must never reach a log or a traceback; compared in lower case.
 _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
 
+# Fields with URLs, in which a user may have a password.
+_URLS: Final = frozenset(("proxy", "proxy_url", "server"))
+
 
 class Hiding(Struct, frozen=True):
     """A value that shows what differs from the defaults, and what is in `hides` not at all."""
@@ -31,8 +34,14 @@ class Hiding(Struct, frozen=True):
             (name, self._shown(name, value)) for name, value in values if value != defaults.get(name, ...)
         ]
 
-    def _shown(self, name: str, value: object) -> object:
-        return HIDDEN if name in self.hides and value else value
+    def _shown(self, name: str, value: Any) -> object:
+        if name in self.hides:
+            return HIDDEN
+        if name == "headers":
+            return hide_headers(value)
+        if name in _URLS:
+            return hide_userinfo(value)
+        return f"{len(value)} bytes" if isinstance(value, bytes) else value
 
 
 def hide_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

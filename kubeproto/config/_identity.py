@@ -48,6 +48,9 @@ class Identity(Hiding, frozen=True, kw_only=True):
         if bool(self.certificate or self.certificate_file) != bool(self.key or self.key_file):
             missing = "certificate" if self.key or self.key_file else "key"
             raise ConfigError(f"the client {missing} is missing: certificate and key go together")
+        for what, pem in (("certificate", self.certificate), ("key", self.key)):
+            if pem and b"-----BEGIN " not in pem:
+                raise ConfigError(f"the client {what} is not PEM: it has no line -----BEGIN …-----")
 
     @property
     def has_secret(self) -> bool:

@@ -48,7 +48,7 @@ class Needs(Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
+class Wishes(Hiding, frozen=True, kw_only=True):
     """What a program wants otherwise than it stands in the files."""
 
     path: str = ""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ._hiding import Hiding, hide_userinfo
+from ._hiding import Hiding
 
 # Where the settings of an exec plugin for one cluster stand among its extensions.
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
@@ -34,9 +34,6 @@ class Cluster(Hiding, frozen=True, kw_only=True, rename="kebab"):
     proxy_url: str = ""
     disable_compression: bool = False
     extensions: tuple[Extension, ...] = ()
-
-    def _shown(self, name: str, value: object) -> object:
-        return hide_userinfo(str(value)) if name in ("server", "proxy_url") else super()._shown(name, value)
 
 
 class ExecVariable(Hiding, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubeproto.config import ConfigError, Connection
+from kubeproto.wire import Head
 
 PEM = b"-----BEGIN CERTIFICATE-----\n"
 
@@ -179,3 +180,24 @@ def test_equal_connections_may_share_a_pool() -> None:
     assert one == other
     assert len({one, other}) == 1
     assert one != Connection(server="https://h", client_certificate=PEM, client_key=PEM)
+
+
+def test_a_request_goes_out_with_what_it_lacks() -> None:
+    it = Connection(server="https://h:6443/base", headers=(("User-Agent", "me"), ("X-Tenant", "a")))
+    head = Head("GET", "/api", (("accept", "x"), ("user-agent", "other")), b"body")
+    assert it.outgoing(head) == Head(
+        "GET",
+        "/base/api",
+        (("Host", "h:6443"), ("accept", "x"), ("user-agent", "other"), ("X-Tenant", "a")),
+        b"body",
+    )
+
+
+def test_a_request_that_a_proxy_reads_goes_out_whole_and_with_its_password() -> None:
+    it = Connection(server="http://h", proxy="http://u:p@proxy")
+    assert it.outgoing(Head("GET", "/api")) == Head(
+        "GET", "http://h/api", (("Host", "h"), ("Proxy-Authorization", "Basic dTpw"))
+    )
+    assert Connection(server="https://h", proxy="http://u:p@proxy").outgoing(Head("GET", "/api")) == Head(
+        "GET", "/api", (("Host", "h"),)
+    )

@@ -225,8 +225,8 @@ def test_what_is_no_text_is_told() -> None:
         read_kubeconfig(b"a\0b")
 
 
-PIECES: Final = rb"""users clusters name cluster token-data extensions kind current-context : - { } [ ] " ' , ~
-    *a &a !!int null 1e9 0x << \ud800"""
+PIECES: Final = rb"""users clusters name cluster token-data extensions kind current-context : - { } [ ] " ' ,
+    ~ *a &a !!int null 1e9 0x << \ud800"""
 ODD: Final = (b"\n", b"  ", b"\n- ", b": ", b"---\n", b"\0", b"\xff\xfe", b"\xef\xbb\xbf")
 A_PIECE: Final = st.sampled_from([*PIECES.split(), *ODD])
 

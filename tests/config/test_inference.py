@@ -1,0 +1,386 @@
+"""What a client needs, found in kubectl's order; the files are read by somebody else."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+from kubeproto.config import (
+    Config,
+    ConfigError,
+    Credentials,
+    Identity,
+    Impersonation,
+    Needs,
+    PluginPolicy,
+    Unreadable,
+    Wishes,
+    infer,
+)
+
+CA: Final = b"-----BEGIN CERTIFICATE-----\nca"
+CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----\ncrt"
+KEY: Final = b"-----BEGIN PRIVATE KEY-----"
+POD: Final = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+SECRETS: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+POD_FILES: Final[dict[str, bytes | Unreadable]] = {
+    f"{SECRETS}/token": b"t",
+    f"{SECRETS}/ca.crt": CA,
+    f"{SECRETS}/namespace": b"prod\n",
+}
+NOT_THERE: Final = Unreadable("No such file or directory", missing=True)
+
+
+def kubeconfig(
+    user: Mapping[str, Any] | None = None,
+    *,
+    server: str = "https://h",
+    cluster: Mapping[str, Any] | None = None,
+) -> dict[str, bytes | Unreadable]:
+    value = {
+        "clusters": [{"name": "c", "cluster": {"server": server, **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "ns"}}],
+        "current-context": "x",
+    }
+    return {"/k/config": json.dumps(value).encode()}
+
+
+def asked(
+    files: Mapping[str, bytes | Unreadable],
+    wishes: Wishes | None = None,
+    environ: Mapping[str, str] | None = None,
+    home: str = "",
+) -> tuple[Config, list[str]]:
+    """The end of the conversation, and each file that was asked for. What is not given is not there."""
+    told: dict[str, bytes | Unreadable] = {}
+    environ = {"KUBECONFIG": "/k/config"} if environ is None else environ
+    while isinstance(found := infer(environ, told, wishes, home=home), Needs):
+        assert found.paths
+        assert not told.keys() & set(found.paths)
+        told |= {path: files.get(path, NOT_THERE) for path in found.paths}
+    return found, [*told]
+
+
+# In which order.
+
+
+def test_kubeconfig_comes_before_the_pod() -> None:
+    config, read = asked(kubeconfig(), environ=POD | {"KUBECONFIG": "/k/config"})
+    assert (config.source, config.namespace, read) == ("the context 'x'", "ns", ["/k/config"])
+
+
+def test_the_pod_comes_when_no_file_is_there_or_none_chooses_a_context() -> None:
+    files = POD_FILES | {"/home/.kube/config": b"contexts: [{name: x}]"}
+    for home in ("", "/elsewhere", "/home"):
+        config, _ = asked(files, environ=POD, home=home)
+        assert config.source == "the pod"
+        assert (config.connection.server, config.connection.ca) == ("https://10.96.0.1:443", CA)
+        assert config.identity == Identity(token_file=f"{SECRETS}/token")
+        assert config.namespace == "prod"
+
+
+def test_a_kubeconfig_with_a_mistake_is_not_passed_over() -> None:
+    with pytest.raises(ConfigError, match="/k/config, line 1"):
+        asked({"/k/config": b"5"}, environ=POD | {"KUBECONFIG": "/k/config"})
+    with pytest.raises(ConfigError, match="the context 'y' is asked for"):
+        asked(kubeconfig(), Wishes(context="y"), environ=POD | {"KUBECONFIG": "/k/config"})
+
+
+def test_files_of_a_list_may_be_missing_but_not_unreadable() -> None:
+    config, read = asked(kubeconfig(), environ={"KUBECONFIG": "/gone:/k/config"})
+    assert (config.source, read) == ("the context 'x'", ["/gone", "/k/config"])
+    files = kubeconfig() | {"/gone": Unreadable("Permission denied")}
+    with pytest.raises(ConfigError, match="/gone cannot be read: Permission denied"):
+        asked(files, environ={"KUBECONFIG": "/gone:/k/config"})
+
+
+def test_a_path_that_somebody_typed_must_be_there_and_is_read_alone() -> None:
+    _, read = asked(kubeconfig(), Wishes(path="/k/config"), environ={"KUBECONFIG": "/other"})
+    assert read == ["/k/config"]
+    with pytest.raises(ConfigError, match="/typo cannot be read: No such file"):
+        asked(kubeconfig(), Wishes(path="/typo"), environ=POD)
+
+
+def test_nothing_at_all_says_where_it_looked() -> None:
+    with pytest.raises(ConfigError, match="there is no kubeconfig, and this is no pod"):
+        asked({}, environ={})
+    with pytest.raises(ConfigError, match=r"no context is chosen in /a \(there is 'x'\), and this is no pod"):
+        asked({"/a": b"contexts: [{name: x}]"}, environ={"KUBECONFIG": "/a"})
+
+
+# The pod.
+
+
+@pytest.mark.parametrize(
+    ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
+)
+def test_the_server_of_a_pod(host: str, server: str) -> None:
+    config, _ = asked(POD_FILES, environ=POD | {"KUBERNETES_SERVICE_HOST": host})
+    assert config.connection.server == server
+
+
+@pytest.mark.parametrize(
+    ("environ", "files", "wishes", "namespace"),
+    [
+        ({}, {}, Wishes(), "prod"),
+        ({"POD_NAMESPACE": "mine"}, {}, Wishes(), "mine"),
+        ({"POD_NAMESPACE": "mine"}, {}, Wishes(namespace="wish"), "wish"),
+        ({}, {f"{SECRETS}/namespace": NOT_THERE}, Wishes(), "default"),
+        ({}, {f"{SECRETS}/namespace": b" \n"}, Wishes(), "default"),
+    ],
+)
+def test_the_namespace_of_a_pod(
+    environ: dict[str, str], files: dict[str, bytes | Unreadable], wishes: Wishes, namespace: str
+) -> None:
+    assert asked(POD_FILES | files, wishes, environ=POD | environ)[0].namespace == namespace
+
+
+def test_a_pod_without_a_token_is_told_and_one_without_a_ca_is_warned() -> None:
+    with pytest.raises(ConfigError, match="this pod has no token"):
+        asked(POD_FILES | {f"{SECRETS}/token": NOT_THERE}, environ=POD)
+    config, _ = asked(POD_FILES | {f"{SECRETS}/ca.crt": NOT_THERE}, environ=POD)
+    assert config.connection.ca == b""
+    assert "ca.crt cannot be read" in config.warnings[0]
+
+
+# The connection.
+
+
+def test_a_ca_may_be_inline_or_in_a_file_and_inline_wins() -> None:
+    inline = {"certificate-authority-data": b64encode(CA).decode()}
+    assert asked(kubeconfig(cluster=inline))[0].connection.ca == CA
+    files = kubeconfig(cluster={"certificate-authority": "ca.crt"}) | {"/k/ca.crt": CA}
+    config, read = asked(files)
+    assert (config.connection.ca, read) == (CA, ["/k/config", "/k/ca.crt"])
+    assert asked(kubeconfig(cluster=inline | {"certificate-authority": "gone"}))[1] == ["/k/config"]
+    with pytest.raises(ConfigError, match="/k/gone cannot be read: No such file"):
+        asked(kubeconfig(cluster={"certificate-authority": "gone"}))
+
+
+def test_a_cluster_says_how_it_is_reached() -> None:
+    config, _ = asked(
+        kubeconfig(
+            server="https://h/k8s/c-1",
+            cluster={"tls-server-name": "api", "disable-compression": True, "proxy-url": "http://p"},
+        ),
+        environ={"KUBECONFIG": "/k/config", "HTTPS_PROXY": "http://other", "NO_PROXY": "*"},
+    )
+    it = config.connection
+    assert (it.server, it.tls_server_name, it.compression, it.proxy) == (
+        "https://h/k8s/c-1",
+        "api",
+        False,
+        "http://p",
+    )
+
+
+def test_the_environment_names_a_proxy_for_kubeconfig_and_pod() -> None:
+    environ = {"HTTPS_PROXY": "http://p"}
+    assert (
+        asked(kubeconfig(), environ=environ | {"KUBECONFIG": "/k/config"})[0].connection.proxy == "http://p"
+    )
+    assert asked(POD_FILES, environ=environ | POD)[0].connection.proxy == "http://p"
+    direct = environ | {"NO_PROXY": "10.96.0.0/12"}
+    assert asked(POD_FILES, environ=direct | POD)[0].connection.proxy == ""
+
+
+def test_a_certificate_that_is_not_checked_is_warned_about() -> None:
+    config, _ = asked(kubeconfig(cluster={"insecure-skip-tls-verify": True}))
+    assert config.connection.insecure
+    assert ["insecure-skip-tls-verify is set" in warning for warning in config.warnings] == [True]
+    assert asked(kubeconfig({"token": "t"}))[0].warnings == ()
+
+
+def test_a_cluster_without_a_server_is_refused() -> None:
+    with pytest.raises(ConfigError, match="the cluster 'c' has no server"):
+        asked(kubeconfig(server=""))
+
+
+def test_headers_go_with_every_request() -> None:
+    wishes = Wishes(user_agent="me/1", headers=(("X-Tenant", "a"),))
+    assert asked(kubeconfig(), wishes)[0].connection.headers == (("User-Agent", "me/1"), ("X-Tenant", "a"))
+    assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
+
+
+def test_a_connection_shows_the_certificate_of_the_credentials() -> None:
+    config, _ = asked(kubeconfig())
+    shown = config.connection_for(Credentials(client_certificate=CERTIFICATE, client_key=KEY))
+    assert (shown.client_certificate, shown.client_key, shown.server) == (CERTIFICATE, KEY, "https://h")
+    assert config.connection_for(Credentials()) == config.connection
+
+
+# Who asks.
+
+DATA: Final = {
+    "client-certificate-data": b64encode(CERTIFICATE).decode(),
+    "client-key-data": b64encode(KEY).decode(),
+}
+EXEC: Final = {
+    "apiVersion": "client.authentication.k8s.io/v1",
+    "command": "login",
+    "interactiveMode": "Never",
+}
+PROVIDER: Final = {"idp-issuer-url": "https://id", "client-id": "me", "refresh-token": "r"}
+OIDC: Final = {"name": "oidc", "config": PROVIDER}
+
+
+@pytest.mark.parametrize(
+    ("user", "identity"),
+    [
+        ({}, Identity()),
+        ({"token": "t"}, Identity(token="t")),
+        ({"token": "t", "tokenFile": "f"}, Identity(token="t")),
+        ({"tokenFile": "f"}, Identity(token_file="/k/f")),
+        ({"username": "a", "password": "b"}, Identity(username="a", password="b")),
+        (DATA, Identity(certificate=CERTIFICATE, key=KEY)),
+        (DATA | {"token": "t"}, Identity(certificate=CERTIFICATE, key=KEY, token="t")),
+        (
+            {"client-certificate": "crt", "client-key": "/key"},
+            Identity(certificate_file="/k/crt", key_file="/key"),
+        ),
+        (DATA | {"client-certificate": "x", "client-key": "y"}, Identity(certificate=CERTIFICATE, key=KEY)),
+        ({"token": "t", "exec": EXEC}, Identity(token="t")),
+        ({"tokenFile": "f", "exec": EXEC}, Identity(token_file="/k/f")),
+        (DATA | {"exec": EXEC}, Identity(certificate=CERTIFICATE, key=KEY)),
+        ({"token": "t", "auth-provider": OIDC}, Identity(token="t")),
+    ],
+)
+def test_what_comes_before_what(user: dict[str, Any], identity: Identity) -> None:
+    assert asked(kubeconfig(user))[0].identity == identity
+
+
+@pytest.mark.parametrize(
+    ("user", "complaint"),
+    [
+        ({"token": "MARK", "username": "a", "password": "MARK"}, "a token and a username and password"),
+        ({"tokenFile": "f", "username": "a"}, "a token and a username and password"),
+        ({"exec": EXEC, "auth-provider": OIDC}, "an exec plugin and an auth-provider"),
+        ({"auth-provider": {"name": "gcp"}}, "'gcp' no longer exists; use the exec plugin gke-gcloud"),
+        ({"auth-provider": {"name": "azure"}}, "'azure' no longer exists; use the exec plugin kubelogin"),
+        ({"auth-provider": {"name": "x"}}, "'x' no longer exists"),
+        ({"auth-provider": {"name": "oidc"}}, "needs an idp-issuer-url"),
+        ({"client-certificate-data": DATA["client-certificate-data"]}, "the client key is missing"),
+        ({"client-key": "k"}, "the client certificate is missing"),
+        ({"as-groups": ["g"]}, "without a user"),
+        ({"as-uid": "1"}, "without a user"),
+        ({"as-user-extra": {"a": ["b"]}}, "without a user"),
+        ({"exec": EXEC | {"command": ""}}, "has no command"),
+        ({"exec": EXEC | {"apiVersion": ""}}, "must be client.authentication.k8s.io/v1 or"),
+        ({"exec": EXEC | {"apiVersion": "client.authentication.k8s.io/v1alpha1"}}, "v1alpha1"),
+        ({"exec": EXEC | {"interactiveMode": ""}}, "interactiveMode '';"),
+        ({"exec": EXEC | {"interactiveMode": "Sometimes"}}, "interactiveMode 'Sometimes'"),
+        ({"exec": EXEC | {"env": [{"value": "MARK"}]}}, "env variable without a name"),
+    ],
+)
+def test_conflicts_are_refused_and_the_user_named(user: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint) as raised:
+        asked(kubeconfig(user))
+    assert str(raised.value).startswith("the user 'u': ")
+    assert "MARK" not in str(raised.value)
+
+
+def test_no_secret_goes_where_there_is_no_tls() -> None:
+    config, _ = asked(kubeconfig({"token": "t", "as": "you"}, server="http://h"))
+    assert config.identity == Identity()
+    assert config.warnings == ("the server is reached without TLS, so no credentials are sent",)
+    assert ("Impersonate-User", "you") in config.connection.headers
+    assert asked(kubeconfig({"as": "you"}, server="http://h"))[0].warnings == ()
+
+
+def test_impersonation_comes_from_the_file_or_the_program() -> None:
+    user = {
+        "as": "jane",
+        "as-uid": "7",
+        "as-groups": ["g", "h"],
+        "as-user-extra": {"Acme.com/Project": ["a", "b"]},
+    }
+    assert asked(kubeconfig(user))[0].connection.headers == (
+        ("User-Agent", "kubeproto"),
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "g"),
+        ("Impersonate-Group", "h"),
+        ("Impersonate-Extra-acme.com%2Fproject", "a"),
+        ("Impersonate-Extra-acme.com%2Fproject", "b"),
+    )
+    wish = Wishes(impersonation=Impersonation(user="joe"))
+    assert ("Impersonate-User", "joe") in asked(kubeconfig(user), wish)[0].connection.headers
+    assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
+
+
+def test_escaped_keys_can_stand_in_a_headers_name() -> None:
+    made = Impersonation(user="u", extra=(("a b%é:", ("v",)),))
+    assert made.headers[1] == ("Impersonate-Extra-a%20b%25%C3%A9%3A", "v")
+
+
+def test_an_impersonated_name_cannot_add_a_header() -> None:
+    with pytest.raises(ConfigError, match="the header 'Impersonate-User'"):
+        asked(kubeconfig({"as": "a\r\nImpersonate-Group: system:masters"}))
+
+
+def test_a_policy_says_which_plugins_may_be_started() -> None:
+    user = {"exec": EXEC | {"command": "/bin/login"}}
+    for policy in (PluginPolicy(), PluginPolicy(mode="Allowlist", allowed=("/bin/login",))):
+        assert asked(kubeconfig(user), Wishes(policy=policy))[0].identity.plugin is not None
+    for policy in (PluginPolicy(mode="DenyAll"), PluginPolicy(mode="Allowlist", allowed=("login",))):
+        with pytest.raises(ConfigError, match="may not be started: the policy is"):
+            asked(kubeconfig(user), Wishes(policy=policy))
+
+
+def test_a_plugin_is_told_of_its_cluster_when_asked_to() -> None:
+    extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a", "x": None}}
+    cluster: dict[str, Any] = {
+        "certificate-authority": "ca",
+        "tls-server-name": "api",
+        "proxy-url": "http://p",
+        "disable-compression": True,
+        "extensions": [extension],
+    }
+    files = kubeconfig({"exec": EXEC | {"provideClusterInfo": True}}, cluster=cluster) | {"/k/ca": CA}
+    plugin = asked(files)[0].identity.plugin
+    assert plugin is not None
+    assert json.loads(plugin.cluster) == {
+        "server": "https://h",
+        "tls-server-name": "api",
+        "certificate-authority-data": b64encode(CA).decode(),
+        "proxy-url": "http://p",
+        "disable-compression": True,
+        "config": {"audience": "a", "x": None},
+    }
+    files = kubeconfig({"exec": EXEC}, cluster=cluster) | {"/k/ca": CA}
+    plugin = asked(files)[0].identity.plugin
+    assert plugin is not None
+    assert plugin.cluster == b""
+
+
+def test_an_older_plugin_need_not_say_its_mode_and_a_hint_cannot_talk_to_the_terminal() -> None:
+    old = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "x", "installHint": "\x1b[1mget"}
+    plugin = asked(kubeconfig({"exec": old}))[0].identity.plugin
+    assert plugin is not None
+    assert (plugin.mode, plugin.install_hint) == ("IfAvailable", "U+001B[1mget")
+
+
+def test_an_oidc_user_has_the_files_read_that_are_beside() -> None:
+    provider = {"name": "oidc", "config": PROVIDER | {"idp-certificate-authority": "/idp"}}
+    user = {"auth-provider": provider, "client-certificate": "crt", "client-key": "key"}
+    files = kubeconfig(user) | {"/idp": CA, "/k/crt": CERTIFICATE, "/k/key": KEY}
+    environ = {"KUBECONFIG": "/k/config", "HTTPS_PROXY": "http://p", "NO_PROXY": "h"}
+    config, read = asked(files, environ=environ)
+    assert read == ["/k/config", "/idp", "/k/crt", "/k/key"]
+    assert (config.identity.certificate, config.identity.key) == (CERTIFICATE, KEY)
+    assert config.identity.oidc is not None
+    assert (config.identity.oidc.ca, config.identity.oidc.proxy, config.connection.proxy) == (
+        CA,
+        "http://p",
+        "",
+    )
+    inline = {"idp-certificate-authority-data": b64encode(CA).decode()}
+    provider = {"name": "oidc", "config": PROVIDER | inline}
+    oidc = asked(kubeconfig({"auth-provider": provider}))[0].identity.oidc
+    assert oidc is not None
+    assert oidc.ca == CA

@@ -1,0 +1,284 @@
+"""No secret is shown: every value and every error is made with marked secrets, and searched for the mark."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from kubeproto import KubeprotoError
+from kubeproto import config as package
+from kubeproto.config import (
+    AuthProvider,
+    Choice,
+    Cluster,
+    Config,
+    ConfigError,
+    Connection,
+    Credentials,
+    Exec,
+    Extension,
+    Identity,
+    Impersonation,
+    Needs,
+    Oidc,
+    Plugin,
+    PluginPolicy,
+    Unreadable,
+    Url,
+    User,
+    Wishes,
+    credentials,
+    dump_kubeconfig,
+    infer,
+    proxy_for,
+    read_kubeconfig,
+)
+from kubeproto.config import credentials as c
+
+MARK: Final = "hunter2"
+B64: Final = b64encode(MARK.encode()).decode()
+PEM: Final = f"-----BEGIN PRIVATE KEY-----\n{MARK}".encode()
+V1: Final = "client.authentication.k8s.io/v1"
+
+CLUSTER: Final = Cluster(
+    server="https://h",
+    certificate_authority_data=PEM,
+    proxy_url=f"http://u:{MARK}@p",
+    extensions=(Extension(name="x", extension={"k": MARK}),),
+)
+USER: Final = User(
+    client_certificate_data=PEM,
+    client_key_data=PEM,
+    token=MARK,
+    password=MARK,
+    auth_provider=AuthProvider(name="oidc", config={"refresh-token": MARK}),
+    exec=Exec(
+        command="x", args=(MARK,), env=(msgspec.convert({"name": "A", "value": MARK}, package.ExecVariable),)
+    ),
+)
+CONNECTION: Final = Connection(
+    server="https://h",
+    client_certificate=PEM,
+    client_key=PEM,
+    proxy=f"http://u:{MARK}@p",
+    headers=(("Authorization", MARK), ("Cookie", MARK)),
+)
+PLUGIN: Final = Plugin(command="x", args=(MARK,), env=(("A", MARK),), cluster=json.dumps(MARK).encode())
+OIDC: Final = Oidc(
+    issuer="https://id",
+    client_id="me",
+    client_secret=MARK,
+    id_token=MARK,
+    refresh_token=MARK,
+    ca=PEM,
+    proxy=f"http://u:{MARK}@p",
+)
+IDENTITY: Final = Identity(token=MARK, certificate=PEM, key=PEM)
+CREDENTIALS: Final = Credentials(authorization=f"Bearer {MARK}", client_certificate=PEM, client_key=PEM)
+COURSE: Final = c.Course(identity=Identity(plugin=PLUGIN))
+OIDC_COURSE: Final = c.Course(identity=Identity(oidc=OIDC))
+HOLDING: Final = c.Holding(credentials=CREDENTIALS, since=0.0, due=0.0)
+KUBECONFIG: Final = read_kubeconfig(
+    json.dumps(
+        {"users": [{"name": "u", "user": {"token": MARK, "password": MARK}}], "unknown": MARK}
+    ).encode()
+)
+
+
+def discover() -> c.Discover:
+    _, [task, *_] = c.step(c.Vacant(OIDC_COURSE), c.Wanted(), 0.0)
+    assert isinstance(task, c.Discover)
+    return task
+
+
+def redeem() -> c.Redeem:
+    answer = c.Answered(200, (), b'{"token_endpoint": "https://id/t"}')
+    _, [task] = c.step(c.Renewing(OIDC_COURSE, discover()), answer, 0.0)
+    assert isinstance(task, c.Redeem)
+    assert MARK.encode() in task.head.body
+    return task
+
+
+def run_plugin() -> c.RunPlugin:
+    _, [task, *_] = c.step(c.Vacant(COURSE), c.Wanted(), 0.0)
+    assert isinstance(task, c.RunPlugin)
+    assert MARK in str(task.env[0][1])
+    return task
+
+
+VALUES: Final[tuple[object, ...]] = (
+    CLUSTER, USER, *CLUSTER.extensions, USER.auth_provider, USER.exec, *(USER.exec.env if USER.exec else ()),
+    CONNECTION, CONNECTION.proxy_url, PLUGIN, OIDC, IDENTITY, CREDENTIALS, HOLDING, KUBECONFIG,
+    Choice(context="x", cluster_name="c", cluster=CLUSTER, user_name="u", user=USER, namespace=""),
+    Config(connection=CONNECTION, identity=IDENTITY), Wishes(headers=(("Authorization", MARK),)),
+    COURSE, c.Fixed(CREDENTIALS), c.Vacant(COURSE), c.Held(COURSE, HOLDING),
+    run_plugin(), discover(), redeem(),
+    c.Renewing(OIDC_COURSE, redeem(), HOLDING), c.Troubled(COURSE, HOLDING, 1, 0.0, "why"),
+    c.FilesRead((MARK.encode(),)), c.PluginEnded(0, MARK.encode()),
+    c.Answered(200, (("a", MARK),), MARK.encode()),
+    c.Use(CREDENTIALS), c.Keep(MARK, MARK),
+)  # fmt: skip
+
+# These never hold a secret.
+OPEN: Final = (
+    package.Context, Impersonation, Needs, PluginPolicy, Unreadable, c.Abandoned, c.CloseConnections,
+    c.Failed, c.PluginMissing, c.ReadFiles, c.Refuse, c.Unauthorized, c.Wait, c.Wanted, c.Warn, package.Ask,
+)  # fmt: skip
+
+
+def structs() -> Iterator[type]:
+    for module in (package, credentials):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if isinstance(value, type) and issubclass(value, msgspec.Struct):
+                yield value
+
+
+def shown(value: object) -> str:
+    """All that a log, a debugger or a rich traceback would print."""
+    rich = repr(value.__rich_repr__()) if isinstance(value, msgspec.Struct) else ""
+    return f"{value!r} {value!s} {value} {rich}"
+
+
+def test_every_struct_is_searched_or_holds_no_secret() -> None:
+    searched = {type(value) for value in VALUES} | set(OPEN)
+    assert {kind.__name__ for kind in structs()} - {kind.__name__ for kind in searched} == set()
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_no_value_shows_a_secret(value: object) -> None:
+    assert MARK not in shown(value)
+    assert B64 not in shown(value)
+
+
+def test_the_search_would_find_one() -> None:
+    assert MARK in shown(c.Failed(MARK))
+    assert MARK.encode() in dump_kubeconfig(KUBECONFIG)
+
+
+def kubeconfig(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> Callable[[], object]:
+    value = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://h"} | (cluster or {})}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    files = {"/f": json.dumps(value).encode()}
+    return lambda: infer({"KUBECONFIG": "/f"}, files)
+
+
+def told(course: c.Course, task: c.Task, event: c.Event) -> Callable[[], object]:
+    def run() -> object:
+        state, actions = c.step(c.Renewing(course, task, HOLDING), event, 0.0)
+        assert isinstance(state, c.Troubled), "this was to go wrong"
+        assert MARK not in shown(state) + shown(actions)
+        raise c.Refuse(state.why, 0.0).error
+
+    return run
+
+
+def plugin_said(text: str | bytes) -> Callable[[], object]:
+    return told(COURSE, run_plugin(), c.PluginEnded(0, text.encode() if isinstance(text, str) else text))
+
+
+def exec_credential(**status: Any) -> Callable[[], object]:
+    return plugin_said(json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": status}))
+
+
+FILES: Final = c.Course(identity=Identity(token_file="/t", certificate_file="/c", key_file="/k"))
+READ: Final = c.ReadFiles(("/t", "/c", "/k"))
+
+MISTAKES: Final[dict[str, Callable[[], object]]] = {
+    "server": lambda: Connection(server=f"https://u:{MARK}@h"),
+    "server query": lambda: Connection(server=f"https://h?token={MARK}"),
+    "server port": lambda: Connection(server=f"https://u:{MARK}@h:port"),
+    "proxy": lambda: Connection(server="https://h", proxy=f"http://u:{MARK}@p:x"),
+    "proxy in the environment": lambda: proxy_for("https://h", {"HTTPS_PROXY": f"u:{MARK}@p:x"}),
+    "proxy with a slash": lambda: Connection(server="https://h", proxy=f"http://u:a/{MARK}@p"),
+    "proxy with a blank": lambda: Connection(server="https://h", proxy=f"http://u:a {MARK}@p"),
+    "header": lambda: Connection(server="https://h", headers=(("a", f"{MARK}\n"),)),
+    "pem": lambda: Connection(server="https://h", client_certificate=PEM, client_key=MARK.encode()),
+    "authorization": lambda: Credentials(authorization=f"Bearer {MARK}\n"),
+    "yaml": lambda: read_kubeconfig(f"users:\n- user: {{token: {MARK}]".encode()),
+    "yaml tag": lambda: read_kubeconfig(f"token: !{MARK}".encode()),
+    "yaml anchor": lambda: read_kubeconfig(f"token: *{MARK}".encode()),
+    "yaml key": lambda: read_kubeconfig(f"{MARK}: 1\n{MARK}: 2".encode()),
+    "yaml quote": lambda: read_kubeconfig(f"token: '{MARK}".encode()),
+    "yaml directive": lambda: read_kubeconfig(f"%{MARK} 1\n---\na: b".encode()),
+    "json": lambda: read_kubeconfig(f'{{"token": "{MARK}'.encode()),
+    "not utf-8": lambda: read_kubeconfig(f"token: {MARK}\xff".encode("latin-1")),
+    "type": lambda: read_kubeconfig(f"users: [{{user: {{token: [{MARK}]}}}}]".encode()),
+    "base64": lambda: read_kubeconfig(f"users: [{{user: {{client-key-data: '{MARK}!'}}}}]".encode()),
+    "not an object": lambda: read_kubeconfig(MARK.encode()),
+    "basic and token": kubeconfig({"token": MARK, "username": "u", "password": MARK}),
+    "key alone": kubeconfig({"client-key-data": B64}),
+    "key is no pem": kubeconfig({"client-key-data": B64, "client-certificate-data": B64}),
+    "cluster's proxy": kubeconfig({}, {"proxy-url": f"http://u:{MARK}@p:x"}),
+    "cluster's server": kubeconfig({}, {"server": f"https://u:{MARK}@h"}),
+    "provider's ca": kubeconfig(
+        {"auth-provider": {"name": "oidc", "config": {"idp-certificate-authority-data": f"{MARK}!"}}}
+    ),
+    "token file": told(FILES, READ, c.FilesRead((f"a\n{MARK}".encode(), PEM, PEM))),
+    "token file in utf-8": told(FILES, READ, c.FilesRead((f"{MARK}é".encode(), PEM, PEM))),
+    "key file": told(FILES, READ, c.FilesRead((b"a", PEM, MARK.encode()))),
+    "plugin's garbage": plugin_said(f"Password for {MARK}:"),
+    "plugin's yaml": plugin_said(f"token: !{MARK} x"),
+    "plugin's json": plugin_said(f'{{"token": "{MARK}"'),
+    "plugin's bytes": plugin_said(MARK.encode() + b"\xff"),
+    "plugin's list": plugin_said(f"[{MARK}]"),
+    "plugin's kind": plugin_said(json.dumps({"kind": MARK, "apiVersion": MARK, "status": {"token": MARK}})),
+    "plugin's version": plugin_said(json.dumps({"kind": "ExecCredential", "apiVersion": MARK})),
+    "plugin's types": exec_credential(token=[MARK]),
+    "plugin's time": exec_credential(token="t", expirationTimestamp=MARK),
+    "plugin's half pair": exec_credential(token=MARK, clientKeyData=MARK),
+    "plugin's odd pair": exec_credential(clientCertificateData=MARK, clientKeyData=MARK),
+    "plugin's line end": exec_credential(token=f"{MARK}\r\nx: y"),
+    "plugin's nothing": plugin_said(""),
+    "plugin's code": told(COURSE, run_plugin(), c.PluginEnded(1, MARK.encode())),
+    "provider's refusal": told(OIDC_COURSE, redeem(), c.Answered(400, (), f'{{"error": "{MARK}"}}'.encode())),
+    "provider's garbage": told(OIDC_COURSE, redeem(), c.Answered(200, (), MARK.encode())),
+    "provider's endpoint": told(
+        OIDC_COURSE, discover(), c.Answered(200, (), f'{{"token_endpoint": "https://{MARK}@x/"}}'.encode())
+    ),
+    "provider's types": told(
+        OIDC_COURSE, redeem(), c.Answered(200, (), f'{{"id_token": ["{MARK}"]}}'.encode())
+    ),
+    "an event out of place": lambda: c.step(c.Vacant(COURSE), c.PluginEnded(0, MARK.encode()), 0.0),
+}  # fmt: skip
+
+
+def everything(error: BaseException) -> Iterator[str]:
+    """All that hangs on an exception: itself, what it came from, their arguments and notes."""
+    seen: list[BaseException | None] = [error]
+    while seen:
+        one = seen.pop()
+        if one is not None:
+            yield f"{one} {one!r} {one.args} {vars(one)} {getattr(one, '__notes__', '')}"
+            seen += [one.__cause__, one.__context__]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_no_error_shows_a_secret(mistake: str) -> None:
+    with pytest.raises(KubeprotoError) as raised:
+        MISTAKES[mistake]()
+    assert not [text for text in everything(raised.value) if MARK in text]
+    lines = traceback.format_exception_only(raised.value)
+    assert MARK not in "".join(lines)
+
+
+def test_what_is_not_a_word_of_oauth_is_not_repeated() -> None:
+    event = c.Answered(400, (), b'{"error": "' + b"x" * 50 + b'"}')
+    state, _ = c.step(c.Renewing(OIDC_COURSE, redeem()), event, 0.0)
+    assert isinstance(state, c.Troubled)
+    assert state.why == "the answer of the identity provider is 400"
+
+
+def test_errors_of_settings_are_value_errors_too() -> None:
+    assert issubclass(ConfigError, ValueError)
+    assert isinstance(CONNECTION.proxy_url, Url)
