@@ -1,0 +1,107 @@
+"""What a plugin prints becomes credentials, in YAML or JSON, of the version that it is configured with."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from kubeproto.config import Identity, Plugin
+from kubeproto.config import credentials as c
+
+V1: Final = "client.authentication.k8s.io/v1"
+BETA: Final = "client.authentication.k8s.io/v1beta1"
+PEM: Final = "-----BEGIN X-----"
+
+
+def read(stdout: str | bytes, version: str = V1) -> c.State:
+    identity = Identity(plugin=Plugin(command="login", api_version=version))
+    renewing, [task, _] = c.step(c.begin(identity, 0.0), c.Wanted(), 0.0)
+    assert isinstance(task, c.RunPlugin)
+    content = stdout.encode() if isinstance(stdout, str) else stdout
+    return c.step(renewing, c.PluginEnded(0, content), 0.0)[0]
+
+
+@pytest.mark.parametrize(
+    ("stdout", "version"),
+    [
+        (f'{{"kind":"ExecCredential","apiVersion":"{V1}","spec":{{}},"status":{{"token":"t"}}}}', V1),
+        (f'\n {{"kind":"ExecCredential","apiVersion":"{BETA}","status":{{"token":"t"}}}}\n', BETA),
+        (f"kind: ExecCredential\napiVersion: {V1}\nstatus:\n  token: t\n", V1),
+        (f"---\nkind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, clientKeyData: null}}\n", V1),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_yaml_and_json_are_read(stdout: str, version: str, encoding: str) -> None:
+    state = read(stdout.encode(encoding), version)
+    assert isinstance(state, c.Held)
+    assert state.holding.credentials == c.Credentials(authorization="Bearer t")
+
+
+def test_a_pair_without_a_token_is_enough_and_both_go_together() -> None:
+    front = f'{{"kind":"ExecCredential","apiVersion":"{V1}","status":'
+    pair = f'"clientCertificateData":"{PEM}","clientKeyData":"{PEM}"'
+    state = read(f"{front}{{{pair}}}}}")
+    assert isinstance(state, c.Held)
+    assert (state.holding.credentials.authorization, state.holding.credentials.pair) == (
+        "",
+        (PEM.encode(), PEM.encode()),
+    )
+    state = read(f'{front}{{{pair},"token":"t"}}}}')
+    assert isinstance(state, c.Held)
+    assert state.holding.credentials.authorization == "Bearer t"
+
+
+@pytest.mark.parametrize(
+    ("time", "expires"),
+    [
+        ("1970-01-01T00:15:00Z", 900.0),
+        ("1970-01-01T01:15:00+01:00", 900.0),
+        ("1970-01-01T00:15:00.5Z", 900.5),
+        ("0001-01-01T00:00:00Z", 10.0),
+        ("9999-12-31T23:59:59Z", 253402300799.0),
+    ],
+)
+def test_it_says_when_they_expire(time: str, expires: float) -> None:
+    state = read(
+        f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, expirationTimestamp: '{time}'}}"
+    )
+    assert isinstance(state, c.Held)
+    assert state.holding.expires == expires
+
+
+@pytest.mark.parametrize(
+    ("stdout", "why"),
+    [
+        ("", "is not one document"),
+        ("# nothing\n", "is not one document"),
+        ("a: b\n---\na: b\n", "is not one document"),
+        ("login first!", "Expected `object`, got `str`"),
+        (f"apiVersion: {V1}\nstatus: {{token: t}}", "is no ExecCredential"),
+        (f"kind: ExecCredential\napiVersion: {BETA}\nstatus: {{token: t}}", "has another apiVersion than"),
+        (f"kind: ExecCredential\napiVersion: {V1}", "neither a token nor a client certificate"),
+        (f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: ''}}", "neither a token nor"),
+        (
+            f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, clientKeyData: {PEM}}}",
+            "a key without its certificate",
+        ),
+        (
+            f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{clientCertificateData: a, clientKeyData: b}}",
+            "that is not PEM",
+        ),
+        (
+            f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: 5}}",
+            "line 3: status.token: Expected `str",
+        ),
+        (
+            f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, expirationTimestamp: soon}}",
+            "an expirationTimestamp that is no time",
+        ),
+        ("\udcff".encode("utf-8", "surrogateescape"), "no UTF-8"),
+    ],
+)
+def test_what_makes_no_sense_is_trouble_with_the_plugins_name(stdout: str | bytes, why: str) -> None:
+    state = read(stdout)
+    assert isinstance(state, c.Troubled)
+    assert state.why.startswith("the output of the plugin 'login'")
+    assert why in state.why
