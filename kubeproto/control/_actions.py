@@ -1,0 +1,39 @@
+"""What a reconcile asks for when it has gone well: another call after a time, or when something changes."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+
+class Requeue(Struct, frozen=True, gc=False):
+    """Call again `after` so many seconds, or sooner if something changes.
+
+    With `priority`, at another place in the queue than before.
+    """
+
+    after: float
+    priority: int | None = None
+
+
+class AwaitChange(Struct, frozen=True, gc=False):
+    """Call again when something changes, and not before."""
+
+
+Action: TypeAlias = Requeue | AwaitChange
+
+_AWAIT_CHANGE: Final = AwaitChange()
+
+
+def requeue(*, after: float, priority: int | None = None) -> Action:
+    """Call again after so many seconds; ValueError for a time that is negative or never comes."""
+    if not (isfinite(after) and after >= 0.0):
+        raise ValueError(f"requeue after {after!r}: the seconds must be finite and not negative")
+    return Requeue(float(after), priority)
+
+
+def await_change() -> Action:
+    """Call again when something changes."""
+    return _AWAIT_CHANGE

@@ -1,0 +1,340 @@
+"""`WorkQueue`: which key is worked on next, and when.
+
+::
+
+      add ──► delayed ──► due ──► running ──► (gone)
+               ▲  its time  ▲ get    │ done
+               └────────────┴─────── held: wanted again while it runs
+
+A key stands in one of these places, once, however often it is added.
+
+- One worker a key. A key that is added while it runs is held, and finds its place when the run is done.
+- The earliest time that anybody asked for wins, the highest priority too, and neither is taken back; the
+  reason that is handed out is that of the request which set the time. A key that is raised goes behind those
+  that are due at that priority already. What is asked for again in another way than `add` keeps the priority
+  that it was handed out with.
+- Higher priorities come first, but nobody waits for ever: where several priorities are due, one of ten keys
+  is the one that has been due longest, whatever its priority. So a key with k older ones before it is handed
+  out after at most 10 (k + 1) others. Go's controllers let low priorities starve.
+- A failure costs a delay that doubles, and counts for that key alone until `forget`. The number of the
+  attempt is handed out with the key.
+- With a debounce an added key waits until nothing was added for so long, but no longer than `longest_wait`
+  from the first time on: one that never rests is worked on all the same. What is asked for at a time of its
+  own (`after`, `retry`, `requeue`) is not put off by that.
+- A rate bounds what is handed out, retries included.
+- `drain` takes nothing more, sends away what waits for a time, and hands out what is due or held: a program
+  that comes back lists everything anyway. `stop` sends all away. Runs are to be `done` in any case.
+- `now` is seconds on a monotonic clock. If it goes back, delays get longer, and that is all.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import inf
+from typing import Final, Generic
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .._errors import LocalProtocolError
+from ._queue_backoff import Backoff, Exponential, Rate
+from ._queue_lines import DELAYED, DUE, HELD, NOWHERE, Delays, Key, Line, Wish
+from ._queue_metrics import Durations, QueueMetrics
+
+# What the first list brings, or brings again unchanged. Go's controllers use the same number.
+LOW: Final = -100
+
+# One key in ten is a share that live changes hardly notice, and that works off a long first list.
+OVERTAKERS: Final = 9
+
+# Half a year: what is asked for later than that is a mistake of arithmetic, and infinity would be no time.
+LATEST: Final = 180 * 86400.0
+
+_BACKOFF: Final = Exponential()
+
+
+class Work(Struct, Generic[Key], frozen=True, gc=False):
+    """A key to work on: which attempt this is, 1 if nothing has failed, and since when it was due."""
+
+    key: Key
+    attempt: int
+    priority: int
+    reason: str
+    at: float
+
+
+class _Run(Struct, frozen=True, gc=False):
+    since: float
+    priority: int
+
+
+class WorkQueue(Generic[Key]):
+    """Hands out keys, each to one worker at a time. Plain and deterministic: it has no clock and no lock."""
+
+    def __init__(
+        self,
+        *,
+        backoff: Backoff = _BACKOFF,
+        rate: Rate | None = None,
+        debounce: float = 0.0,
+        longest_wait: float | None = None,
+    ) -> None:
+        """A debounce waits at most `longest_wait`, by default ten times itself."""
+        self._backoff = backoff
+        self._rate = rate
+        self._full_at = -inf
+        self._debounce = debounce
+        self._longest_wait = 10.0 * debounce if longest_wait is None else longest_wait
+        self._wishes: dict[Key, Wish[Key]] = {}
+        self._running: dict[Key, _Run] = {}
+        self._failures: dict[Key, int] = {}
+        self._delays: Delays[Key] = Delays()
+        self._lines: dict[int, Line[Key]] = {}
+        self._ranks: list[int] = []  # a heap of the priorities that have a line, negated: the highest first
+        self._due = 0
+        self._overtakers = 0
+        self._turn = 0
+        self._draining = self._stopped = False
+        self._adds = self._retries = 0
+        self._waited, self._worked = Durations(), Durations()
+
+    # Asking for a key
+
+    def add(self, key: Key, now: float, *, after: float = 0.0, priority: int = 0, reason: str = "") -> None:
+        """Ask for a key at once, or after some seconds; of a queue that drains or has stopped, in vain.
+
+        `reason` is for whoever works on it: what has changed, in a word.
+        """
+        if self._draining:
+            return
+        if after > 0.0:
+            self._want(key, now, now + min(after, LATEST), inf, priority, reason)
+        elif self._debounce > 0.0:
+            self._want(key, now, inf, now, priority, reason)
+        else:
+            self._want(key, now, now, inf, priority, reason)
+
+    def retry(self, key: Key, now: float, *, priority: int | None = None, reason: str = "retry") -> float:
+        """The key has failed: ask for it after its backoff, which is given back. Call it before `done`."""
+        failures = self._failures.get(key, 0) + 1
+        delay = max(0.0, self._backoff(failures))
+        if not self._draining:
+            self._failures[key] = failures
+            self._retries += 1
+            at = now + min(delay, LATEST)
+            self._want(key, now, at, inf, self._retained(key, priority), reason)
+        return delay
+
+    def requeue(
+        self, key: Key, now: float, *, after: float, priority: int | None = None, reason: str = "requeue"
+    ) -> None:
+        """The key has gone well: forgive its failures, and ask for it again. Call it before `done`."""
+        self.forget(key)
+        if not self._draining:
+            at = now + min(max(0.0, after), LATEST)
+            self._want(key, now, at, inf, self._retained(key, priority), reason)
+
+    def forget(self, key: Key) -> None:
+        """Forgive the failures of a key."""
+        self._failures.pop(key, None)
+
+    # Working on keys
+
+    def get(self, now: float) -> Work[Key] | None:
+        """The next key that is due and not running, or None: then `next_at` says when to ask again."""
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        if not self._due:
+            return None
+        if self._rate is not None:
+            if self._allowed_at(self._rate, now) > now:
+                return None
+            self._full_at = self._rate.take(self._full_at)
+        wish = self._take()
+        wish.place, key = NOWHERE, wish.key
+        self._due -= 1
+        del self._wishes[key]
+        self._running[key] = _Run(now, wish.priority)
+        self._waited.observe(now - wish.at)
+        return Work(key, self._failures.get(key, 0) + 1, wish.priority, wish.reason, wish.at)
+
+    def done(self, key: Key, now: float) -> None:
+        """The run of a key has ended, well or not. If it was wanted meanwhile, it finds its place now."""
+        run = self._running.pop(key, None)
+        if run is None:
+            raise LocalProtocolError(f"done with {key!r}, which is not running")
+        self._worked.observe(now - run.since)
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        wish = self._wishes.get(key)
+        if wish is None:
+            return
+        if self._draining and wish.at > now:
+            del self._wishes[key]
+        else:
+            self._place(wish, now)
+
+    def next_at(self, now: float) -> float | None:
+        """When `get` will have a key, `now` if it has one; None if it waits for `add` or `done`."""
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        if self._due:
+            return now if self._rate is None else max(now, self._allowed_at(self._rate, now))
+        return self._delays.next_at()
+
+    # The end
+
+    def drain(self, now: float) -> None:
+        """Take nothing more, and hand out what is due or held until nothing is left."""
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        self._draining = True
+        for wish in self._delays.clear():
+            wish.place = NOWHERE
+            del self._wishes[wish.key]
+
+    def stop(self) -> None:
+        """Take nothing more and hand out nothing more, whatever is running."""
+        self._draining = self._stopped = True
+        self._wishes.clear()
+        self._lines.clear()
+        self._ranks.clear()
+        self._delays.clear()
+        self._due = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to wait for: stopped, or drained to the last run."""
+        return self._stopped or (self._draining and not self._wishes and not self._running)
+
+    # Looking on
+
+    def __len__(self) -> int:
+        """How many keys are due; those that run, are held or wait for a time do not count."""
+        return self._due
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a key will be handed out: due, delayed or held."""
+        return key in self._wishes
+
+    @property
+    def running(self) -> int:
+        """How many keys are being worked on."""
+        return len(self._running)
+
+    def failures(self, key: Key) -> int:
+        """How often a key has failed since it was forgiven."""
+        return self._failures.get(key, 0)
+
+    def metrics(self, now: float) -> QueueMetrics:
+        """What there is to see, and has been counted."""
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        ages = [max(0.0, now - run.since) for run in self._running.values()]
+        return QueueMetrics(
+            {line.priority: len(line) for line in self._lines.values() if line},
+            self._adds,
+            self._retries,
+            self._waited.histogram(),
+            self._worked.histogram(),
+            sum(ages),
+            max(ages, default=0.0),
+        )
+
+    # How keys move
+
+    def _allowed_at(self, rate: Rate, now: float) -> float:
+        self._full_at = rate.at_rest(self._full_at, now)
+        return rate.next_at(self._full_at)
+
+    def _retained(self, key: Key, priority: int | None) -> int:
+        if priority is not None:
+            return priority
+        run = self._running.get(key)
+        return 0 if run is None else run.priority
+
+    def _want(self, key: Key, now: float, exact: float, since: float, priority: int, reason: str) -> None:
+        """Somebody wants a key at a time of its own (`exact`), or as soon as it rests (`since`)."""
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        wish = self._wishes.get(key)
+        if wish is None:
+            self._turn += 1
+            at = exact if exact < inf else now + min(self._debounce, self._longest_wait)
+            wish = self._wishes[key] = Wish(at, self._turn, key, priority, reason, HELD, exact, since)
+            if key not in self._running:
+                self._place(wish, now)
+            return
+        if priority > wish.priority:
+            self._raise(wish, priority)
+        if wish.place is not DUE:
+            self._merge(wish, now, exact, since, reason)
+
+    def _merge(self, wish: Wish[Key], now: float, exact: float, since: float, reason: str) -> None:
+        """Bring two wishes for a key together, of which none has become due."""
+        exact, first = min(exact, wish.exact), min(since, wish.since)
+        rests = wish.at if since == inf else now + self._debounce
+        burst = min(rests, first + self._longest_wait) if first < inf else inf
+        at = min(exact, burst)
+        if at < wish.at or (at == burst and since < inf):
+            wish.reason = reason
+        wish.exact, wish.since = exact, first
+        if at == wish.at:
+            return
+        if wish.place is DELAYED:
+            # The heap is ordered by the time, so a wish in it cannot change: another one takes its place.
+            moved = self._wishes[wish.key] = replace(wish, at=at)
+            wish.place = NOWHERE
+            self._delays.leave()
+            self._place(moved, now)
+        else:
+            wish.at = at
+
+    def _raise(self, wish: Wish[Key], priority: int) -> None:
+        before, wish.priority = wish.priority, priority
+        if wish.place is DUE:
+            self._lines[before].leave()
+            self._line(priority).append(wish)
+
+    def _place(self, wish: Wish[Key], now: float) -> None:
+        if wish.at <= now:
+            self._make_due(wish)
+        else:
+            wish.place = DELAYED
+            self._delays.push(wish)
+
+    def _make_due(self, wish: Wish[Key]) -> None:
+        wish.place = DUE
+        self._line(wish.priority).append(wish)
+        self._due += 1
+        self._adds += 1
+
+    def _ripen(self, now: float) -> None:
+        """Those whose time has come are due, before anything that comes later."""
+        for wish in self._delays.pop(now):
+            self._make_due(wish)
+
+    def _line(self, priority: int) -> Line[Key]:
+        line = self._lines.get(priority)
+        if line is None:
+            line = self._lines[priority] = Line(priority)
+            heappush(self._ranks, -priority)
+        return line
+
+    def _take(self) -> Wish[Key]:
+        """The first of the highest priority, or whoever has been due longest. There is somebody."""
+        ranks, lines = self._ranks, self._lines
+        while len(ranks) > 1:
+            line = lines[-ranks[0]]
+            if not line:
+                del lines[-heappop(ranks)]
+                continue
+            if self._due == len(line):
+                break  # nobody is overtaken
+            self._overtakers += 1
+            if self._overtakers > OVERTAKERS:
+                self._overtakers = 0
+                oldest = min(first for line in lines.values() if (first := line.first()) is not None)
+                line = lines[oldest.priority]
+            return line.pop()
+        return lines[-ranks[0]].pop()

@@ -1,0 +1,65 @@
+"""What a queue counts, under the names that Go's client gave these figures."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Final
+
+from msgspec import Struct
+
+# Ten nanoseconds to a quarter of an hour in powers of ten: the buckets of Go's controllers, so that
+# dashboards made for them fit.
+BOUNDS: Final = tuple(10.0**power for power in range(-8, 4))
+
+
+class Histogram(Struct, frozen=True):
+    """How often a duration lay at or below each bound; the last count is of those above all bounds.
+
+    The counts are of each bucket alone, not cumulative.
+    """
+
+    bounds: tuple[float, ...]
+    counts: tuple[int, ...]
+    sum: float
+
+    @property
+    def count(self) -> int:
+        """How many durations there were."""
+        return sum(self.counts)
+
+
+class Durations:
+    """Gathers durations for a `Histogram`."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)
+        self.sum = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one; a clock that was set back counts as none."""
+        if seconds > 0.0:
+            self.counts[bisect_left(BOUNDS, seconds)] += 1
+            self.sum += seconds
+        else:
+            self.counts[0] += 1
+
+    def histogram(self) -> Histogram:
+        """What has been gathered so far."""
+        return Histogram(BOUNDS, tuple(self.counts), self.sum)
+
+
+class QueueMetrics(Struct, frozen=True):
+    """A queue at one moment. Prefix the names with ``workqueue_`` to have those of Go's client.
+
+    `depth` counts the keys that are due, by priority; `adds_total` each time that a key became due.
+    """
+
+    depth: dict[int, int]
+    adds_total: int
+    retries_total: int
+    queue_duration_seconds: Histogram
+    work_duration_seconds: Histogram
+    unfinished_work_seconds: float
+    longest_running_processor_seconds: float

@@ -1,0 +1,611 @@
+"""The work queue: a row for each rule of its house, by hand and under a clock of the test's own."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from math import inf, nan
+
+import pytest
+
+from kubeproto import LocalProtocolError
+from kubeproto.control import LOW, AtMost, Exponential, FastThenSlow, Longest, Rate, Work, WorkQueue
+
+
+def queue_of(*keys: str, now: float = 0.0) -> WorkQueue[str]:
+    queue = WorkQueue[str]()
+    for key in keys:
+        queue.add(key, now)
+    return queue
+
+
+def take(queue: WorkQueue[str], now: float) -> str | None:
+    """The next key; it goes on running."""
+    work = queue.get(now)
+    return None if work is None else work.key
+
+
+def drained(queue: WorkQueue[str], now: float) -> list[str]:
+    """All keys that are due, one after the other, each done before the next one."""
+    keys: list[str] = []
+    while (work := queue.get(now)) is not None:
+        keys.append(work.key)
+        queue.done(work.key, now)
+    return keys
+
+
+# One worker a key
+
+
+def test_wq_01_rn_01_a_key_that_runs_is_handed_out_to_nobody_else() -> None:
+    queue = queue_of("a")
+    assert take(queue, 0) == "a"
+    queue.add("a", 1)
+    assert take(queue, 1) is None
+    assert queue.next_at(1) is None
+
+
+def test_wq_02_pq_05_a_key_added_while_it_runs_comes_back_once_it_is_done() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    queue.add("a", 1)
+    queue.done("a", 2)
+    assert drained(queue, 2) == ["a"]
+
+
+def test_wq_03_pq_10_the_length_counts_what_is_due_and_nothing_else() -> None:
+    queue = queue_of("a", "b")
+    take(queue, 0)
+    queue.add("a", 0)  # held
+    queue.add("c", 0, after=5)  # delayed
+    assert (len(queue), queue.running) == (1, 1)
+    assert all(key in queue for key in "abc")
+    assert "d" not in queue
+
+
+def test_wq_04_sc_07_a_key_can_be_added_again_when_it_is_done() -> None:
+    queue = queue_of("a")
+    assert drained(queue, 0) == ["a"]
+    queue.add("a", 1)
+    assert drained(queue, 1) == ["a"]
+
+
+def test_wq_05_pq_04_sc_02_three_adds_are_one_key() -> None:
+    assert drained(queue_of("a", "a", "a"), 0) == ["a"]
+
+
+def test_wq_06_rn_13_any_number_of_adds_while_it_runs_is_one_more_run_and_a_requeue_adds_none() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    queue.add("a", 1)
+    queue.add("a", 1)
+    queue.requeue("a", 2, after=5)
+    queue.done("a", 2)
+    assert drained(queue, 2) == ["a"]
+    assert queue.next_at(2) is None
+
+
+def test_pq_02_sc_03_a_key_that_runs_is_skipped_and_others_are_served() -> None:
+    queue = queue_of("a", "b")
+    take(queue, 0)
+    queue.add("a", 0)
+    assert take(queue, 0) == "b"
+
+
+def test_pq_03_a_held_key_is_served_as_soon_as_its_run_is_done() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    queue.add("a", 0)
+    queue.done("a", 0)
+    assert take(queue, 0) == "a"
+
+
+def test_rn_05_what_waits_for_workers_is_handed_out_once_each_in_order() -> None:
+    assert drained(queue_of("a", "b", "a"), 0) == ["a", "b"]
+
+
+def test_done_with_a_key_that_does_not_run_is_refused() -> None:
+    with pytest.raises(LocalProtocolError, match="'a', which is not running"):
+        queue_of("a").done("a", 0)
+
+
+# Times
+
+
+def test_wq_12_sc_04_a_delayed_key_does_not_come_before_its_time() -> None:
+    queue = queue_of()
+    queue.add("a", 0, after=1)
+    queue.add("b", 0, after=3)
+    assert (queue.next_at(0), take(queue, 0.99)) == (1, None)
+    assert drained(queue, 2) == ["a"]
+    assert (queue.next_at(2), drained(queue, 4)) == (3, ["b"])
+
+
+def test_wq_13_pq_09_sc_05_sc_06_the_earliest_time_wins_in_either_order() -> None:
+    queue = queue_of()
+    queue.add("a", 0, after=1)
+    queue.add("a", 0, after=3)
+    queue.add("b", 0, after=3)
+    queue.add("b", 0, after=1)
+    assert (take(queue, 0.5), drained(queue, 1), queue.next_at(1)) == (None, ["a", "b"], None)
+
+
+def test_wq_13_an_add_without_a_delay_makes_a_delayed_key_due() -> None:
+    queue = queue_of()
+    queue.add("a", 0, after=100)
+    queue.add("a", 1)
+    assert (drained(queue, 1), queue.next_at(1), drained(queue, 200)) == (["a"], None, [])
+
+
+def test_wq_13_the_earliest_time_wins_for_a_held_key_too() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    for after in (9, 5, 7):
+        queue.add("a", 0, after=after)
+    queue.done("a", 1)
+    assert queue.next_at(1) == 5
+
+
+def test_wq_14_the_early_one_comes_first_though_it_was_added_second() -> None:
+    queue = queue_of()
+    queue.add("a", 0, after=2)
+    queue.add("b", 0, after=1)
+    assert drained(queue, 1) == ["b"]
+
+
+def test_wq_15_several_that_are_due_come_in_the_order_of_their_times_and_before_what_is_added_later() -> None:
+    queue = queue_of()
+    for key, after in (("c", 3), ("a", 1), ("b", 2), ("b2", 2)):
+        queue.add(key, 0, after=after)
+    queue.add("d", 10)
+    assert drained(queue, 10) == ["a", "b", "b2", "c", "d"]
+
+
+def test_sc_08_sc_09_the_reason_is_that_of_the_earliest_request() -> None:
+    queue = queue_of()
+    queue.add("a", 0, after=2, reason="first")
+    queue.add("a", 0, after=1, reason="second")
+    queue.add("b", 0, after=1, reason="first")
+    queue.add("b", 0, after=2, reason="second")
+    assert queue.get(5) == Work("a", 1, 0, "second", 1)
+    assert queue.get(5) == Work("b", 1, 0, "first", 1)
+
+
+@pytest.mark.parametrize(("after", "at"), [(inf, 180 * 86400.0), (1e300, 180 * 86400.0), (-5.0, 0.0)])
+def test_sc_15_a_time_beyond_all_sense_is_half_a_year_and_one_in_the_past_is_now(
+    after: float, at: float
+) -> None:
+    queue = queue_of()
+    queue.add("a", 0, after=after)
+    assert queue.next_at(0) == at
+
+
+def test_sc_15_what_is_no_number_is_no_delay() -> None:
+    queue = queue_of()
+    queue.add("a", 0, after=nan)
+    assert drained(queue, 0) == ["a"]
+
+
+def test_sc_15_a_clock_that_jumps_ahead_brings_all_in_order_and_one_set_back_only_delays() -> None:
+    queue = queue_of("now", now=100)
+    queue.add("b", 100, after=2)
+    queue.add("a", 100, after=1)
+    assert take(queue, 50) == "now"
+    queue.done("now", 40)
+    assert (take(queue, 50), queue.next_at(50)) == (None, 101)
+    assert drained(queue, 1e9) == ["a", "b"]
+    assert queue.metrics(0).work_duration_seconds.sum >= 0
+
+
+# Debounce
+
+
+def test_sc_10_a_debounced_key_waits_until_it_rests() -> None:
+    queue = WorkQueue[str](debounce=2)
+    queue.add("a", 0)
+    assert (take(queue, 1), queue.next_at(1), drained(queue, 4)) == (None, 2, ["a"])
+
+
+def test_sc_11_an_event_within_the_debounce_puts_it_off_and_brings_its_reason() -> None:
+    queue = WorkQueue[str](debounce=3)
+    queue.add("a", 0, reason="1")
+    queue.add("a", 1, reason="2")
+    assert take(queue, 3.5) is None
+    assert queue.get(6.5) == Work("a", 1, 0, "2", 4)
+    assert queue.next_at(6.5) is None
+
+
+def test_sc_12_a_key_that_never_rests_is_worked_on_after_the_longest_wait() -> None:
+    queue = WorkQueue[str](debounce=2, longest_wait=5)
+    for now in range(5):
+        queue.add("a", now)
+        assert take(queue, now) is None
+    assert (queue.next_at(4), drained(queue, 5)) == (5, ["a"])
+    queue.add("a", 6)  # a new burst has all its time again
+    assert queue.next_at(6) == 8
+
+
+def test_sc_12_the_longest_wait_is_ten_debounces_unless_told() -> None:
+    queue = WorkQueue[str](debounce=2)
+    for now in range(20):
+        queue.add("a", now)
+    assert queue.next_at(19) == 20
+
+
+def test_a_longest_wait_below_the_debounce_bounds_the_first_event_too() -> None:
+    queue = WorkQueue[str](debounce=9, longest_wait=3)
+    queue.add("a", 0)
+    assert queue.next_at(0) == 3
+
+
+def test_a_time_of_its_own_is_not_put_off_by_a_burst() -> None:
+    queue = WorkQueue[str](debounce=2)
+    queue.add("a", 0, after=5)
+    queue.add("a", 1)
+    assert queue.next_at(1) == 3
+    queue.add("a", 2.9)
+    assert queue.next_at(2.9) == 4.9
+    queue.add("a", 4.8)  # would be 6.8
+    assert queue.next_at(4.8) == 5
+
+
+def test_a_burst_goes_on_while_the_key_runs() -> None:
+    queue = WorkQueue[str](debounce=2, longest_wait=3)
+    queue.add("a", 0, after=1)
+    take(queue, 1)
+    queue.add("a", 1)
+    queue.add("a", 2.5)
+    queue.done("a", 2.6)
+    assert queue.next_at(2.6) == 4
+
+
+# Priorities
+
+
+def test_pq_01_within_a_priority_the_first_comes_first() -> None:
+    assert drained(queue_of("c", "a", "b"), 0) == ["c", "a", "b"]
+
+
+def test_sc_14_what_the_first_list_brings_comes_after_what_changes() -> None:
+    queue = queue_of()
+    queue.add("old", 0, priority=LOW)
+    queue.add("new", 1)
+    assert drained(queue, 1) == ["new", "old"]
+
+
+def test_pq_06_pq_07_the_highest_priority_is_kept_and_never_lowered() -> None:
+    queue = queue_of()
+    for priority in (1, 5, 3):
+        queue.add("a", 0, priority=priority)
+    queue.add("b", 0, priority=4)
+    work = queue.get(0)
+    assert work is not None
+    assert (work.key, work.priority) == ("a", 5)
+
+
+@pytest.mark.parametrize("now", [0, 9])
+def test_pq_06_a_delayed_and_a_held_key_are_raised_too(now: float) -> None:
+    queue = queue_of("b", "c")
+    take(queue, 0)
+    for key in ("a", "b"):
+        queue.add(key, 0, after=5, priority=LOW)
+        queue.add(key, 0, after=7, priority=3)
+    queue.done("b", now)
+    assert drained(queue, 9) == ["a", "b", "c"] if now == 0 else ["b", "a", "c"]
+
+
+def test_pq_08_a_raised_key_goes_ahead_of_lower_ones_and_behind_its_equals() -> None:
+    queue = queue_of()
+    for key, priority in (("a", 0), ("b", 0), ("low", LOW), ("high", 7)):
+        queue.add(key, 0, priority=priority)
+    queue.add("b", 1, priority=7)
+    queue.add("low", 1, priority=0)
+    assert drained(queue, 1) == ["high", "b", "a", "low"]
+
+
+def test_ct_10_the_priority_is_kept_by_a_retry_and_a_requeue_unless_another_is_given() -> None:
+    queue = queue_of()
+    for key in ("retried", "requeued", "other", "else"):
+        queue.add(key, 0, priority=3)
+        assert take(queue, 0) == key
+    queue.retry("retried", 0)
+    queue.requeue("requeued", 0, after=1)
+    queue.retry("other", 0, priority=9)
+    queue.requeue("else", 0, after=1, priority=-1)
+    for key in ("retried", "requeued", "other", "else"):
+        queue.done(key, 0)
+    works = [queue.get(2) for _ in range(4)]
+    assert [(work.key, work.priority) for work in works if work is not None] == [
+        ("other", 9),
+        ("retried", 3),
+        ("requeued", 3),
+        ("else", -1),
+    ]
+
+
+def test_an_event_while_it_runs_does_not_inherit_the_priority() -> None:
+    queue = queue_of()
+    queue.add("a", 0, priority=LOW)
+    take(queue, 0)
+    queue.add("a", 0)
+    queue.done("a", 0)
+    assert queue.get(0) == Work("a", 1, 0, "", 0)
+
+
+def test_sc_13_one_of_ten_is_the_one_that_has_been_due_longest() -> None:
+    queue = queue_of()
+    for n in range(3):
+        queue.add(f"low {n}", 0, priority=LOW)
+    served: list[str] = []
+    for now in range(1, 40):
+        queue.add(f"high {now}", now)
+        key = take(queue, now)
+        assert key is not None
+        served.append(key)
+    assert [at for at, key in enumerate(served) if key.startswith("low")] == [9, 19, 29]
+    highs = [key for key in served if key.startswith("high")]
+    assert highs == [f"high {n}" for n in range(1, 37)]
+
+
+def test_sc_13_the_oldest_is_served_whatever_stands_between() -> None:
+    queue = queue_of()
+    queue.add("lowest", 0, priority=-2)
+    queue.add("middle", 1, priority=-1)
+    for n in range(30):
+        queue.add(f"high {n}", 2)
+    keys = drained(queue, 2)
+    assert (keys[9], keys[19]) == ("lowest", "middle")
+
+
+def test_a_single_priority_is_never_out_of_order_though_another_was_there_before() -> None:
+    queue = queue_of()
+    queue.add("low", 0, priority=LOW)
+    queue.add("high", 0)
+    assert drained(queue, 0) == ["high", "low"]
+    keys = [f"{n}" for n in range(40)]
+    for key in keys:
+        queue.add(key, 1)
+    assert drained(queue, 1) == keys
+
+
+# Failures
+
+
+def test_wq_16_rn_12_ct_06_failures_double_the_delay_for_one_key_until_they_are_forgiven() -> None:
+    queue = WorkQueue[str](backoff=Exponential(0.001, 1000))
+    now, delays, attempts = 0.0, list[float](), list[int]()
+    queue.add("a", now)
+    for _ in range(5):
+        work = queue.get(now)
+        assert work is not None
+        attempts.append(work.attempt)
+        delays.append(queue.retry("a", now))
+        queue.done("a", now)
+        now = queue.next_at(now) or now
+    assert (delays, attempts) == ([0.001, 0.002, 0.004, 0.008, 0.016], [1, 2, 3, 4, 5])
+    assert (queue.failures("a"), queue.retry("b", now)) == (5, 0.001)
+    queue.forget("a")
+    assert queue.retry("a", now) == 0.001
+
+
+def test_ct_07_ct_08_done_alone_neither_asks_again_nor_forgives() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    queue.retry("a", 0)
+    queue.done("a", 0)
+    assert take(queue, 1) == "a"
+    queue.done("a", 1)
+    assert (queue.next_at(1), queue.failures("a")) == (None, 1)
+
+
+def test_ct_09_a_requeue_is_exact_and_forgives() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    queue.retry("a", 0)
+    queue.done("a", 0)
+    take(queue, 1)
+    queue.requeue("a", 1, after=5)
+    queue.done("a", 2)
+    assert (queue.next_at(2), queue.failures("a")) == (6, 0)
+
+
+def test_a_requeue_after_nothing_comes_back_at_once_however_many_there_are() -> None:
+    queue = queue_of(*map(str, range(5000)))
+    for _ in range(15_000):
+        work = queue.get(0)
+        assert work is not None
+        queue.requeue(work.key, 0, after=0)
+        queue.done(work.key, 0)
+    assert len(queue) == 5000
+
+
+def test_wq_17_a_huge_number_of_failures_meets_the_cap() -> None:
+    assert [Exponential()(n) for n in (0, 1, 18, 19, 5000, 10**9)] == [0, 0.005, 655.36, 1000, 1000, 1000]
+
+
+def test_wq_18_fast_then_slow() -> None:
+    assert [FastThenSlow(0.1, 5, 3)(n) for n in range(1, 6)] == [0.1, 0.1, 0.1, 5, 5]
+
+
+def test_wq_19_the_longest_of_several_waits() -> None:
+    backoff = Longest((Exponential(1, 100), FastThenSlow(3, 7, 2)))
+    assert [backoff(n) for n in range(1, 6)] == [3, 3, 7, 8, 16]
+
+
+def test_wq_20_a_wait_that_is_bounded() -> None:
+    assert [AtMost(Exponential(1, 100), 3)(n) for n in range(1, 5)] == [1, 2, 3, 3]
+
+
+def test_wq_21_pq_13_retries_of_several_keys_do_not_affect_each_other() -> None:
+    queue = queue_of()
+    delays = [queue.retry(key, 0) for key in "aaabab"]
+    assert delays == [0.005, 0.01, 0.02, 0.005, 0.04, 0.01]
+    assert drained(queue, 0.0051) == ["a", "b"]
+
+
+def test_an_event_comes_through_a_backoff() -> None:
+    queue = queue_of()
+    queue.retry("a", 0)
+    queue.retry("a", 0)
+    queue.add("a", 0.001)
+    assert queue.get(0.001) == Work("a", 3, 0, "", 0.001)
+
+
+# The rate
+
+
+def test_a_rate_bounds_what_is_handed_out_after_a_burst() -> None:
+    queue = WorkQueue[str](rate=Rate(2, burst=3))
+    for n in range(6):
+        queue.add(f"{n}", 10)
+    assert drained(queue, 10) == ["0", "1", "2"]
+    assert (queue.next_at(10), drained(queue, 10.4)) == (10.5, [])
+    assert drained(queue, 10.5) == ["3"]
+    assert drained(queue, 11.5) == ["4", "5"]
+
+
+def test_a_rate_gives_no_more_than_a_burst_after_any_rest_and_survives_a_clock_set_back() -> None:
+    queue = WorkQueue[str](rate=Rate(1, burst=2))
+    for n in range(9):
+        queue.add(f"{n}", 0)
+    assert drained(queue, 1e6) == ["0", "1"]
+    assert (queue.next_at(5), drained(queue, 6)) == (6, ["2"])
+
+
+# The end
+
+
+def test_wq_07_a_drain_waits_until_every_run_is_done() -> None:
+    queue = queue_of("a", "b")
+    take(queue, 0)
+    queue.drain(1)
+    assert (queue.finished, take(queue, 1)) == (False, "b")
+    queue.done("a", 2)
+    assert (queue.finished, take(queue, 2)) == (False, None)
+    queue.done("b", 2)
+    assert queue.finished
+
+
+def test_wq_08_pq_11_a_stop_is_at_once_whatever_runs_and_waits() -> None:
+    queue = queue_of("a", "b")
+    queue.add("c", 0, after=1)
+    take(queue, 0)
+    queue.stop()
+    assert (queue.finished, take(queue, 9), queue.next_at(9), len(queue)) == (True, None, None, 0)
+    queue.done("a", 9)
+
+
+def test_wq_09_a_stop_releases_a_drain() -> None:
+    queue = queue_of("a", "b")
+    take(queue, 0)
+    queue.drain(0)
+    assert not queue.finished
+    queue.stop()
+    assert queue.finished
+
+
+def test_wq_10_a_drain_covers_what_was_added_while_it_ran() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    queue.add("a", 0)
+    queue.drain(0)
+    queue.done("a", 1)
+    assert (queue.finished, drained(queue, 1), queue.finished) == (False, ["a"], True)
+
+
+def test_a_drain_takes_nothing_more_and_drops_what_waits_for_a_time() -> None:
+    queue = queue_of("runs", "fails")
+    queue.add("late", 0, after=50)
+    queue.add("ripe", 0, after=5)
+    take(queue, 0)
+    take(queue, 0)
+    queue.add("runs", 1, after=50)
+    queue.drain(6)
+    queue.add("new", 6)
+    assert queue.retry("fails", 6) == 0.005
+    queue.requeue("fails", 6, after=0)
+    queue.done("fails", 6)
+    queue.done("runs", 6)
+    assert (drained(queue, 6), queue.finished, queue.next_at(99)) == (["ripe"], True, None)
+    assert not any(key in queue for key in ("late", "new", "fails", "runs"))
+
+
+# What it costs, and what there is to see
+
+
+class Key:
+    """Something that a weak reference can see go."""
+
+
+def remembered(refs: list[weakref.ref[Key]]) -> Key:
+    key = Key()
+    refs.append(weakref.ref(key))
+    return key
+
+
+def work_off(queue: WorkQueue[Key], now: float, count: int) -> None:
+    for _ in range(count):
+        work = queue.get(now)
+        if work is not None:
+            queue.done(work.key, now)
+
+
+def test_wq_11_what_was_handed_out_and_done_is_not_held() -> None:
+    queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
+    for n in range(3):
+        queue.add(remembered(refs), 0, priority=n)
+    work_off(queue, 0, 3)
+    gc.collect()
+    assert [ref() for ref in refs] == [None] * 3
+
+
+def test_wq_11_keys_that_change_their_place_for_ever_leave_little_behind() -> None:
+    queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
+    low = Key()
+    queue.add(low, 0, priority=LOW)
+
+    def hurry(key: Key, now: float) -> None:
+        queue.add(key, now, after=600, priority=LOW)
+        queue.add(key, now, priority=LOW)  # out of the heap, behind in the line
+        queue.add(key, now, priority=0)  # out of the line
+
+    for now in range(2000):
+        hurry(remembered(refs), now)
+        work_off(queue, now, 2)
+        queue.add(low, now, priority=LOW)
+    gc.collect()
+    assert sum(ref() is not None for ref in refs) < 300
+
+
+def test_pq_12_metrics_count_what_is_due_by_priority_and_each_time_that_a_key_became_due() -> None:
+    queue = queue_of("a", "b")
+    queue.add("b", 0)
+    queue.add("low", 0, priority=LOW)
+    queue.add("late", 0, after=5)
+    seen = queue.metrics(0)
+    assert (seen.depth, seen.adds_total, seen.retries_total) == ({0: 2, LOW: 1}, 3, 0)
+    queue.add("low", 1, priority=0)
+    assert (queue.metrics(1).depth, queue.metrics(1).adds_total) == ({0: 3}, 3)
+    assert queue.metrics(5).depth == {0: 4}
+    take(queue, 6)
+    queue.retry("a", 8)
+    take(queue, 8)
+    running = queue.metrics(9)
+    assert (running.unfinished_work_seconds, running.longest_running_processor_seconds) == (4, 3)
+    assert (running.retries_total, running.adds_total, running.depth) == (1, 4, {0: 2})
+    queue.done("a", 10)
+    done = queue.metrics(10)
+    assert (done.work_duration_seconds.count, done.work_duration_seconds.sum) == (1, 4)
+    assert (done.queue_duration_seconds.count, done.queue_duration_seconds.sum) == (2, 14)
+    assert done.unfinished_work_seconds == 2
+
+
+def test_metrics_stand_in_the_buckets_of_gos_controllers() -> None:
+    queue = queue_of("none", "short", "long", "endless")
+    for key, seconds in (("none", 0), ("short", 0.002), ("long", 100), ("endless", 5000)):
+        assert take(queue, 0) == key
+        queue.done(key, seconds)
+    spent = queue.metrics(0).work_duration_seconds
+    counts = dict(zip(spent.bounds, spent.counts, strict=False))
+    assert (spent.bounds[0], spent.bounds[-1], len(spent.counts)) == (1e-8, 1000, 13)
+    assert (counts[1e-8], counts[0.01], counts[100.0], spent.counts[-1]) == (1, 1, 1, 1)
