@@ -82,6 +82,7 @@ class Exchange:
 
     def close(self) -> None:
         """The server has ended the connection; right only for a body that lasts until then."""
+        self._stays = False
         if self._body is not None:
             self._body.close()
         elif self.touched:

@@ -1,0 +1,253 @@
+"""The readers of bodies say what h11's own say, however the bytes are cut, and give large pieces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+import h11
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kubeproto import RemoteProtocolError, TransportError
+from kubeproto.wire import BodyUntilClose, ChunkedBody, Headers, SizedBody, open_body
+
+HEAD: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+# What a chunked body is made of, and what int() or a lenient reader would take as well.
+ODD: Final = b"\r\n019aAfFgxX;+_ -\t:\x00\x0b\xff"
+
+
+class Verdict(NamedTuple):
+    end: Literal["finished", "more", "broken"]
+    payload: bytes = b""
+    rest: bytes = b""
+
+
+def ours(pieces: list[bytes]) -> Verdict:
+    body, payload = ChunkedBody(), b""
+    try:
+        for piece in pieces:
+            payload += body.feed(piece)
+    except RemoteProtocolError:
+        return Verdict("broken")
+    return Verdict("finished" if body.finished else "more", payload, body.rest)
+
+
+def theirs(pieces: list[bytes]) -> Verdict:
+    connection = h11.Connection(h11.CLIENT)
+    connection.send(h11.Request(method="GET", target="/", headers=[("Host", "h")]))
+    connection.send(h11.EndOfMessage())
+    connection.receive_data(HEAD)
+    assert isinstance(connection.next_event(), h11.Response)
+    payload = b""
+    for piece in pieces:
+        if piece:
+            connection.receive_data(piece)
+        while True:
+            try:
+                event = connection.next_event()
+            except h11.RemoteProtocolError:
+                return Verdict("broken")
+            if not isinstance(event, h11.Data):
+                break
+            payload += event.data
+    finished = connection.their_state is h11.DONE
+    return Verdict(
+        "finished" if finished else "more", payload, connection.trailing_data[0] if finished else b""
+    )
+
+
+def chunk(payload: bytes, *, digits: str = "x", extension: bytes = b"", blanks: bytes = b"") -> bytes:
+    return format(len(payload), digits).encode() + extension + blanks + b"\r\n" + payload + b"\r\n"
+
+
+chunks = st.builds(
+    chunk,
+    st.binary(min_size=1, max_size=40) | st.sampled_from([b"\r\n0\r\n\r\n", b"\r\n", b"5\r\n"]),
+    digits=st.sampled_from(["x", "X", "04x", "020X"]),
+    extension=st.sampled_from([b"", b"", b";", b';a="b"', b"; sig=\xff\r"]),
+    blanks=st.sampled_from([b"", b"", b" ", b"\t "]),
+)
+trailers = st.sampled_from(
+    [
+        b"\r\n", b"\r\n", b"\n", b"Sum: 1\r\n\r\n", b"Sum: 1\nOf: \n\n", b"A: 1\r\n  2\r\n\r\n",
+        b" a: 1\r\n\r\n", b"no colon\r\n\r\n", b"A : 1\r\n\r\n", b": 1\r\n\r\n",
+        b"A:\t1 \t2\t\r\n\r\n", b"A: \x0b\r\n\r\n",
+    ]
+)  # fmt: skip
+ends = st.builds(bytes.__add__, st.sampled_from([b"0\r\n", b"0\r\n", b"000\r\n", b"0;x\r\n", b""]), trailers)
+
+
+def joined(front: list[bytes], end: bytes, rest: bytes) -> bytes:
+    return b"".join(front) + end + rest
+
+
+bodies = st.builds(
+    joined, st.lists(chunks, max_size=5), ends, st.sampled_from([b"", b"", b"HTTP/1.1 200 OK\r\n", b"\n"])
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A body in which a few bytes are missing, added or others."""
+    data = bytearray(draw(bodies))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(data)))
+        data[at : at + draw(st.integers(0, 2))] = draw(
+            st.binary(max_size=2) | st.sampled_from(list(ODD)).map(lambda n: bytes([n]))
+        )
+    return bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    edges = [0, *sorted(place for place in places if place < len(data)), len(data)]
+    return [data[start:stop] for start, stop in pairwise(edges)]
+
+
+@given(damaged(), st.lists(st.integers(0, 200), max_size=12))
+@example(b"0x5\r\nhello\r\n0\r\n\r\n", [])
+@example(b"+5\r\nhello\r\n0\r\n\r\n", [])
+@example(b"1_0\r\n0123456789abcdef\r\n0\r\n\r\n", [])
+@example(b" 5\r\nhello\r\n0\r\n\r\n", [])
+@example(b"5 \r\nhello\r\n0\r\n\r\n", [3])
+@example(b"\r\n0\r\n\r\n", [])
+@example(b"5\nhello\r\n0\r\n\r\n", [])
+@example(b"5\r\nhello0\r\n\r\n", [8])
+@example(b"5\r\nhello\rX0\r\n\r\n", [9])
+@example(b"5\r\nhelloX", [])
+@example(b"0\r\nA\r\n : 1\r\n\r\n", [])
+@example(b"000000000000000000001\r\na\r\n0\r\n\r\n", [])
+def test_a_chunked_body_means_what_h11_reads_in_it_wherever_it_is_cut(data: bytes, places: list[int]) -> None:
+    pieces = cut(data, places)
+    assert ours(pieces) == theirs(pieces)
+
+
+@given(damaged(), st.lists(st.integers(0, 200), max_size=12))
+def test_how_a_chunked_body_is_cut_never_matters(data: bytes, places: list[int]) -> None:
+    whole = ours([data])
+    assert ours(cut(data, places)) == whole
+    assert ours([data[at : at + 1] for at in range(len(data))]) == whole
+
+
+@given(st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=50))
+def test_many_chunks_come_out_as_one_piece(payloads: list[bytes]) -> None:
+    body = ChunkedBody()
+    assert body.feed(b"".join(map(chunk, payloads)) + b"0\r\n\r\n") == b"".join(payloads)
+    assert body.finished
+
+
+def test_the_middle_of_a_large_chunk_is_not_copied() -> None:
+    body, middle = ChunkedBody(), b"x" * 1000
+    body.feed(b"1000\r\nabc")
+    assert body.feed(middle) is middle
+
+
+@pytest.mark.parametrize(
+    ("data", "cap"),
+    [
+        (b"5;" + b"x" * 5000, "4096"),
+        (b"1" * 5000, "4096"),
+        (b"0\r\nA: " + b"x" * 20_000, "16384"),
+        (b"0\r\n" + b"A: 1\r\n" * 4000, "16384"),
+    ],
+    ids=["extension", "size", "trailer", "trailers"],
+)
+@pytest.mark.parametrize("step", [100_000, 64])
+def test_sp_09_what_must_be_kept_until_it_is_whole_has_a_limit(data: bytes, cap: str, step: int) -> None:
+    with pytest.raises(RemoteProtocolError, match=cap):
+        feed_by(step, data)
+
+
+def feed_by(step: int, data: bytes) -> None:
+    body = ChunkedBody()
+    for at in range(0, len(data), step):
+        body.feed(data[at : at + step])
+
+
+def test_a_size_of_a_million_digits_is_not_computed() -> None:
+    with pytest.raises(RemoteProtocolError):
+        ChunkedBody().feed(b"1" * 3000 + b"\r\n")
+
+
+def test_no_error_quotes_what_came() -> None:
+    for data in (b"hunter2\r\n", b"1\r\nxhunter2\r\n", b"0\r\nhunter2\r\n\r\n", b"0\r\n hunter2\r\n\r\n"):
+        with pytest.raises(RemoteProtocolError) as raised:
+            ChunkedBody().feed(data)
+        assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"5", b"5\r\nhel", b"5\r\nhello", b"5\r\nhello\r\n", b"0\r\n", b"0\r\nA: 1\r\n"]
+)
+def test_a_connection_that_ends_before_the_last_chunk_cuts_the_answer_short(data: bytes) -> None:
+    body = ChunkedBody()
+    body.feed(data)
+    with pytest.raises(TransportError, match="before the last chunk"):
+        body.close()
+
+
+@given(st.binary(max_size=60), st.integers(0, 40), st.lists(st.integers(0, 60), max_size=6))
+def test_a_body_of_a_told_size_ends_there(data: bytes, size: int, places: list[int]) -> None:
+    body = SizedBody(size)
+    payload = b"".join(body.feed(piece) for piece in cut(data, places))
+    assert (payload, body.rest, body.finished) == (data[:size], data[size:], len(data) >= size)
+    if body.finished:
+        body.close()
+    else:
+        with pytest.raises(TransportError, match=f"{size - len(data)} bytes before the end"):
+            body.close()
+
+
+def test_a_body_without_a_length_ends_with_its_connection() -> None:
+    body = BodyUntilClose()
+    assert body.feed(b"abc") == b"abc"
+    assert not body.finished
+    body.close()
+    assert body.finished
+
+
+HEADERS: Final[list[Headers]] = [
+    (),
+    (("Content-Length", "5"),),
+    (("content-length", "0"),),
+    (("Content-Length", "5, 5"),),
+    (("Content-Length", "5"), ("Content-Length", "5")),
+    (("Content-Length", "5"), ("Content-Length", "6")),
+    (("Content-Length", "5, 6"),),
+    (("Content-Length", "-5"),),
+    (("Content-Length", "5x"),),
+    (("Content-Length", "1" * 30),),
+    (("Transfer-Encoding", "chunked"),),
+    (("transfer-encoding", "Chunked"),),
+    (("Transfer-Encoding", "chunked"), ("Content-Length", "5")),
+    (("Transfer-Encoding", "gzip"),),
+    (("Transfer-Encoding", "gzip, chunked"),),
+    (("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "chunked")),
+    (("Transfer-Encoding", "identity"),),
+]
+
+
+@pytest.mark.parametrize("headers", HEADERS)
+@pytest.mark.parametrize("status", [200, 201, 204, 304, 404, 500])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_the_head_tells_the_body_as_h11_decides_it(method: str, status: int, headers: Headers) -> None:
+    connection = h11.Connection(h11.CLIENT)
+    connection.send(h11.Request(method=method, target="/", headers=[("Host", "h"), ("Content-Length", "0")]))
+    connection.send(h11.EndOfMessage())
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    connection.receive_data(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode())
+    try:
+        connection.next_event()
+    except h11.RemoteProtocolError:
+        with pytest.raises(RemoteProtocolError):
+            open_body(method, status, headers)
+        return
+    body = open_body(method, status, headers)
+    data = b"5\r\nhello\r\n0\r\n\r\n"
+    connection.receive_data(data)
+    expected = b""
+    while isinstance(event := connection.next_event(), h11.Data):
+        expected += event.data
+    assert (body.feed(data), body.finished) == (expected, isinstance(event, h11.EndOfMessage))

@@ -1,0 +1,295 @@
+"""One request and its answer: what goes out, what each answer means, and whether the connection lives on."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import (
+    Head,
+    InvalidRequest,
+    KubeprotoError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TransportError,
+)
+from kubeproto.config import Connection
+from kubeproto.wire import Headers
+from kubeproto_h11 import MAX_HEAD, Answer, Exchange, addressed, named
+
+SECRET: Final = "hunter2"
+
+
+def get(target: str = "/api", *headers: tuple[str, str], method: str = "GET", body: bytes = b"") -> Head:
+    return Head(method, target, (("Host", "h"), *headers), body)
+
+
+OK: Final = b"HTTP/1.1 200 OK\r\n"
+CHUNKED: Final = b"Transfer-Encoding: chunked\r\n\r\n"
+
+# method, what comes, then: status, body, does the connection live on
+ANSWERS: Final[dict[str, tuple[str, bytes, int, bytes, bool]]] = {
+    "a told length": ("GET", OK + b"Content-Length: 5\r\n\r\nhello", 200, b"hello", True),
+    "no body": ("GET", OK + b"Content-Length: 0\r\n\r\n", 200, b"", True),
+    "chunks": ("GET", OK + CHUNKED + b"5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n", 200, b"hello!", True),
+    "204": ("DELETE", b"HTTP/1.1 204 No Content\r\n\r\n", 204, b"", True),
+    "304 with the length of what it does not send": (
+        "GET",
+        b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
+        304,
+        b"",
+        True,
+    ),
+    "HEAD": ("HEAD", OK + b"Content-Length: 5\r\n\r\n", 200, b"", True),
+    "100 first": (
+        "POST",
+        b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 0\r\n\r\n",
+        200,
+        b"",
+        True,
+    ),
+    "early hints first": (
+        "GET",
+        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 3 + OK + b"Content-Length: 1\r\n\r\n!",
+        200,
+        b"!",
+        True,
+    ),
+    "the server will close": (
+        "GET",
+        OK + b"Connection: close\r\nContent-Length: 1\r\n\r\n!",
+        200,
+        b"!",
+        False,
+    ),
+    "the server will close, among other words": (
+        "GET",
+        OK + b"Connection: x, Close\r\nContent-Length: 1\r\n\r\n!",
+        200,
+        b"!",
+        False,
+    ),
+    "HTTP/1.0": ("GET", b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n!", 200, b"!", False),
+    "more than was due": ("GET", OK + b"Content-Length: 1\r\n\r\n!!", 200, b"!", False),
+    "bare newlines in the head": ("GET", b"HTTP/1.1 200 OK\nContent-Length: 1\n\n!", 200, b"!", True),
+    "no words after the status": ("GET", b"HTTP/1.1 200\r\nContent-Length: 1\r\n\r\n!", 200, b"!", True),
+    "an error": ("GET", b"HTTP/1.1 500 Oops\r\nContent-Length: 1\r\n\r\n!", 500, b"!", True),
+}
+
+
+def fed(exchange: Exchange, pieces: list[bytes]) -> bytes:
+    return b"".join(exchange.feed(piece) for piece in pieces)
+
+
+@pytest.mark.parametrize(("method", "data", "status", "body", "lives"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("step", [1, 2, 7, 1000])
+def test_an_answer_means_the_same_however_it_is_cut(
+    method: str, data: bytes, status: int, body: bytes, lives: bool, step: int
+) -> None:
+    exchange = Exchange(get(method=method))
+    assert fed(exchange, [data[at : at + step] for at in range(0, len(data), step)]) == body
+    assert exchange.answer is not None
+    assert (exchange.answer.status, exchange.finished, exchange.reusable) == (status, True, lives)
+    exchange.close()
+    assert not exchange.reusable
+
+
+def test_a_body_without_a_length_lasts_until_the_connection_ends() -> None:
+    exchange = Exchange(get())
+    assert exchange.feed(OK + b"\r\nhel") + exchange.feed(b"lo") == b"hello"
+    assert (exchange.finished, exchange.reusable) == (False, False)
+    exchange.close()
+    assert (exchange.finished, exchange.reusable) == (True, False)
+
+
+def test_a_connection_is_not_used_again_before_its_answer_has_ended() -> None:
+    exchange = Exchange(get())
+    assert exchange.feed(OK + CHUNKED + b"5\r\nhello\r\n") == b"hello"
+    assert not exchange.reusable
+    exchange.feed(b"0\r\n\r\n")
+    assert exchange.reusable
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "did not answer"),
+        (b"HTTP/1.1 2", "inside the head"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "inside the head"),
+        (OK + b"Content-Length: 5\r\n\r\nhel", "2 bytes before the end"),
+        (OK + CHUNKED + b"5\r\nhello\r\n", "before the last chunk"),
+    ],
+)
+def test_an_answer_that_is_cut_short_is_not_an_answer(data: bytes, says: str) -> None:
+    exchange = Exchange(get())
+    exchange.feed(data)
+    assert exchange.touched == bool(data)
+    with pytest.raises(TransportError, match=says):
+        exchange.close()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"SSH-2.0-hunter2\r\n\r\n",
+        b"\x16\x03\x01hunter2",
+        b"HTTP/1.1 999999 hunter2\r\n\r\n",
+        OK + b"hunter2\r\n\r\n",
+        OK + b"Set-Cookie : hunter2\r\n\r\n",
+        OK + b"A: \0hunter2\r\n\r\n",
+        OK + b"Content-Length: hunter2\r\n\r\n",
+        OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        OK + b"Transfer-Encoding: hunter2\r\n\r\n",
+        OK + CHUNKED + b"hunter2\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\nhunter2",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 9,
+        OK + b"A: " + b"x" * MAX_HEAD,
+        b"\r\n\r\n" + OK,
+    ],
+)
+def test_what_is_not_http_is_told_without_being_quoted(data: bytes) -> None:
+    with pytest.raises(RemoteProtocolError) as raised:
+        Exchange(get()).feed(data)
+    assert SECRET not in repr(raised.value)
+    assert raised.value.__context__ is None or SECRET not in repr(raised.value.__context__)
+
+
+@given(st.binary(max_size=80), st.lists(st.integers(0, 80), max_size=4))
+def test_any_bytes_are_an_answer_or_an_error_of_ours(data: bytes, places: list[int]) -> None:
+    exchange = Exchange(get())
+    edges = [0, *sorted(places), len(data)]
+    try:
+        for start, stop in pairwise(edges):
+            exchange.feed(data[start:stop])
+        exchange.close()
+    except (RemoteProtocolError, TransportError):
+        return
+    assert exchange.finished
+
+
+def test_headers_come_out_as_they_came_in_utf_8_or_latin_1() -> None:
+    exchange = Exchange(get())
+    exchange.feed(OK + "X-One: a\r\nx-two: ü\r\n".encode() + b"X-three: \xfc\r\nContent-Length: 0\r\n\r\n")
+    headers: Headers = (("X-One", "a"), ("x-two", "ü"), ("X-three", "ü"), ("Content-Length", "0"))
+    assert exchange.answer == Answer(200, headers)
+
+
+def test_an_upgrade_ends_the_exchange_and_leaves_the_rest_to_the_next_protocol() -> None:
+    exchange = Exchange(get("/exec", ("Connection", "Upgrade"), ("Upgrade", "websocket")))
+    assert (
+        exchange.feed(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05hello") == b""
+    )
+    assert exchange.answer is not None
+    assert exchange.answer.status == 101
+    assert (exchange.finished, exchange.rest, exchange.reusable) == (True, b"\x81\x05hello", False)
+
+
+def test_a_refused_upgrade_is_an_answer_like_any_other() -> None:
+    exchange = Exchange(get("/exec", ("Connection", "Upgrade"), ("Upgrade", "websocket")))
+    assert exchange.feed(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno") == b"no"
+    assert exchange.reusable
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "length"),
+    [
+        ("GET", b"", None),
+        ("DELETE", b"", None),
+        ("DELETE", b"{}", b"2"),
+        ("POST", b"", b"0"),
+        ("PUT", b"{}", b"2"),
+    ],
+)
+def test_a_request_tells_its_length_where_it_could_have_a_body(
+    method: str, body: bytes, length: bytes | None
+) -> None:
+    head, _, sent = Exchange(get(method=method, body=body)).outgoing.partition(b"\r\n\r\n")
+    assert sent == body
+    assert (b"Content-Length: %b" % length in head) if length else (b"Content-Length" not in head)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        get("/", ("Authorization", f"Bearer {SECRET}\r\nX: y")),
+        get("/", ("Authorization", f"Bearer {SECRET}\0")),
+        get("/", (f"X-{SECRET}\n", "y")),
+        get("/", (f"X-ü-{SECRET}", "y")),
+        get(f"/ HTTP/1.1\r\n{SECRET}"),
+        get(f"/ü?{SECRET}"),
+        get(method=f"GET {SECRET}"),
+        get("/", ("X", f"{SECRET}\udc80")),
+    ],
+)
+def test_a_request_that_would_be_two_is_refused_without_being_quoted(head: Head) -> None:
+    with pytest.raises(LocalProtocolError) as raised:
+        Exchange(head)
+    assert SECRET not in repr(raised.value)
+    assert raised.value.__context__ is None
+
+
+# The request for one server.
+
+
+def sent_by(connection: Connection, head: Head) -> Head:
+    return addressed(head, connection)
+
+
+def test_the_server_s_base_path_and_headers_go_with_each_request() -> None:
+    connection = Connection(server="https://h:6443/k8s/", headers=(("User-Agent", "u"), ("Accept", "x")))
+    made = addressed(Head("GET", "/api?a=b", (("accept", "y"),)), connection)
+    assert made.target == "/k8s/api?a=b"
+    assert made.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
+
+
+def test_how_a_request_is_carried_is_not_the_caller_s_to_say() -> None:
+    odd = (
+        ("Host", "evil"),
+        ("Content-Length", "3"),
+        ("Transfer-Encoding", "chunked"),
+        ("Connection", "close"),
+    )
+    assert addressed(Head("GET", "/", odd), Connection(server="http://h")).headers == (("Host", "h"),)
+
+
+def test_an_upgrade_keeps_its_connection_header() -> None:
+    upgrade = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
+    assert addressed(Head("GET", "/", upgrade), Connection(server="http://h")).headers == (
+        ("Host", "h"),
+        *upgrade,
+    )
+
+
+def test_where_compression_is_off_nobody_asks_for_it() -> None:
+    head = Head("GET", "/", (("Accept-Encoding", "gzip"),))
+    asked = [
+        dict(addressed(head, Connection(server="http://h", compression=c)).headers) for c in (True, False)
+    ]
+    assert [headers["Accept-Encoding"] for headers in asked] == ["gzip", "identity"]
+
+
+def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
+    connection = Connection(server="http://h:8001", proxy=f"http://u:{SECRET}@p:3128")
+    made = addressed(Head("GET", "/api"), connection)
+    assert made.target == "http://h:8001/api"
+    assert dict(made.headers)["Proxy-Authorization"].startswith("Basic ")
+    assert SECRET not in repr(made)
+
+
+def test_a_proxy_that_tunnels_hears_nothing_of_the_request() -> None:
+    connection = Connection(server="https://h:6443", proxy="http://u:p@p:3128")
+    assert addressed(Head("GET", "/api"), connection).headers == (("Host", "h:6443"),)
+
+
+def test_a_target_must_be_a_path() -> None:
+    with pytest.raises(InvalidRequest, match="slash"):
+        addressed(Head("GET", "api"), Connection(server="http://h"))
+
+
+def test_an_error_names_a_request_without_its_query() -> None:
+    assert named(Head("GET", "/api?token=x")) == "GET /api"
+    assert issubclass(RemoteProtocolError, KubeprotoError)
