@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ..objects import StatusCause
+from ._apply_conflicts import Conflict, Conflicts
 from ._apply_facts import Facts
 from ._apply_fields import compare, fields_of
 from ._apply_kubectl import allowed_by_last_applied, with_last_applied
@@ -33,29 +33,21 @@ from ._apply_managers import (
     Held,
     Managers,
     Owner,
-    capped,
-    decode_managers,
     encode_managers,
     owner_of,
+    read_managers,
 )
 from ._apply_merge import merged, removed, with_parents
 from ._apply_refusals import ApplyRefused
+from ._apply_tracking import UNOWNED, Entries, Object, taken_by, update, without_book
 from ._apply_typing import misfits
-from ._apply_values import is_list, members
-from ._fieldsets import (
-    EMPTY,
-    FieldSet,
-    Path,
-    difference,
-    fieldset,
-    format_path,
-    intersection,
-    paths,
-    union,
-)
+from ._apply_values import members
+from ._fieldsets import EMPTY, FieldSet, difference, intersection, paths, union
 
-Object = dict[str, Any]
-Entries = list[dict[str, Any]]
+__all__ = ["Applied", "ApplyRefused", "Conflict", "Conflicts", "apply", "update"]
+
+# Whatever a body says of these, the server knows better.
+_SERVERS_OWN: Final = ("creationTimestamp", "generation", "resourceVersion", "selfLink", "uid")
 
 
 class Applied(Struct, frozen=True):
@@ -64,62 +56,6 @@ class Applied(Struct, frozen=True):
     object: Object
     managed_fields: Entries
     changed: bool
-
-
-class Conflict(Struct, frozen=True):
-    """A field that another manager owns and holds another value for."""
-
-    owner: Owner
-    path: Path
-
-
-class Conflicts(Struct, frozen=True):
-    """Why an object is not applied: every field in conflict, by owner and path."""
-
-    conflicts: tuple[Conflict, ...]
-
-    @property
-    def message(self) -> str:
-        """The message of the Status."""
-        if len(self.conflicts) == 1:
-            [only] = self.conflicts
-            return f"Apply failed with 1 conflict: conflict with {only.owner}: {format_path(only.path)}"
-        lines: list[str] = []
-        for owner in dict.fromkeys(conflict.owner for conflict in self.conflicts):
-            lines.append(f"conflicts with {owner}:")
-            lines += [f"- {format_path(found.path)}" for found in self.conflicts if found.owner == owner]
-        return f"Apply failed with {len(self.conflicts)} conflicts: " + "\n".join(lines)
-
-    @property
-    def causes(self) -> tuple[StatusCause, ...]:
-        """The causes of the Status; its details hold nothing else."""
-        return tuple(
-            StatusCause(
-                reason="FieldManagerConflict",
-                message=f"conflict with {conflict.owner}",
-                field=format_path(conflict.path),
-            )
-            for conflict in self.conflicts
-        )
-
-
-_UNOWNED: Final = fieldset(
-    [("f:apiVersion",), ("f:kind",), ("f:metadata",)]
-    + [
-        ("f:metadata", f"f:{name}")
-        for name in (
-            "clusterName",
-            "creationTimestamp",
-            "generation",
-            "managedFields",
-            "name",
-            "namespace",
-            "resourceVersion",
-            "selfLink",
-            "uid",
-        )
-    ]
-)
 
 
 def apply(
@@ -136,87 +72,56 @@ def apply(
 ) -> Applied | Conflicts:
     """Apply an object over the live one, or create it; ApplyRefused if the body cannot be applied."""
     _check(applied, facts, api_version, kind)
-    owner = owner_of(manager, "Apply", api_version, subresource)
     before, managers = _live(live, facts, api_version, now)
-    outcome = _apply(before, applied, owner, managers, facts, api_version, now, force)
+    owner = owner_of(manager, "Apply", api_version, subresource)
+    case = _Case(before, without_book(applied), managers, owner, facts, api_version)
+    outcome = _apply(case, force=force)
     if isinstance(outcome, Conflicts) and manager == "kubectl":
         # What kubectl applied on its own side, before servers could, it may go on with here.
-        conflicts = _not_among(outcome, allowed_by_last_applied(before, facts))
-        outcome = conflicts or _apply(before, applied, owner, managers, facts, api_version, now, True)
+        left = outcome.apart_from(allowed_by_last_applied(before, facts))
+        outcome = left or _apply(case, force=True)
     if isinstance(outcome, Conflicts):
         return outcome
     object_, owners = outcome
+    if owner in owners and (object_ != before or _fields(owners) != _fields(managers)):
+        owners = {**owners, owner: Held(owners[owner].fields, api_version, now)}
     if manager == "kubectl":
         object_ = with_last_applied(object_, applied)
     return _written(live, object_, encode_managers(owners))
 
 
-def update(
-    before: Object | None,
-    after: Object,
-    *,
-    manager: str,
-    facts: Facts,
-    api_version: str,
-    now: str,
-    subresource: str = "",
-) -> Entries:
-    """The `managedFields` after a create, replace or patch; `before` is None for a create.
+class _Case(Struct, frozen=True):
+    """Who applies what over which object."""
 
-    What `after` itself says of managers counts if there is something to it; ``[]`` or ``[{}]`` ends the
-    keeping of the book, until somebody applies.
-    """
-    managers = _managers_of_update(before, after, subresource)
-    if not managers and before is not None:
-        return []
-    owner = owner_of(manager, "Update", api_version, subresource)
-    changed = _taken(_without_book(before or {}), _without_book(after), owner, managers, facts, now)
-    return encode_managers(capped(changed))
+    before: Object
+    applied: Object
+    managers: Managers
+    owner: Owner
+    facts: Facts
+    api_version: str
 
 
-def _apply(
-    before: Object,
-    applied: Object,
-    owner: Owner,
-    managers: Managers,
-    facts: Facts,
-    api_version: str,
-    now: str,
-    force: bool,
-) -> tuple[Object, Managers] | Conflicts:
-    """One application: the object and its owners, or the conflicts."""
-    last = managers.get(owner)
-    mine = fields_of(applied, facts)
-    claimed = {**managers, owner: Held(mine, api_version, last.time if last else "")}
-    result = merged(before, applied, facts)
+def _apply(case: _Case, *, force: bool) -> tuple[Object, Managers] | Conflicts:
+    """The object and its owners, their times as they were; or the conflicts."""
+    facts, owner = case.facts, case.owner
+    last = case.managers.get(owner)
+    mine = Held(fields_of(case.applied, facts), case.api_version, last.time if last else "")
+    result = _servers_own(case.before, members(merged(case.before, case.applied, facts)))
     if last is not None:
-        result = _pruned(result, last.fields, claimed, facts)
-    changes = compare(before, result, facts)
-    disputed = {
-        other: found
-        for other, held in claimed.items()
-        if other != owner and (found := intersection(held.fields, changes.written))
-    }
-    if disputed and not force:
+        result = _pruned(result, last.fields, {**case.managers, owner: mine}, facts)
+    changes = compare(case.before, result, facts)
+    others = {other: held for other, held in case.managers.items() if other != owner}
+    disputed = {other: intersection(held.fields, changes.written) for other, held in others.items()}
+    if any(disputed.values()) and not force:
         return Conflicts(
             tuple(Conflict(other, path) for other in sorted(disputed) for path in paths(disputed[other]))
         )
-    owners: Managers = {owner: _owned(claimed[owner], mine)}
-    for other, held in managers.items():
-        if other != owner:
-            taken = union(disputed.get(other, EMPTY), changes.removed)
-            owners[other] = Held(difference(held.fields, taken), held.api_version, held.time)
-    owners = {each: held for each, held in owners.items() if held.fields}
-    if result != before or _fields(owners) != _fields(managers):
-        owners = {
-            each: Held(held.fields, held.api_version, now) if each == owner else held
-            for each, held in owners.items()
-        }
-    return result, owners
-
-
-def _owned(held: Held, fields: FieldSet) -> Held:
-    return Held(difference(fields, _UNOWNED), held.api_version, held.time)
+    owners: Managers = {owner: Held(difference(mine.fields, UNOWNED), mine.api_version, mine.time)}
+    for other, held in others.items():
+        lost = union(disputed[other], changes.removed)
+        left = difference(held.fields, lost)
+        owners[other] = held if left == held.fields else Held(left, held.api_version, held.time)
+    return result, {each: held for each, held in owners.items() if held.fields}
 
 
 def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> Object:
@@ -231,60 +136,22 @@ def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> 
     # never this manager's as well.
     without = _all_fields(removed(result, last, facts), facts)
     kept = _all_fields(removed(result, difference(there, union(without, owned)), facts), facts)
-    gone = intersection(difference(there, kept), last)
-    left = removed(result, gone, facts)
-    return members(left)
+    gone = difference(intersection(difference(there, kept), last), UNOWNED)
+    return members(removed(result, gone, facts))
 
 
 def _all_fields(value: Any, facts: Facts) -> FieldSet:
     return with_parents(fields_of(members(value), facts), facts)
 
 
-def _taken(
-    before: Object, after: Object, owner: Owner, managers: Managers, facts: Facts, now: str
-) -> Managers:
-    """The owners after a write that takes whatever it changes."""
-    changes = compare(before, after, facts)
-    written, gone = changes.written, changes.removed
-    lost = union(written, gone)
-    owners: Managers = {}
-    for other, held in managers.items():
-        fields = difference(held.fields, lost) if lost else held.fields
-        if fields:
-            owners[other] = Held(fields, held.api_version, held.time)
-    if mine := difference(written, union(gone, _UNOWNED)):
-        kept = owners[owner].fields if owner in owners else EMPTY
-        owners[owner] = Held(union(kept, mine), owner.api_version, now)
-    return owners
-
-
 def _live(live: Object | None, facts: Facts, api_version: str, now: str) -> tuple[Object, Managers]:
     """The object to apply to and its owners. What was never tracked belongs to one who came before."""
-    before = _without_book(live or {})
-    try:
-        managers = decode_managers(members((live or {}).get("metadata")).get("managedFields"))
-    except ValueError as error:
-        raise ApplyRefused(500, f"failed to decode managed fields: {error}") from None
+    before = without_book(live or {})
+    managers = read_managers(live)
     if not managers and live is not None:
         owner = owner_of(BEFORE_FIRST_APPLY, "Update", api_version)
-        managers = _taken({}, before, owner, {}, facts, now)
+        managers = taken_by({}, before, owner, {}, facts, now)
     return before, managers
-
-
-def _managers_of_update(before: Object | None, after: Object, subresource: str) -> Managers:
-    sent = members(after.get("metadata")).get("managedFields")
-    if not subresource and is_list(sent):
-        if sent in ([], [{}]):
-            return {}
-        try:
-            if managers := decode_managers(sent):
-                return managers
-        except ValueError:
-            pass
-    try:
-        return decode_managers(members((before or {}).get("metadata")).get("managedFields"))
-    except ValueError:
-        return {}
 
 
 def _check(applied: Object, facts: Facts, api_version: str, kind: str) -> None:
@@ -300,10 +167,15 @@ def _check(applied: Object, facts: Facts, api_version: str, kind: str) -> None:
         raise ApplyRefused(500, f"failed to create typed patch object ({namespace}/{name}; {gvk}): {wrong}")
 
 
-def _not_among(found: Conflicts, allowed: FieldSet) -> Conflicts | None:
-    """The conflicts about other fields than these."""
-    left = [each for each in found.conflicts if not intersection(fieldset([each.path]), allowed)]
-    return Conflicts(tuple(left)) if left else None
+def _servers_own(before: Object, result: Object) -> Object:
+    """The merged object with what only the server may set as it was."""
+    kept = members(before.get("metadata"))
+    metadata = {
+        name: kept.get(name) if name in _SERVERS_OWN else value
+        for name, value in members(result.get("metadata")).items()
+        if name not in _SERVERS_OWN or name in kept
+    }
+    return {**result, "metadata": metadata}
 
 
 def _written(live: Object | None, object_: Object, entries: Entries) -> Applied:
@@ -312,14 +184,6 @@ def _written(live: Object | None, object_: Object, entries: Entries) -> Applied:
         metadata["managedFields"] = entries
     result = {**object_, "metadata": metadata}
     return Applied(result, entries, live != result)
-
-
-def _without_book(object_: Object) -> Object:
-    metadata = members(object_.get("metadata"))
-    if "managedFields" not in metadata:
-        return object_
-    rest = {name: value for name, value in metadata.items() if name != "managedFields"}
-    return {**object_, "metadata": rest}
 
 
 def _fields(managers: Managers) -> dict[Owner, tuple[FieldSet, str]]:

@@ -6,7 +6,6 @@ something counts only where it is an element, or a member of an open map: what i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -75,51 +74,87 @@ def _is_leaf(value: Any, facts: Facts) -> bool:
 
 def compare(before: Any, after: Any, facts: Facts) -> Changes:
     """What a write did, field by field. Maps that come or go as a whole count themselves, too."""
-    added: dict[str, FieldSet] = {}
-    modified: dict[str, FieldSet] = {}
-    removed: dict[str, FieldSet] = {}
-    for step, old, new, below in _pairs(before, after, facts):
-        changes = _EVEN if old is new else _compare(old, new, below)
-        if changes is _EVEN:
-            continue
-        _put(added, step, changes.added)
-        _put(modified, step, changes.modified)
-        _put(removed, step, changes.removed)
-    return Changes(added, modified, removed)
+    found = _Found({}, {}, {})
+    if is_map(before) or is_map(after):
+        _compare_maps(before, after, facts, found)
+    if is_list(before) or is_list(after):
+        _compare_lists(before, after, facts, found)
+    return Changes(found.added, found.modified, found.removed)
 
 
-class _Step(Struct, frozen=True, gc=False):
-    """Changes as seen from one level up: a set behind a step, or None where there is nothing."""
+class _Found(Struct, frozen=True, gc=False):
+    """Changes while they are collected."""
 
-    added: FieldSet | None = None
-    modified: FieldSet | None = None
-    removed: FieldSet | None = None
-
-
-_EVEN = _Step()
+    added: dict[str, FieldSet]
+    modified: dict[str, FieldSet]
+    removed: dict[str, FieldSet]
 
 
-def _compare(old: Any, new: Any, facts: Facts) -> _Step:
-    if _same(old, new):
-        return _EVEN
-    leaf = (old is ABSENT or _ends(old, new, facts)) and (new is ABSENT or _ends(new, old, facts))
-    if leaf:
-        return _leaf(old, new)
-    inside = compare(old, new, facts)
-    return _Step(
-        node(inside.added, member=old is ABSENT),
-        # One kind of value gave way to another: a map to a string.
-        node(inside.modified, member=_other_kind(old, new)),
-        node(inside.removed, member=new is ABSENT),
-    )
+def _compare_maps(before: Any, after: Any, facts: Facts, found: _Found) -> None:
+    old, new = _typed(before, facts), _typed(after, facts)
+    for name, value in old.items():
+        other = new.get(name, ABSENT)
+        if other is not value:
+            _compare_pair(field_step(name), value, other, facts.member(name) or UNTYPED, found)
+    for name, value in new.items():
+        if name not in old:
+            found.added[field_step(name)] = _whole(value, facts.member(name) or UNTYPED)
 
 
-def _leaf(old: Any, new: Any) -> _Step:
-    if old is ABSENT:
-        return _Step(added={})
+def _compare_lists(before: Any, after: Any, facts: Facts, found: _Found) -> None:
+    old, new = _elements(before, facts), _elements(after, facts)
+    for step in [*old, *(step for step in new if step not in old)]:
+        ours, theirs = old.get(step, []), new.get(step, [])
+        if len(ours) > 1 or len(theirs) > 1:
+            # Elements that stand there several times are looked at as one.
+            if not json_equal(ours, theirs):
+                side = found.added if not ours else found.modified if theirs else found.removed
+                side[step] = {}
+        elif not ours:
+            found.added[step] = _whole(theirs[0], facts.element)
+        else:
+            _compare_pair(step, ours[0], theirs[0] if theirs else ABSENT, facts.element, found)
+
+
+def _compare_pair(step: str, old: Any, new: Any, facts: Facts, found: _Found) -> None:
+    """What became of a value that was there."""
     if new is ABSENT:
-        return _Step(removed={})
-    return _EVEN if json_equal(old, new) else _Step(modified={})
+        found.removed[step] = _whole(old, facts)
+    elif not _same(old, new):
+        if _ends(old, new, facts) and _ends(new, old, facts):
+            if not json_equal(old, new):
+                found.modified[step] = {}
+            return
+        inside = compare(old, new, facts)
+        _put(found.added, step, node(inside.added, member=False))
+        # One kind of value gave way to another: a map to a string.
+        _put(found.modified, step, node(inside.modified, member=_other_kind(old, new)))
+        _put(found.removed, step, node(inside.removed, member=False))
+
+
+def _whole(value: Any, facts: Facts) -> FieldSet:
+    """All that comes or goes with a value, itself included."""
+    if _is_leaf(value, facts):
+        return {}
+    inside: dict[str, FieldSet] = {}
+    if is_map(value):
+        for name, held in _typed(value, facts).items():
+            inside[field_step(name)] = _whole(held, facts.member(name) or UNTYPED)
+    elif is_list(value):
+        for step, elements in by_step(value, facts).items():
+            inside[step] = _whole(elements[0], facts.element) if len(elements) == 1 else {}
+    return node(inside, member=True) or {}
+
+
+def _typed(value: Any, facts: Facts) -> dict[str, Any]:
+    """The members of a map, with those that a server's typed object always has where it is there at all."""
+    if not is_map(value):
+        return {}
+    return {**facts.zeros, **value} if facts.zeros else value
+
+
+def _elements(value: Any, facts: Facts) -> dict[str, list[Any]]:
+    return by_step(value, facts) if is_list(value) and not _is_leaf(value, facts) else {}
 
 
 def _ends(value: Any, other: Any, facts: Facts) -> bool:
@@ -129,59 +164,22 @@ def _ends(value: Any, other: Any, facts: Facts) -> bool:
     """
     if _is_leaf(value, facts):
         return True
-    return not value and not (other is not ABSENT and other and not _is_leaf(other, facts))
+    return not value and not (other and not _is_leaf(other, facts))
 
 
 def _other_kind(old: Any, new: Any) -> bool:
-    kinds = [
+    kinds = {
         "map" if is_map(value) else "list" if is_list(value) else "scalar"
         for value in (old, new)
-        if value is not ABSENT and value is not None
-    ]
-    return len(set(kinds)) > 1
+        if value is not None
+    }
+    return len(kinds) > 1
 
 
 def _same(old: Any, new: Any) -> bool:
     """A quick yes: whatever reads the same is the same. A no means little, for the order of keys counts."""
-    if old is ABSENT or new is ABSENT or type(old) is not type(new):
+    if type(old) is not type(new):
         return False
     if is_map(old) or is_list(old):
         return len(old) == len(new) and msgspec.json.encode(old) == msgspec.json.encode(new)
     return bool(old == new)
-
-
-def _pairs(before: Any, after: Any, facts: Facts) -> Iterator[tuple[str, Any, Any, Facts]]:
-    """What stands at the same place on both sides, one step down."""
-    if is_map(before) or is_map(after):
-        yield from _member_pairs(before, after, facts)
-    if is_list(before) or is_list(after):
-        old, new = _elements(before, facts), _elements(after, facts)
-        for step in old.keys() | new.keys():
-            yield step, _one(old.get(step)), _one(new.get(step)), _one_facts(old, new, step, facts)
-
-
-def _member_pairs(before: Any, after: Any, facts: Facts) -> Iterator[tuple[str, Any, Any, Facts]]:
-    # What a typed object always has is there on the side that is there at all.
-    old = {**facts.zeros, **before} if is_map(before) else {}
-    new = {**facts.zeros, **after} if is_map(after) else {}
-    for name, value in old.items():
-        yield field_step(name), value, new.get(name, ABSENT), facts.member(name) or UNTYPED
-    for name, value in new.items():
-        if name not in old:
-            yield field_step(name), ABSENT, value, facts.member(name) or UNTYPED
-
-
-def _elements(value: Any, facts: Facts) -> dict[str, list[Any]]:
-    return by_step(value, facts) if is_list(value) and not _is_leaf(value, facts) else {}
-
-
-def _one(elements: list[Any] | None) -> Any:
-    """An element; those that stand there several times are looked at as one."""
-    if elements is None:
-        return ABSENT
-    return elements[0] if len(elements) == 1 else elements
-
-
-def _one_facts(old: dict[str, list[Any]], new: dict[str, list[Any]], step: str, facts: Facts) -> Facts:
-    repeated = len(old.get(step, ())) > 1 or len(new.get(step, ())) > 1
-    return UNTYPED if repeated else facts.element

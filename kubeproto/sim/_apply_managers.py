@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ..objects import parse_time
-from ._apply_values import is_list, is_map
+from ._apply_values import is_list, is_map, members
 from ._fieldsets import FieldSet, decode_fields, encode_fields, union
 
 # A server keeps this many managers that write without applying; KEP-555 wants an object to stay small.
@@ -42,11 +42,15 @@ class Owner(Struct, frozen=True, kw_only=True, order=True):
 
 
 class Held(Struct, frozen=True):
-    """The fields that an owner holds, the version in which they are named, and since when."""
+    """The fields that an owner holds, the version in which they are named, and since when.
+
+    `entry` is how that was read, to be written again as long as nothing changes.
+    """
 
     fields: FieldSet
     api_version: str
     time: str = ""
+    entry: dict[str, Any] | None = None
 
 
 Managers = dict[Owner, Held]
@@ -59,24 +63,46 @@ def owner_of(manager: str, operation: str, api_version: str, subresource: str = 
 
 
 def decode_managers(entries: Any) -> Managers:
-    """The owners of an object; ValueError if an entry cannot be read."""
-    managers: Managers = {}
-    if entries is not None and not is_list(entries):
+    """The owners that a body names; ValueError if an entry cannot be read."""
+    if not is_list(entries):
         raise ValueError("managedFields is no list")
-    for entry in entries or ():
-        if not is_map(entry) or entry.get("operation") not in ("Apply", "Update"):
-            raise ValueError(f"{entry!r} is no entry of managedFields: its operation is Apply or Update")
-        if entry.get("fieldsType", "FieldsV1") != "FieldsV1":
-            raise ValueError(f"{entry['fieldsType']!r} is no type of fields: there is only FieldsV1")
-        version = entry.get("apiVersion", "")
-        owner = owner_of(entry.get("manager", ""), entry["operation"], version, entry.get("subresource", ""))
-        managers[owner] = Held(decode_fields(entry.get("fieldsV1", {})), version, entry.get("time") or "")
+    managers: Managers = {}
+    for entry in entries:
+        owner = _check(entry)
+        held = Held(decode_fields(entry.get("fieldsV1", {})), entry["apiVersion"], entry.get("time") or "")
+        managers[owner] = held
     return managers
+
+
+def read_managers(object_: Mapping[str, Any] | None) -> Managers:
+    """The owners of a stored object, whose entries were written here."""
+    managers: Managers = {}
+    for entry in members((object_ or {}).get("metadata")).get("managedFields") or ():
+        owner = owner_of(
+            entry["manager"], entry["operation"], entry["apiVersion"], entry.get("subresource", "")
+        )
+        managers[owner] = Held(entry["fieldsV1"], entry["apiVersion"], entry.get("time", ""), entry)
+    return managers
+
+
+def _check(entry: Any) -> Owner:
+    if not is_map(entry) or entry.get("operation") not in ("Apply", "Update"):
+        raise ValueError(f"{entry!r} is no entry of managedFields: its operation is Apply or Update")
+    if entry.get("fieldsType") != "FieldsV1":
+        raise ValueError(f"{entry.get('fieldsType')!r} is no type of fields: there is only FieldsV1")
+    texts = {name: entry.get(name) or "" for name in ("manager", "apiVersion", "subresource", "time")}
+    if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise ValueError(f"{wrong[0]} of an entry of managedFields is no string: {texts[wrong[0]]!r}")
+    if not texts["apiVersion"]:
+        raise ValueError(f"{entry!r} is no entry of managedFields: it has no apiVersion")
+    return owner_of(texts["manager"], entry["operation"], texts["apiVersion"], texts["subresource"])
 
 
 def encode_managers(managers: Mapping[Owner, Held]) -> list[dict[str, Any]]:
     """The entries, those that apply first, then the oldest, the keys in the order of a built-in kind."""
-    entries = sorted(managers.items(), key=lambda entry: _place(*entry))
+    entries = list(managers.items())
+    if len(entries) > 1:
+        entries.sort(key=lambda entry: _place(*entry))
     return [_entry(owner, held) for owner, held in entries]
 
 
@@ -87,25 +113,29 @@ def capped(managers: Managers) -> Managers:
         return managers
     result = dict(managers)
     excess = len(updaters) - MAX_UPDATERS
-    first: dict[str, Owner] = {}
+    heaps: dict[str, Owner] = {}
     for owner in sorted(updaters, key=lambda owner: (_seconds(managers[owner].time), owner)):
-        if excess == 0:
+        if excess <= 0:
             break
         version = result[owner].api_version
-        heap = owner_of(ANCIENT, "Update", version)
-        if version not in first:
+        if version not in heaps:
             # One alone is no heap: it keeps its name until a second one comes.
-            first[version] = owner
+            heaps[version] = owner
             continue
-        if heap not in result:
-            result[heap] = result.pop(first[version])
-        held = result.pop(owner)
-        result[heap] = Held(union(result[heap].fields, held.fields), version, held.time)
+        older, newer = result.pop(heaps[version]), result.pop(owner)
+        heap = heaps[version] = owner_of(ANCIENT, "Update", version)
+        fields = union(older.fields, newer.fields)
+        if heap in result:
+            fields = union(fields, result[heap].fields)
+            excess -= 1
+        result[heap] = Held(fields, version, newer.time)
         excess -= 1
     return result
 
 
 def _entry(owner: Owner, held: Held) -> dict[str, Any]:
+    if held.entry is not None:
+        return held.entry
     entry: dict[str, Any] = {
         "manager": owner.manager,
         "operation": owner.operation,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ._apply_elements import by_step, step_of
+from ._apply_elements import Unidentified, by_step, step_of
 from ._apply_facts import ABSENT, UNTYPED, Facts
 from ._apply_values import copied, is_list, is_map
 from ._fieldsets import FieldSet, below, field_step, has, node
@@ -81,10 +81,15 @@ def _meet(live: Any, applied: Any, facts: Facts) -> bool:
     return False
 
 
-def _left(value: list[Any], fields: FieldSet, facts: Facts) -> list[tuple[Any, str]]:
-    steps = ((element, step) for step, held in by_step(value, facts).items() for element in held)
-    gone = {step for _, step in steps if has(fields, step)}
-    return [(item, step) for item in value if (step := step_of(item, facts)) not in gone]
+def _left(value: list[Any], fields: FieldSet, facts: Facts) -> Iterator[tuple[Any, str]]:
+    """The elements that are not in the set, with their steps."""
+    for element in value:
+        try:
+            step = step_of(element, facts)
+        except Unidentified:
+            step = ""  # nobody can own it, so it stays
+        if not has(fields, step):
+            yield element, step
 
 
 # Lists: the live order stays, and what is applied anew goes where the applied list has it.
@@ -106,7 +111,8 @@ def _elements(step: str, old: dict[str, list[Any]], new: dict[str, list[Any]], f
 def _order(live: list[str], applied: list[str]) -> list[str]:
     """Both lists as one: shared elements as applied, those of the live list alone where they stood."""
     wanted = set(applied)
-    shared = iter([step for step in applied if step in set(live)])
+    lived = set(live)
+    shared = iter([step for step in applied if step in lived])
     following = next(shared, None)
     result: list[str] = []
     taken: set[str] = set()
@@ -118,13 +124,16 @@ def _order(live: list[str], applied: list[str]) -> list[str]:
                 result.append(step)
                 at += 1
                 continue
-            if step in taken or (to < len(applied) and step not in (applied[to], following)):
-                at += 1
+            if to < len(applied) and following not in (None, step):
+                at += 1  # it comes where the applied list has it
                 continue
-        step = applied[to]
-        result.append(step)
-        taken.add(step)
-        to += 1
-        if step == following:
-            following = next(shared, None)
+            if step in taken or (to < len(applied) and step == applied[to]):
+                at += 1
+        if to < len(applied):
+            step = applied[to]
+            result.append(step)
+            taken.add(step)
+            to += 1
+            if step == following:
+                following = next(shared, None)
     return result

@@ -163,12 +163,10 @@ def _merge_in_order(result: Map, name: str, patch: Map, facts: Facts) -> None:
     order = patch[f"{_ORDER}/{name}"]
     below = facts.member(name) or UNTYPED
     live, changes = result.get(name), patch.get(name)
-    for value in (order, *(held for held in (live, changes) if held is not None)):
+    for value in (order, *(side[name] for side in (result, patch) if name in side)):
         if not is_list(value):
             raise PatchRefused(500, f"expected a []interface {{}}, but received a {_go_type(value)}")
     if live is None and changes is None:
-        # A null goes the way of every null, whatever order is wished.
-        result.pop(name, None)
         return
     identity = _by_key(below.merge_key) if below.merge_key else _scalar
     _check_order(changes or [], order, identity)
@@ -203,10 +201,14 @@ def _new(value: Any) -> Any:
     if is_map(value):
         if _DIRECTIVE in value:
             return _directed(value)
-        return {key: _new(held) for key, held in value.items() if held is not None and key[:1] != "$"}
+        return {key: _new(held) for key, held in value.items() if held is not None and not _directs(key)}
     if is_list(value):
         return [_new(held) for held in value if not (is_map(held) and _DIRECTIVE in held)]
     return value
+
+
+def _directs(key: str) -> bool:
+    return key == _RETAIN or key.startswith((f"{_DELETE}/", f"{_ORDER}/"))
 
 
 # Elements and how they are told apart.
@@ -252,7 +254,7 @@ def _unknown_directive(directive: Any, element: Map) -> PatchRefused:
 def _go_type(value: Any) -> str:
     match value:
         case None:
-            return "nil"
+            return "%!s(<nil>)"  # Go has no type to print
         case dict():
             return "map[string]interface {}"
         case list():
