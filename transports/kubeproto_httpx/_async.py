@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
@@ -16,7 +16,7 @@ from ._errors import FOREIGN, translated
 from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, received, replayable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from kubeproto.config import Connection
 
@@ -68,9 +68,11 @@ class HttpxTransport:
             trace.note(name, info)
 
         request = build(self._client, head, timeouts, note, compression=self._compression)
-        outcome = await self._attempt(request, deadline)
+        if head.body:
+            request.stream = _Body(head.body)
+        outcome = await self._attempt(request, trace, deadline)
         if replayable(head, trace, outcome):
-            outcome = await self._attempt(request, deadline)
+            outcome = await self._attempt(request, trace, deadline)
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
@@ -78,12 +80,17 @@ class HttpxTransport:
         # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
         raise translated(outcome, named(head), unsent=trace.unsent)
 
-    async def _attempt(self, request: httpx.Request, deadline: float) -> httpx.Response | Exception | None:
+    async def _attempt(
+        self, request: httpx.Request, trace: Trace, deadline: float
+    ) -> httpx.Response | Exception | None:
         with anyio.CancelScope(deadline=deadline):
             try:
                 return await self._client.send(request, stream=True, follow_redirects=False)
             except FOREIGN as error:
                 return error
+            except BaseException:
+                await _abandon(trace.socket)
+                raise
         return None  # the time is up
 
 
@@ -97,37 +104,77 @@ class HttpxIncoming:
         self._request = request
         self._deadline = deadline
         self._pieces = response.aiter_raw()
+        self._ended = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        failure: Exception | None = None
         if self._deadline == math.inf:
             # A scope for each piece would cost a watch as much as httpx itself.
-            try:
-                return await anext(self._pieces)
-            except FOREIGN as error:
-                failure = error
-            raise translated(failure, self._request)
-        with anyio.CancelScope(deadline=self._deadline):
-            try:
-                return await anext(self._pieces)
-            except FOREIGN as error:
-                failure = error
-        if failure is None:
-            raise DeadlineExceeded(f"{self._request}: the answer did not end in time")
-        raise translated(failure, self._request)
+            piece = await self._next()
+        else:
+            piece = DeadlineExceeded(f"{self._request}: the answer did not end in time")
+            with anyio.CancelScope(deadline=self._deadline):
+                piece = await self._next()
+        if isinstance(piece, bytes):
+            return piece
+        raise piece
+
+    async def _next(self) -> bytes | Exception:
+        try:
+            return await anext(self._pieces)
+        except FOREIGN as error:
+            failure = error
+        except StopAsyncIteration:
+            self._ended = True
+            raise
+        return translated(failure, self._request)
 
     async def aclose(self) -> None:
         """Close the connection, or hand it back if the whole body has been read."""
+        if self._ended:
+            return
         with anyio.CancelScope(shield=True):
             await self._response.aclose()
             # httpx stacks async generators, and closing the outer one leaves the inner ones to the garbage
             # collector, of which trio complains and for which asyncio starts tasks. So they run to their end:
             # what is in the buffer, then the error of a closed connection.
-            try:
+            with suppress(*FOREIGN):
                 async for _ in self._pieces:
                     pass
-            except FOREIGN:
-                pass
+        await _abandon(self._response.extensions.get("network_stream"))
+
+
+async def _abandon(stream: Any) -> None:
+    """Close a connection that a cancelled httpcore may have forgotten.
+
+    It does when it is cancelled between opening a connection and using it, or while it gives one back.
+    """
+    if stream is not None:
+        with anyio.CancelScope(shield=True):
+            await stream.aclose()
+
+
+class _Body(httpx.AsyncByteStream):
+    """A body that no async generator hands over: httpx's own is left lying when its sending is cancelled."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Once(self._data)
+
+
+class _Once:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        data, self._data = self._data, b""
+        if not data:
+            raise StopAsyncIteration
+        return data

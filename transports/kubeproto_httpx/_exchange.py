@@ -26,6 +26,7 @@ class Trace:
     """What httpcore tells of an attempt: whether it opened a connection, and if the request went out."""
 
     def __init__(self) -> None:
+        self.socket: Any = None  # httpcore's stream over the connection that was opened
         self._opened = False
         self._sent = False
 
@@ -33,6 +34,7 @@ class Trace:
         """Take one of httpcore's trace events."""
         if ".connect_" in name:
             self._opened = True
+            self.socket = info.get("return_value", self.socket)
         elif name.endswith(".send_request_headers.started"):
             # What goes to a proxy to open a tunnel is not the request.
             self._sent = self._sent or info["request"].method != b"CONNECT"

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 T = TypeVar("T")
 
 # Nothing takes so long but a fault.
-BOUND: Final = 20.0
+BOUND: Final = 10.0
 
 RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, and say so by a RST
 

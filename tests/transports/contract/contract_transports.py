@@ -7,14 +7,16 @@ dressed as an async one that never waits, and the body runs to its end in one st
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import anyio.lowlevel
 import pytest
-from contract_server import Server
+from contract_server import BOUND, Server
 
 from kubeproto import BlockingIncoming, BlockingTransport, Head, Headers, Incoming, Transport
 from kubeproto.config import Connection
@@ -121,8 +123,19 @@ def post(body: bytes = b"{}", target: str = "/") -> Head:
 
 async def until(happened: Callable[[], bool]) -> None:
     """Let the loop go round until this is so."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(BOUND):
         while not happened():
+            await anyio.lowlevel.checkpoint()
+
+
+async def until_idle(server: Server) -> None:
+    """Let time pass until every connection to this server is closed."""
+    if current_loop() == "none":
+        server.until_idle()
+    else:
+        await until(lambda: server.open_connections == 0)
+        # What the server did last has arrived; the loop has yet to see it.
+        for _ in range(5):
             await anyio.lowlevel.checkpoint()
 
 
@@ -178,16 +191,17 @@ async def _run(
 
 def living_tasks() -> int:
     """How many tasks this event loop has, of its own and of others."""
-    if _on_asyncio():
+    if current_loop() == "asyncio":
         return len(asyncio.all_tasks())
     import trio
 
     return trio.lowlevel.current_statistics().tasks_living
 
 
-def _on_asyncio() -> bool:
-    try:
+def current_loop() -> Literal["asyncio", "trio", "none"]:
+    """Which event loop runs this."""
+    with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+        return "asyncio"
+    trio = sys.modules.get("trio")
+    return "trio" if trio is not None and trio.lowlevel.in_trio_run() else "none"

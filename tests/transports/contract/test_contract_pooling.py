@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from contract_scripts import HELLO, answer, answering, chunked, in_turn, sending
 from contract_server import Gate, Peer, Script, Server
-from contract_transports import Rig, fetch, get, open_to, post
+from contract_transports import Rig, fetch, get, open_to, post, until_idle
 
 import kubeproto as kp
 from kubeproto import DeadlineExceeded, Head, Transport, TransportError
@@ -70,9 +70,9 @@ def test_leaving_an_answer_unread_closes_its_connection_at_once(rig: Rig, serve:
         async with transport.send(get()) as incoming:
             async for _ in incoming:
                 break
-        server.until_idle()  # while the transport is open
+        await until_idle(server)  # while the transport is open
         await fetch_head(transport)
-        server.until_idle()
+        await until_idle(server)
 
     rig.run(open_to(server), leave)
     assert server.connections == 2
@@ -94,7 +94,7 @@ def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Ri
     async def fail(transport: Transport) -> None:
         with pytest.raises(ZeroDivisionError):
             await stumble(transport)
-        server.until_idle()
+        await until_idle(server)
 
     rig.run(open_to(server), fail)
 
@@ -258,7 +258,7 @@ def test_a_connection_that_was_closed_while_it_was_idle_is_not_written_to(
         await fetch(transport, get("/1"))
         gate.open()
         # The server's end is closed before its script ends, so its farewell has arrived here.
-        server.until_idle()
+        await until_idle(server)
         return (await fetch(transport, head)).body
 
     assert rig.run(open_to(server), twice) == HELLO

@@ -246,23 +246,24 @@ def test_each_wait_is_bounded_by_the_silence_that_is_allowed_and_by_the_deadline
     world = World(line)
     world.now = 100.0
     assert run(world.fetch(deadline=130.0, idle=20.0)) == b"hello"
-    assert line.waits == [120.0] * 3
-    world = World(line := Paper(ANSWER))
+    assert line.waits == [130.0, 130.0, 120.0]  # before the answer there is no silence between its pieces
+    world = World(line := Paper(ANSWER[:-2], ANSWER[-2:]))
     world.now = 100.0
     run(world.fetch(deadline=110.0, idle=20.0))
-    assert line.waits == [110.0]
-    world = World(line := Paper(ANSWER))
+    assert line.waits == [110.0, 110.0]
+    world = World(line := Paper(ANSWER[:-2], ANSWER[-2:]))
     run(world.fetch())
-    assert line.waits == [math.inf]
+    assert line.waits == [math.inf, math.inf]
 
 
-@pytest.mark.parametrize("said", [(), (ANSWER[:-2],)], ids=["head", "body"])
 @pytest.mark.parametrize(
-    ("times", "match"),
+    ("said", "times", "match"),
     [
-        ({"idle": 20.0}, "silent for 20 s"),
-        ({"deadline": 5.0}, "time given ran out"),
-        ({"deadline": 5.0, "idle": 20.0}, "time given"),
+        ((), {"deadline": 5.0}, "time given ran out"),
+        ((ANSWER[:-2],), {"deadline": 5.0}, "time given ran out"),
+        ((ANSWER[:-2],), {"idle": 20.0}, "silent for 20 s"),
+        ((ANSWER[:-2],), {"deadline": 5.0, "idle": 20.0}, "time given ran out"),
+        ((ANSWER[:-2],), {"deadline": 25.0, "idle": 20.0}, "silent for 20 s"),
     ],
 )
 def test_a_silence_that_is_too_long_ends_the_exchange(

@@ -1,0 +1,81 @@
+"""Cancel a piece of work at its n-th wait, on asyncio and on trio alike.
+
+The coroutine is stepped by hand: each time it hands something to the event loop, it waits. At the wait with
+the number wished for the task is cancelled in its loop's own way, before the loop hears of the wait; so the
+cancellation arrives exactly there, and every wait can be tried in turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+from contract_transports import current_loop
+
+
+async def cancelled_at(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+    """Do the work and cancel it at its wait of this number, from 0. False if it has fewer."""
+    if current_loop() == "trio":
+        return await _on_trio(number, work)
+    return await _on_asyncio(number, work)
+
+
+class _Stepped:
+    def __init__(self, work: Coroutine[Any, Any, None], number: int, cancel: Callable[[], object]) -> None:
+        self.reached = False
+        self._work = work
+        self._number = number
+        self._cancel = cancel
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        waits = 0
+        step = _bound(self._work.send, None)
+        while True:
+            try:
+                handed = step()
+            except StopIteration:
+                return
+            if waits == self._number:
+                self.reached = True
+                self._cancel()
+            waits += 1
+            try:
+                sent = yield handed
+            except BaseException as error:
+                step = _bound(self._work.throw, error)
+            else:
+                step = _bound(self._work.send, sent)
+
+
+def _bound(function: Callable[[Any], Any], argument: object) -> Callable[[], Any]:
+    return lambda: function(argument)
+
+
+async def _on_trio(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+    import trio
+
+    with trio.CancelScope() as scope:
+        stepped = _Stepped(work(), number, scope.cancel)
+        await stepped
+    return stepped.reached
+
+
+async def _on_asyncio(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+    reached = False
+
+    async def run() -> None:
+        nonlocal reached
+        task = asyncio.current_task()
+        assert task is not None
+        stepped = _Stepped(work(), number, task.cancel)
+        try:
+            await stepped
+        finally:
+            reached = stepped.reached
+
+    try:
+        await asyncio.create_task(run())
+    except asyncio.CancelledError:
+        assert reached
+    return reached

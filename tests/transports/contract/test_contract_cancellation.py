@@ -1,0 +1,159 @@
+"""Wherever a request is cancelled, nothing is left open, and the next request is not the worse for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import anyio
+import pytest
+from contract_cancelling import cancelled_at
+from contract_certificates import Certificates, context
+from contract_scripts import HELLO, answer, chunk, chunked, proxying
+from contract_server import Gate, Peer, Server
+from contract_transports import Rig, fetch, get, living_tasks, open_to, post, rigs, until, until_idle
+
+from kubeproto import Head, Transport
+from kubeproto.config import Connection
+
+Serve = Callable[..., Server]
+
+# More waits than this has no request; a mistake in the suite would otherwise go on for ever.
+MANY: Final = 400
+
+WORK: Final = {"get": get("/sized"), "post": post(b"x" * 300_000, "/sized"), "watch": get("/watch")}
+
+
+@pytest.fixture(params=rigs(waits=True))
+def rig(request: pytest.FixtureRequest) -> Rig:
+    """Each transport that can be cancelled."""
+    found: object = request.param
+    assert isinstance(found, Rig)
+    return found
+
+
+async def library(peer: Peer) -> None:
+    """An answer in several writes, so that there is something to wait for."""
+    while True:
+        asked = await peer.request()
+        if asked.target == "/sized":
+            data = answer()
+            await peer.send(data[:30])
+            await peer.send(data[30:])
+            continue
+        await peer.send(chunked(end=False))
+        for _ in range(3):
+            await peer.send(chunk(HELLO))
+        await peer.send(chunk(b""))
+
+
+async def cancel_once(transport: Transport, head: Head, number: int, server: Server) -> bool:
+    """Cancel one request at this wait, then see that all is well. False if the request has fewer waits."""
+
+    async def work() -> None:
+        await fetch(transport, head, timeout=60.0, idle=60.0)
+
+    tasks = living_tasks()
+    reached = await cancelled_at(number, work)
+    await until(lambda: living_tasks() <= tasks)
+    # It was cancelled once, and not for ever.
+    assert (await fetch(transport, get("/sized"))).body == HELLO
+    # One may be kept for the next request. The server may yet have to hear of one that came to nothing.
+    await until(lambda: server.open_connections <= 1)
+    return reached
+
+
+def at_every_wait(rig: Rig, connection: Connection, head: Head, server: Server) -> int:
+    """Cancel at each wait in turn, each time on a new transport; how many waits there are."""
+    for number in range(MANY):
+
+        async def once(transport: Transport, number: int = number) -> bool:
+            return await cancel_once(transport, head, number, server)
+
+        if not rig.run(connection, once):
+            return number
+        server.until_idle()
+    raise AssertionError("the request never got through")
+
+
+@pytest.mark.parametrize("what", WORK)
+def test_a_request_on_a_new_connection_is_cancelled_at_every_wait(rig: Rig, serve: Serve, what: str) -> None:
+    server = serve(library)
+    assert at_every_wait(rig, open_to(server), WORK[what], server) > 2
+
+
+def test_a_request_over_tls_is_cancelled_at_every_wait(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server = serve(library, context(certificates.server))
+    assert at_every_wait(rig, open_to(server, ca=certificates.trusted), WORK["watch"], server) > 3
+
+
+def test_a_request_through_a_tunnel_is_cancelled_at_every_wait(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server, proxy = serve(library, context(certificates.server)), serve(proxying())
+    connection = open_to(server, ca=certificates.trusted, proxy=f"http://localhost:{proxy.port}")
+    assert at_every_wait(rig, connection, WORK["get"], server) > 4
+
+
+@pytest.mark.parametrize("what", WORK)
+def test_a_request_on_a_pooled_connection_is_cancelled_at_every_wait(
+    rig: Rig, serve: Serve, what: str
+) -> None:
+    server = serve(library)
+
+    async def each(transport: Transport) -> int:
+        await fetch(transport, get("/sized"))
+        for number in range(MANY):
+            if not await cancel_once(transport, WORK[what], number, server):
+                return number
+        raise AssertionError("the request never got through")
+
+    assert rig.run(open_to(server), each) > 0
+
+
+def test_a_watch_that_is_cancelled_in_silence_closes_its_connection(
+    rig: Rig, serve: Serve, gate: Gate
+) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(chunked(HELLO, end=False))
+        await peer.until_closed()
+
+    server = serve(script)
+
+    async def watch(transport: Transport) -> None:
+        pieces: list[bytes] = []
+
+        async def read() -> None:
+            async with transport.send(get()) as incoming:
+                async for piece in incoming:
+                    pieces.append(piece)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(read)
+            await until(lambda: bool(pieces))
+            group.cancel_scope.cancel()
+        await until_idle(server)
+
+    rig.run(open_to(server), watch)
+    assert server.connections == 1
+
+
+def test_who_waits_for_a_slow_head_can_be_cancelled(rig: Rig, serve: Serve, gate: Gate) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await gate.wait()
+
+    server = serve(script)
+
+    async def ask(transport: Transport) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(fetch, transport, get())
+            await until(lambda: gate.reached)
+            group.cancel_scope.cancel()
+        gate.open()
+        await until_idle(server)
+
+    rig.run(open_to(server), ask)

@@ -1,0 +1,48 @@
+"""A thousand watches at once: all are heard, and all are closed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Final
+
+from contract_scripts import chunk, chunked
+from contract_server import Gate, Peer, Server
+from contract_transports import Rig, get, open_to, until_idle
+
+from kubeproto import Transport
+
+Serve = Callable[..., Server]
+
+WATCHES: Final = 1000
+
+# httpx goes through all its connections for each request, so that a thousand take it seconds. In CI it does.
+FEWER: Final = 200
+
+
+def test_a_thousand_watches_are_open_at_once(rig: Rig, serve: Serve, gate: Gate) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(chunked(end=False))
+        await gate.wait()
+        await peer.send(chunk(b"%d\n" % peer.number))
+
+    server = serve(script)
+    slow = rig.module == "kubeproto_httpx" and not os.environ.get("CI")
+    count = FEWER if slow else WATCHES
+
+    async def watch(transport: Transport) -> set[bytes]:
+        heard: set[bytes] = set()
+        async with AsyncExitStack() as stack:
+            watches = [await stack.enter_async_context(transport.send(get())) for _ in range(count)]
+            assert server.open_connections == count
+            gate.open()
+            for incoming in watches:
+                async for piece in incoming:
+                    heard.add(piece)
+                    break
+        await until_idle(server)
+        return heard
+
+    assert rig.run(open_to(server), watch) == {b"%d\n" % number for number in range(count)}
