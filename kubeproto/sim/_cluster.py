@@ -1,0 +1,323 @@
+"""A simulated cluster: the server, its controllers and its clock, in one value that a test holds.
+
+::
+
+    cluster = sim.Cluster(crds=[Book])
+    answer = cluster.answer(request.head)          # a Head in, an Answer out
+    cluster.advance(60)                            # bookmarks, timeouts, grace periods, garbage
+    cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
+
+Nothing happens by itself: time moves when `advance` is called, or when somebody reads from a watch that has
+nothing to say, through a transport. The same calls give the same answers, down to uids and times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from .._errors import LocalProtocolError
+from ..crd import CustomResourceDefinition, definition_of
+from ..objects import KubeObject, encode
+from ..wire import Head
+from ._definitions import Definitions
+from ._edits import put, remove
+from ._garbage import Garbage
+from ._kinds import Served
+from ._namespaces import Namespaces, Pods
+from ._server import Answer, Server
+from ._storage import WINDOW
+from ._watches import Watch
+from ._world import Modes, World
+from ._writes import Writer
+
+if TYPE_CHECKING:
+    from ._transports import BlockingSimTransport, SimTransport
+
+_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+_ROUNDS: Final = 1000
+_decode: Final = msgspec.json.Decoder().decode
+Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | bytes
+
+
+class Exchange(Struct, frozen=True):
+    """One request that was made: when, what it was, and the status of its answer."""
+
+    at: float
+    head: Head
+    status: int
+
+    def __str__(self) -> str:
+        return f"{self.at:10.3f}  {self.head.method} {self.head.target} -> {self.status}"
+
+
+class Cluster:
+    """A Kubernetes API server and what belongs to it, on a virtual clock.
+
+    `crds` are custom resources that are there from the beginning: classes, definitions or their JSON. `seed`
+    decides uids and generated names. `window` is how many events of a kind can be watched again.
+    `managed_fields=False` leaves the book on fields out, which makes writes faster.
+    """
+
+    def __init__(
+        self,
+        *,
+        crds: Iterable[Definition] = (),
+        seed: int = 0,
+        window: int = WINDOW,
+        modes: Modes = Modes(),
+        managed_fields: bool = True,
+        version: int = 0,
+    ) -> None:
+        self._world = World(seed=seed, window=window, modes=modes)
+        self._world.tracks = managed_fields
+        self._world.storage.version = self._world.storage.compacted = version
+        self._begin()
+        self.log: list[Exchange] = []
+        self.keeps_log = True
+        for name in _NAMESPACES:
+            self.namespace(name)
+        self.define(*crds)
+
+    def _begin(self) -> None:
+        world = self._world
+        self._server = Server(world)
+        self._definitions = Definitions(world)
+        self._garbage = Garbage(world)
+        self._namespaces = Namespaces(world)
+        self._pods = Pods(world)
+        self._controllers = (self._definitions, self._garbage, self._namespaces, self._pods)
+        world.on_event = [one.told for one in self._controllers] + [self._wake]
+
+    # What comes in, and what goes out.
+
+    def answer(self, head: Head) -> Answer:
+        """Answer a request; the body of the answer is bytes, or a watch that goes on."""
+        answer = self._server.answer(head)
+        if self.keeps_log:
+            self.log.append(Exchange(self.now, head, answer.status))
+        return answer
+
+    def transport(self) -> SimTransport:
+        """The core's transport to this cluster. It needs no event loop and never waits: time jumps."""
+        from ._transports import SimTransport
+
+        return SimTransport(self)
+
+    def blocking_transport(self) -> BlockingSimTransport:
+        """The same for synchronous use."""
+        from ._transports import BlockingSimTransport
+
+        return BlockingSimTransport(self)
+
+    # Time.
+
+    @property
+    def now(self) -> float:
+        """The virtual time, in seconds since 1970."""
+        return self._world.clock.time
+
+    @property
+    def due(self) -> float | None:
+        """When something happens by itself next; None if nothing will."""
+        self._server.watches = watches = [watch for watch in self._server.watches if not watch.ended]
+        times = [watch.due for watch in watches]
+        times += [self._definitions.due, self._pods.due]
+        return min((time for time in times if time is not None), default=None)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and everything happen that is due."""
+        self.advance_to(self.now + seconds)
+
+    def advance_to(self, time: float) -> None:
+        """Let time pass until then. A time that is past settles what has come up, and no more."""
+        self.settle()
+        while (due := self.due) is not None and due <= time:
+            self._world.clock.time = max(self.now, due)
+            for watch in self._server.watches:
+                if watch.due is not None and watch.due <= self.now:
+                    watch.tick()
+                    if watch.wake:
+                        watch.wake()
+            self.settle()
+        self._world.clock.time = max(self.now, time)
+
+    def settle(self) -> None:
+        """Let the controllers do what has come up, until they have nothing left to do."""
+        for _ in range(_ROUNDS):
+            # Each of them gets its turn: `any` of a generator would stop at the first.
+            if not any([controller.work() for controller in self._controllers]):
+                return
+        raise LocalProtocolError(f"the controllers of the cluster did not come to rest in {_ROUNDS} rounds")
+
+    # What a test does behind the server's back.
+
+    def define(self, *definitions: Definition) -> None:
+        """Serve custom resources from now on, established and ready."""
+        for definition in definitions:
+            self.put(_definition(definition))
+        self._definitions.hurried = True
+        self.settle()
+        self._definitions.hurried = False
+
+    def namespace(self, name: str) -> None:
+        """Make a namespace, if it is not there."""
+        served = self._served("v1", "Namespace")
+        if name not in served.shelf.objects:
+            self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    def put(self, obj: KubeObject | dict[str, Any] | bytes, *, manager: str = "test") -> dict[str, Any]:
+        """Create an object, or replace it whatever its version; its namespace is made if need be.
+
+        What a server would refuse is refused here too, as the `Refused` that it would answer with.
+        """
+        found = _plain(obj)
+        served = self._served(found.get("apiVersion", ""), found.get("kind", ""))
+        meta: dict[str, Any] = found.setdefault("metadata", {})
+        namespace = meta.setdefault("namespace", "default") if served.namespaced else ""
+        if namespace:
+            self.namespace(namespace)
+        from ._routes import Route
+
+        name: str = meta.get("name", "")
+        stored = served.shelf.objects.get(served.key(namespace, name))
+        writer = Writer(self._world, Route(served, "create", namespace, ""), {}, manager)
+        status = found.get("status")
+        if stored is None:
+            written = writer.create(found, [])
+        else:
+            meta["resourceVersion"] = str(stored.version)
+            writer = Writer(self._world, Route(served, "update", namespace, name), {}, manager)
+            written = writer.replace(found, [])
+        made: dict[str, Any] = _decode(written.data)
+        if status is not None and served.has_status:
+            made["status"] = status
+            route = Route(served, "update", namespace, made["metadata"]["name"], "status")
+            made = _decode(Writer(self._world, route, {}, manager).replace(made, []).data)
+        return made
+
+    def get(
+        self, kind: type[KubeObject] | str, name: str, namespace: str = "default"
+    ) -> dict[str, Any] | None:
+        """An object as it is stored; None if there is none. A kind in text is ``v1/Pod`` or ``apps/v1/Deployment``."""
+        served = self._kind(kind)
+        stored = served.shelf.objects.get(served.key(namespace, name))
+        return None if stored is None else _decode(served.shown(stored.data))
+
+    def objects(self, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
+        """All objects of a kind, in the order of a list."""
+        served = self._kind(kind)
+        return [_decode(served.shown(served.shelf.objects[key].data)) for key in served.shelf.keys()]
+
+    def remove(self, kind: type[KubeObject] | str, name: str, namespace: str = "default") -> None:
+        """Take an object away at once, whatever its finalizers; KeyError if it is not there."""
+        served = self._kind(kind)
+        remove(self._world, served, served.shelf.objects[served.key(namespace, name)])
+
+    def edit(
+        self, kind: type[KubeObject] | str, name: str, change: Callable[[dict[str, Any]], None],
+        namespace: str = "default",
+    ) -> None:  # fmt: skip
+        """Change an object in place, as a controller of the cluster would; KeyError if it is not there."""
+        served = self._kind(kind)
+        obj: dict[str, Any] = _decode(served.shelf.objects[served.key(namespace, name)].data)
+        change(obj)
+        put(self._world, served, served.key(namespace, name), obj)
+
+    def compact(self, version: int | None = None) -> None:
+        """Forget the history up to a version, or all of it: older reads and watches get 410 from now on."""
+        self._world.storage.compact(version)
+
+    @property
+    def version(self) -> int:
+        """The global version: that of the latest write."""
+        return self._world.storage.version
+
+    @property
+    def modes(self) -> Modes:
+        """How this server differs from a new one; to be set at any time."""
+        return self._world.modes
+
+    @modes.setter
+    def modes(self, modes: Modes) -> None:
+        self._world.modes = modes
+
+    @property
+    def lag(self) -> int:
+        """How many versions reads from the cache, and watches, are behind; to be set at any time."""
+        return self._world.lag
+
+    @lag.setter
+    def lag(self, versions: int) -> None:
+        self._world.lag = versions
+        for watch in self._server.watches:
+            if watch.wake:
+                watch.wake()
+
+    @property
+    def watches(self) -> list[Watch]:
+        """The watches that are open."""
+        return [watch for watch in self._server.watches if not watch.ended]
+
+    def end_watches(self, kind: type[KubeObject] | str | None = None) -> None:
+        """End all watches cleanly, or those of one kind: what a restart or a new schema does."""
+        shelf = None if kind is None else self._kind(kind).shelf
+        for watch in self.watches:
+            if shelf is None or watch.shelf is shelf:
+                watch.close()
+                if watch.wake:
+                    watch.wake()
+
+    def fork(self) -> Cluster:
+        """A cluster that goes on from here by itself. Watches and the log stay with this one."""
+        self.settle()
+        twin = Cluster.__new__(Cluster)
+        old = self._world
+        world = twin._world = World(seed=0, window=old.storage.window, modes=old.modes)
+        world.storage = old.storage.copy()
+        world.kinds = type(old.kinds)(world.storage)
+        world.clock.time, world.chance = old.clock.time, old.chance.copy()
+        world.tracks, world.lag = old.tracks, old.lag
+        world.terminating, world.closing = set(old.terminating), set(old.closing)
+        twin._begin()
+        twin.log, twin.keeps_log = [], self.keeps_log
+        twin._definitions.adopt(self._definitions)
+        twin._garbage.adopt(self._garbage)
+        twin._pods.adopt(self._pods)
+        return twin
+
+    def _wake(self, shelf: object, _: object) -> None:
+        for watch in self._server.watches:
+            if watch.wake and watch.shelf is shelf:
+                watch.wake()
+
+    def _served(self, api_version: str, kind: str) -> Served:
+        served = self._world.kinds.of_kind(api_version, kind)
+        if served is None:
+            raise LocalProtocolError(
+                f"the cluster does not serve {kind!r} of {api_version!r}: give its definition in crds="
+            )
+        return served
+
+    def _kind(self, kind: type[KubeObject] | str) -> Served:
+        if isinstance(kind, str):
+            api_version, _, name = kind.rpartition("/")
+            return self._served(api_version, name)
+        return self._served(kind.resource.api_version, kind.resource.kind)
+
+
+def _plain(obj: KubeObject | dict[str, Any] | bytes) -> dict[str, Any]:
+    if isinstance(obj, dict):
+        found: dict[str, Any] = _decode(msgspec.json.encode(obj))
+        return found
+    found = _decode(obj if isinstance(obj, bytes) else encode(obj))
+    return found
+
+
+def _definition(definition: Definition) -> dict[str, Any]:
+    if isinstance(definition, type):
+        definition = definition_of(definition)
+    return _plain(definition)

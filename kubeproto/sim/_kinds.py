@@ -1,0 +1,245 @@
+"""The kinds that a server serves: how each is addressed, what it does with writes, how its JSON is made.
+
+A kind is one entry for each of its versions; the versions of a custom resource share a shelf, and their objects
+are kept in the version that the definition stores (conversion is none: only apiVersion differs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from ..crd import DefinedKind, DefinedVersion, Violation, default, prune, validate
+from ..kinds import ResourceFacts, SubresourceFacts, table
+from ..objects import GroupVersionKind, Resource
+from ._apply_facts import Facts
+from ._storage import Shelf, Storage
+from ._typed import Misfit, TypedCodec, escaped, plan_of
+
+_ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+# As the discovery of custom resources lists them.
+_CUSTOM_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
+
+# Kinds whose spec is counted by metadata.generation; the others keep what the client sends.
+_COUNTED: Final = frozenset((
+    "pods", "replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps",
+    "daemonsets.apps", "jobs.batch", "cronjobs.batch", "ingresses.networking.k8s.io",
+    "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy", "horizontalpodautoscalers.autoscaling",
+    "customresourcedefinitions.apiextensions.k8s.io", "priorityclasses.scheduling.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+))  # fmt: skip
+# A PUT to a missing object creates it (tried on a 1.36 server; the others answer 404).
+_MADE_BY_UPDATE: Final = frozenset((
+    "leases.coordination.k8s.io", "endpoints", "events", "events.events.k8s.io", "limitranges", "services",
+    "roles.rbac.authorization.k8s.io",
+))  # fmt: skip
+# A DELETE that is done at once answers with the object instead of a Status.
+_ANSWERS_WITH_OBJECT: Final = frozenset((
+    "services", "serviceaccounts", "pods", "persistentvolumeclaims", "persistentvolumes", "jobs.batch",
+    "replicationcontrollers",
+))  # fmt: skip
+_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "pods": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+        "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName",
+    ),
+    "events": (
+        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+        "reportingComponent", "source", "type",
+    ),
+    "secrets": ("type",),
+    "namespaces": ("status.phase",),
+    "nodes": ("spec.unschedulable",),
+    "replicationcontrollers": ("status.replicas",),
+    "replicasets.apps": ("status.replicas",),
+    "jobs.batch": ("status.successful",),
+    "certificatesigningrequests.certificates.k8s.io": ("spec.signerName",),
+}  # fmt: skip
+_DEPRECATED: Final = {
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+}
+_sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
+_OBJECT_META: Final = plan_of("meta_v1.ObjectMeta")
+
+
+class SchemaCodec:
+    """Reads and writes the objects of a custom resource: pruned and defaulted by schema, keys sorted."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+
+    def tidy(self, obj: dict[str, Any]) -> list[str]:
+        """Prune and default an object in place; the paths of what its schema does not know."""
+        unknown = prune(self.schema, obj)
+        _OBJECT_META.tidy(obj["metadata"], "metadata.", unknown)
+        default(self.schema, obj)
+        return sorted(unknown)
+
+    def write(self, obj: dict[str, Any]) -> bytes:
+        """The JSON as a server writes it."""
+        return escaped(_sorted_json(obj))
+
+    def violations(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
+        """What the schema and its rules refuse."""
+        return validate(self.schema, obj, old)
+
+
+class Served:
+    """One version of a kind as it is served."""
+
+    def __init__(
+        self, resource: Resource, shelf: Shelf, codec: TypedCodec | SchemaCodec,
+        subresources: tuple[SubresourceFacts, ...] = (), defined: DefinedVersion | None = None,
+        list_kind: str = "", type_: str = "",
+    ) -> None:  # fmt: skip
+        self.resource = resource
+        self.group, self.version, self.kind = resource.group, resource.version, resource.kind
+        self.plural, self.namespaced = resource.plural, resource.namespaced
+        self.api_version = resource.api_version
+        self.list_kind = list_kind or f"{resource.kind}List"
+        self.shelf = shelf
+        self.codec = codec
+        self.custom = defined is not None
+        self.defined = defined
+        self.type = type_
+        self.verbs = frozenset(resource.verbs)
+        self.subresources = {facts.name: facts for facts in subresources}
+        self.full_name = f"{self.plural}.{self.group}" if self.group else self.plural
+        self.counts_generation = self.custom or self.full_name in _COUNTED
+        self.made_by_update = self.full_name in _MADE_BY_UPDATE
+        self.answers_with_object = self.full_name in _ANSWERS_WITH_OBJECT
+        self.warning = defined.deprecation if defined else _DEPRECATED.get(self.full_name, "")
+        self.ready_at = 0.0  # before that, its storage is initializing
+        self.stored_as = ""  # the apiVersion of stored objects, where it is another
+        self.facts: Facts | None = None
+        if defined:
+            self.fields = tuple(path.removeprefix(".") for path in defined.selectable_fields)
+        else:
+            self.fields = _FIELDS.get(self.full_name, ())
+        # What stands before the metadata of a built-in object; items of its lists leave it out.
+        self.prefix = (
+            b"" if self.custom else b'{"kind":"%s","apiVersion":"%s",' % (
+                self.kind.encode(), self.api_version.encode())
+        )  # fmt: skip
+
+    @property
+    def has_status(self) -> bool:
+        """Whether status is written by a subresource of its own."""
+        return "status" in self.subresources
+
+    def key(self, namespace: str, name: str) -> str:
+        """Where an object stands on the shelf."""
+        return f"{namespace}/{name}" if self.namespaced else name
+
+    def write(self, obj: dict[str, Any]) -> bytes:
+        """The JSON of an object; or `Misfit`."""
+        return self.codec.write(obj)
+
+    def shown(self, data: bytes) -> bytes:
+        """Stored bytes as this version shows them."""
+        if not self.custom or self.shelf_version == self.api_version:
+            return data
+        obj: dict[str, Any] = msgspec.json.decode(data)
+        obj["apiVersion"] = self.api_version
+        return self.codec.write(obj)
+
+    @property
+    def shelf_version(self) -> str:
+        """The apiVersion that stored objects carry."""
+        return self.stored_as or self.api_version
+
+    def __repr__(self) -> str:
+        return f"Served({self.resource})"
+
+
+class Kinds:
+    """All that is served, found by group, version and plural."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self.by_version: dict[tuple[str, str], dict[str, Served]] = {}
+        self.by_shelf: dict[str, Served] = {}
+        for facts in table().resources:
+            self._add(_built_in(facts, storage))
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        """What is served under these names."""
+        return self.by_version.get((group, version), {}).get(plural)
+
+    def of_kind(self, api_version: str, kind: str) -> Served | None:
+        """What an `apiVersion` and a `kind` mean; None if nothing here."""
+        group, _, version = api_version.rpartition("/")
+        for served in self.by_version.get((group, version), {}).values():
+            if served.kind == kind:
+                return served
+        return None
+
+    def __iter__(self) -> Iterator[Served]:
+        for resources in self.by_version.values():
+            yield from resources.values()
+
+    def of_shelf(self, name: str) -> Served | None:
+        """A version that is served of what stands on a shelf."""
+        return self.by_shelf.get(name)
+
+    def define(self, kind: DefinedKind, *, ready_at: float) -> list[Served]:
+        """Serve a custom resource, or serve it as its definition is now."""
+        before = [served for served in self if served.custom and served.full_name == kind.name]
+        ready = before[0].ready_at if before else ready_at
+        self.forget(kind.name)
+        made = [_custom(kind, version, self.storage) for version in kind.versions if version.served]
+        for served in made:
+            served.ready_at = ready
+            self._add(served)
+        return made
+
+    def forget(self, full_name: str) -> None:
+        """Serve a custom resource no longer."""
+        for key, resources in list(self.by_version.items()):
+            for plural, served in list(resources.items()):
+                if served.custom and served.full_name == full_name:
+                    del resources[plural]
+                    self.by_shelf.pop(served.shelf.name, None)
+            if not resources:
+                del self.by_version[key]
+
+    def _add(self, served: Served) -> None:
+        self.by_version.setdefault((served.group, served.version), {})[served.plural] = served
+        self.by_shelf.setdefault(served.shelf.name, served)
+
+
+def _built_in(facts: ResourceFacts, storage: Storage) -> Served:
+    resource = facts.resource
+    name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    # Versions of a built-in kind differ in more than their name, so each has a shelf of its own.
+    first = storage.shelves.get(name)
+    taken = first is not None and resource.group == "autoscaling" and resource.version != "v2"
+    shelf = storage.shelf(f"{name}/{resource.version}" if taken else name)
+    codec = TypedCodec(facts.type, resource.kind)
+    return Served(resource, shelf, codec, facts.subresources, type_=facts.type)
+
+
+def _custom(kind: DefinedKind, version: DefinedVersion, storage: Storage) -> Served:
+    resource = msgspec.structs.replace(version.resource, verbs=_CUSTOM_VERBS)
+    subresources: list[SubresourceFacts] = []
+    if version.has_status:
+        subresources.append(
+            SubresourceFacts(name="status", kind=resource.gvk, verbs=("get", "patch", "update"))
+        )
+    if version.scale:
+        subresources.append(SubresourceFacts(name="scale", kind=_SCALE, verbs=("get", "patch", "update")))
+    served = Served(
+        resource, storage.shelf(kind.name), SchemaCodec(version.schema), tuple(subresources), version,
+        kind.list_kind,
+    )  # fmt: skip
+    served.stored_as = kind.stored.resource.api_version
+    return served
+
+
+__all__ = ["Kinds", "Misfit", "SchemaCodec", "Served"]

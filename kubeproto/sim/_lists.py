@@ -1,0 +1,159 @@
+"""Lists: which version they show, in which pages, and what they say about what is left."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from ._fields import Matches, check_fields, matcher
+from ._kinds import Served
+from ._query import ListOptions
+from ._refusals import bad_request, expired_list, expired_token, version_too_large
+from ._routes import Route
+from ._shards import Shards, read_shards
+from ._storage import Expired, Stored
+from ._tokens import LATEST, Page, read_token, write_token
+from ._views import Viewer
+from ._world import World
+
+_LARGEST: Final = 2**64
+
+
+class Listed(Struct, frozen=True):
+    """A page of objects, and what its metadata says. `left` is None where a server does not tell."""
+
+    objects: list[Stored]
+    version: int
+    token: str = ""
+    left: int | None = None
+    shards: str = ""
+
+
+def read_version(text: str) -> int | None:
+    """A version as a number; None if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and int(text) < _LARGEST else None
+
+
+def list_objects(world: World, route: Route, options: ListOptions) -> Listed:
+    """The page that a list is asked for; or a refusal."""
+    served = route.served
+    check_fields(served, options.fields)
+    shards = read_shards(options.shards) if options.shards else None
+    version, page = _version(world, options)
+    try:
+        objects = served.shelf.objects if version is None else served.shelf.at(version)
+    except Expired:
+        if page is None:
+            raise expired_list() from None
+        raise expired_token(write_token(LATEST, page.start)) from None
+    shown = world.reached if version is None else version
+    limit = 0 if options.version == "0" and not options.token else options.limit
+    return _page(world, served, route.namespace, objects, options, shards, shown, page, limit)
+
+
+def _version(world: World, options: ListOptions) -> tuple[int | None, Page | None]:
+    """The version to show (None for the latest), and where the page begins."""
+    if options.token:
+        if options.version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        page = read_token(options.token)
+        if page.version == LATEST:
+            return None, page
+        if page.version > world.storage.version:
+            raise _too_large(world, page.version)
+        return page.version, page
+    if options.version == "":
+        return None, None
+    version = read_version(options.version)
+    if version is None:
+        raise bad_request(f"invalid resource version: {invalid_version(options.version)}")
+    exact = options.match == "Exact" or (options.match == "" and options.limit and version)
+    if version > (world.storage.version if exact else world.reached):
+        raise _too_large(world, version)
+    if exact:
+        return version, None
+    return (world.reached if world.lag else None), None
+
+
+def _too_large(world: World, version: int) -> Exception:
+    modes = world.modes
+    return version_too_large(version, world.reached, modes.too_large, cached=modes.watch_cache)
+
+
+def invalid_version(text: str) -> str:
+    """What a server says about a version that is no number."""
+    quoted = msgspec.json.encode(text).decode()
+    why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+    return f"Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}"
+
+
+def _page(
+    world: World, served: Served, namespace: str, objects: dict[str, Stored], options: ListOptions,
+    shards: Shards | None, version: int, page: Page | None, limit: int,
+) -> Listed:  # fmt: skip
+    keys = served.shelf.keys() if objects is served.shelf.objects else sorted(objects)
+    prefix = f"{namespace}/" if namespace else ""
+    start, end = 0, len(keys)
+    if prefix:
+        # "0" is the character after "/": between them stand all keys of the namespace.
+        start, end = bisect_left(keys, prefix), bisect_left(keys, f"{namespace}0")
+    if page is not None:
+        after = prefix + page.start.removeprefix("/").removesuffix("\x00")
+        start = max(
+            start, bisect_right(keys, after) if page.start.endswith("\x00") else bisect_left(keys, after)
+        )
+    matches: Matches | None = matcher(options)
+    found: list[Stored] = []
+    more = False
+    last = start
+    for at in range(start, end):
+        stored = objects[keys[at]]
+        if (matches is None or matches(stored)) and (shards is None or shards.holds(stored)):
+            if limit and len(found) == limit:
+                more = True
+                break
+            found.append(stored)
+            last = at
+    shown = shards.text if shards else ""
+    if not more:
+        return Listed(found, version, shards=shown)
+    slash = "/" if world.modes.watch_cache else ""
+    token = write_token(version, f"{slash}{keys[last].removeprefix(prefix)}\x00")
+    return Listed(found, version, token, None if options.selective else end - last - 1, shown)
+
+
+def list_body(served: Served, viewer: Viewer, listed: Listed, time: float) -> bytes:
+    """The body of a list."""
+    meta: dict[str, Any] = {"resourceVersion": str(listed.version)}
+    if listed.token:
+        meta["continue"] = listed.token
+    if listed.left is not None:
+        meta["remainingItemCount"] = listed.left
+    if listed.shards:
+        meta["shardInfo"] = {"selector": listed.shards}
+    if viewer.view == "table":
+        rows = b",".join([viewer.row(stored.data, time) for stored in listed.objects])
+        head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[%s]}\n'
+        return head % (msgspec.json.encode(meta), viewer.columns(), rows)
+    items = b",".join([viewer.item(stored.data) for stored in listed.objects])
+    if viewer.view == "metadata":
+        head = (
+            b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":%s,"items":[%s]}\n'
+        )
+        return head % (msgspec.json.encode(meta), items)
+    kind, api_version = served.list_kind.encode(), served.api_version.encode()
+    if served.custom:
+        # Custom resources come with sorted keys, and with a `continue` even when nothing follows.
+        meta = {"continue": ""} | meta
+        text = msgspec.json.Encoder(order="sorted").encode(meta)
+        return b'{"apiVersion":"%s","items":[%s],"kind":"%s","metadata":%s}\n' % (
+            api_version,
+            items,
+            kind,
+            text,
+        )
+    text = msgspec.json.encode(meta)
+    return b'{"kind":"%s","apiVersion":"%s","metadata":%s,"items":[%s]}\n' % (kind, api_version, text, items)

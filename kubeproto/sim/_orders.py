@@ -1,0 +1,109 @@
+"""The order in which a server writes the fields of its own types, where it is not that of the alphabet.
+
+OpenAPI does not tell it, so it is written down here for what is seen most. Fields that are not named follow
+in alphabetical order; kind, apiVersion and metadata are always first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+_ORDERS: Final = {
+    "meta_v1.ObjectMeta": (
+        "name generateName namespace selfLink uid resourceVersion generation creationTimestamp"
+        " deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers"
+        " managedFields"
+    ),
+    "meta_v1.ManagedFieldsEntry": "manager operation apiVersion time fieldsType fieldsV1 subresource",
+    "meta_v1.OwnerReference": "apiVersion kind name uid controller blockOwnerDeletion",
+    "meta_v1.LabelSelector": "matchLabels matchExpressions",
+    "meta_v1.Condition": "type status observedGeneration lastTransitionTime reason message",
+    "core_v1.ConfigMap": "immutable data binaryData",
+    "core_v1.Secret": "immutable data stringData type",
+    "core_v1.ServiceAccount": "secrets imagePullSecrets automountServiceAccountToken",
+    "core_v1.PodTemplateSpec": "metadata spec",
+    "core_v1.PodSpec": (
+        "volumes initContainers containers ephemeralContainers restartPolicy terminationGracePeriodSeconds"
+        " activeDeadlineSeconds dnsPolicy nodeSelector serviceAccountName serviceAccount"
+        " automountServiceAccountToken nodeName hostNetwork hostPID hostIPC shareProcessNamespace"
+        " securityContext imagePullSecrets hostname subdomain affinity schedulerName tolerations hostAliases"
+        " priorityClassName priority dnsConfig readinessGates runtimeClassName enableServiceLinks"
+        " preemptionPolicy overhead topologySpreadConstraints setHostnameAsFQDN os hostUsers schedulingGates"
+        " resourceClaims resources"
+    ),
+    "core_v1.Container": (
+        "name image command args workingDir ports envFrom env resources resizePolicy restartPolicy"
+        " volumeMounts volumeDevices livenessProbe readinessProbe startupProbe lifecycle"
+        " terminationMessagePath terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty"
+    ),
+    "core_v1.ContainerPort": "name hostPort containerPort protocol hostIP",
+    "core_v1.EnvVar": "name value valueFrom",
+    "core_v1.ResourceRequirements": "limits requests claims",
+    "core_v1.Toleration": "key operator value effect tolerationSeconds",
+    "core_v1.Volume": "name",
+    "core_v1.PodStatus": (
+        "observedGeneration phase conditions message reason nominatedNodeName hostIP hostIPs podIP podIPs"
+        " startTime initContainerStatuses containerStatuses qosClass"
+    ),
+    "core_v1.PodCondition": "type observedGeneration status lastProbeTime lastTransitionTime reason message",
+    "core_v1.ContainerStatus": "name state lastState ready restartCount image imageID containerID started",
+    "core_v1.ServiceSpec": (
+        "ports selector clusterIP clusterIPs type externalIPs sessionAffinity loadBalancerIP"
+        " loadBalancerSourceRanges externalName externalTrafficPolicy healthCheckNodePort"
+        " publishNotReadyAddresses sessionAffinityConfig ipFamilies ipFamilyPolicy"
+    ),
+    "core_v1.ServicePort": "name protocol appProtocol port targetPort nodePort",
+    "core_v1.NamespaceSpec": "finalizers",
+    "core_v1.NamespaceStatus": "phase conditions",
+    "core_v1.NamespaceCondition": "type status lastTransitionTime reason message",
+    "core_v1.Event": (
+        "involvedObject reason message source firstTimestamp lastTimestamp count type eventTime series action"
+        " related reportingComponent reportingInstance"
+    ),
+    "core_v1.ObjectReference": "kind namespace name uid apiVersion resourceVersion fieldPath",
+    "apps_v1.DeploymentSpec": (
+        "replicas selector template strategy minReadySeconds revisionHistoryLimit paused"
+        " progressDeadlineSeconds"
+    ),
+    "apps_v1.DeploymentStatus": (
+        "observedGeneration replicas updatedReplicas readyReplicas availableReplicas unavailableReplicas"
+        " terminatingReplicas conditions collisionCount"
+    ),
+    "apps_v1.ReplicaSetSpec": "replicas minReadySeconds selector template",
+    "apps_v1.StatefulSetSpec": "replicas selector template volumeClaimTemplates serviceName",
+    "coordination_v1.LeaseSpec": (
+        "holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions strategy preferredHolder"
+    ),
+    "policy_v1.PodDisruptionBudgetSpec": "minAvailable selector maxUnavailable",
+    "autoscaling_v1.ScaleStatus": "replicas selector",
+    "apiextensions_v1.CustomResourceDefinitionSpec": "group names scope versions conversion",
+    "apiextensions_v1.CustomResourceDefinitionNames": "plural singular shortNames kind listKind categories",
+    "apiextensions_v1.CustomResourceDefinitionStatus": "conditions acceptedNames storedVersions",
+    "apiextensions_v1.CustomResourceDefinitionCondition": "type status lastTransitionTime reason message",
+    "apiextensions_v1.CustomResourceDefinitionVersion": (
+        "name served storage deprecated deprecationWarning schema subresources additionalPrinterColumns"
+        " selectableFields"
+    ),
+    "authentication_v1.TokenRequestSpec": "audiences expirationSeconds boundObjectRef",
+    "authentication_v1.TokenRequestStatus": "token expirationTimestamp",
+}  # fmt: skip
+_FIRST: Final = ("kind", "apiVersion", "metadata")
+_LAST: Final = ("spec", "status")
+
+
+# Written even when there is nothing to write: null.
+ALWAYS: Final = frozenset((
+    ("apiextensions_v1.CustomResourceDefinitionStatus", "conditions"),
+    ("authentication_v1.TokenRequestSpec", "boundObjectRef"),
+    ("core_v1.PodCondition", "lastProbeTime"),
+))  # fmt: skip
+
+
+def in_order(type_: str, fields: Iterable[str]) -> list[str]:
+    """The fields of a type as a server writes them."""
+    known = frozenset(fields)
+    own = _ORDERS.get(type_, "").split()
+    named = [*(name for name in _FIRST if name not in own), *own]
+    rest = sorted(known - {*named, *_LAST})
+    return [name for name in dict.fromkeys([*named, *rest, *_LAST]) if name in known]

@@ -1,0 +1,236 @@
+"""Each way in which a server says no, in its own words.
+
+A refusal is raised where it is found and becomes an answer in one place. Bodies hold their fields in the order
+in which a server writes them; `details` is left out where a server leaves it out, and empty where it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from ..crd import Violation
+
+Details = dict[str, Any]
+
+_REASONS: Final = {
+    400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
+    406: "NotAcceptable", 409: "Conflict", 410: "Expired", 413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 504: "Timeout",
+}  # fmt: skip
+_REJECTED: Final = "the server rejected our request due to an error in our request"
+_STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
+_OLD_TOKEN: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list"
+    " without the continue parameter, or use the continue token in this response to retrieve the remainder of"
+    " the results. Continuing with the provided token results in an inconsistent list - objects that were"
+    " created, modified, or deleted between the time the first chunk was returned and now may show up in the"
+    " list."
+)
+
+
+class Refused(Exception):
+    """A request is answered with this Status and does nothing else; `after` is how long that takes."""
+
+    def __init__(self, status: dict[str, Any], *, after: float = 0.0) -> None:
+        super().__init__(status.get("message"))
+        self.status = status
+        self.after = after
+
+    @property
+    def code(self) -> int:
+        """The HTTP status code."""
+        code: int = self.status["code"]
+        return code
+
+    @property
+    def retry_after(self) -> int:
+        """Seconds for the header of that name; 0 for none."""
+        seconds: int = (self.status.get("details") or {}).get("retryAfterSeconds", 0)
+        return seconds
+
+
+class PlainRefused(Exception):
+    """The same, from a part of the server that speaks plain text."""
+
+    def __init__(self, code: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+        self.headers = headers
+
+
+def failure(
+    code: int,
+    message: str,
+    details: Details | None = None,
+    *,
+    reason: str | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A Status of a failure; an empty `reason` leaves it out."""
+    status: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": metadata or {},
+        "status": "Failure",
+        "message": message,
+    }
+    if reason := _REASONS.get(code, "") if reason is None else reason:
+        status["reason"] = reason
+    if details is not None:
+        status["details"] = details
+    return status | {"code": code}
+
+
+def about(name: str = "", group: str = "", kind: str = "", causes: Sequence[Any] = ()) -> Details:
+    """The details of a Status: what it is about, empty parts left out."""
+    details: Details = {}
+    for key, value in (("name", name), ("group", group), ("kind", kind)):
+        if value:
+            details[key] = value
+    if causes:
+        details["causes"] = list(causes)
+    return details
+
+
+def cause(violation: Violation) -> dict[str, Any]:
+    """A violation as a cause of a Status."""
+    return {"reason": violation.reason, "message": violation.message, "field": violation.field}
+
+
+def dotted(word: str, group: str) -> str:
+    """A kind or resource with its group, as messages name it."""
+    return f"{word}.{group}" if group else word
+
+
+def quoted(text: str) -> str:
+    """A text as Go's %q prints it."""
+    return msgspec.json.encode(text).decode()
+
+
+def bad_request(message: str) -> Refused:
+    """400: the request makes no sense."""
+    return Refused(failure(400, message))
+
+
+def unexplained(message: str, code: int = 500) -> Refused:
+    """500 without a reason: a real server has many of them, mostly the caller's fault."""
+    return Refused(failure(code, message, reason=""))
+
+
+def unknown_path() -> PlainRefused:
+    """404: no such group, version or path."""
+    return PlainRefused(404, "404 page not found\n", (("X-Content-Type-Options", "nosniff"),))
+
+
+def unknown_resource() -> Refused:
+    """404: no such resource here."""
+    return Refused(failure(404, "the server could not find the requested resource", {}))
+
+
+def not_found(plural: str, group: str, name: str) -> Refused:
+    """404: no object of this name."""
+    message = f"{dotted(plural, group)} {quoted(name)} not found"
+    return Refused(failure(404, message, about(name, group, plural)))
+
+
+def method_not_allowed() -> Refused:
+    """405: the resource does not know this verb."""
+    message = "the server does not allow this method on the requested resource"
+    return Refused(failure(405, message, {}))
+
+
+def not_acceptable(offers: str) -> Refused:
+    """406: nothing that the Accept header asks for can be given."""
+    return Refused(
+        failure(406, f"406: Not Acceptable\n\nAvailable representations: {offers}", {}),
+    )
+
+
+def unsupported_media(accepted: str = "") -> Refused:
+    """415: no body of this type here. Custom resources say which types they take."""
+    if not accepted:
+        return Refused(failure(415, "415: Unsupported Media Type", {}))
+    message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return Refused(failure(415, message))
+
+
+def too_large(limit: int) -> Refused:
+    """413: the body is longer than a server takes."""
+    return Refused(failure(413, f"Request entity too large: limit is {limit}", {}))
+
+
+def exists(plural: str, group: str, name: str, *, deleting: bool) -> Refused:
+    """409: the name is taken."""
+    message = f"{dotted(plural, group)} {quoted(name)} already exists"
+    if deleting:
+        message = f"object is being deleted: {message}"
+    return Refused(failure(409, message, about(name, group, plural), reason="AlreadyExists"))
+
+
+def conflict(word: str, group: str, name: str, why: str = _STALE) -> Refused:
+    """409: the object is not as the request expects it; `word` is the plural, or the kind."""
+    message = f"Operation cannot be fulfilled on {dotted(word, group)} {quoted(name)}: {why}"
+    return Refused(failure(409, message, about(name, group, word)))
+
+
+def invalid(word: str, group: str, name: str, violations: Sequence[Violation]) -> Refused:
+    """422: rules are broken; `word` is mostly the kind."""
+    # A fault that is found twice is one line and two causes.
+    lines = list(dict.fromkeys(str(violation) for violation in violations))
+    text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+    message = f"{dotted(word, group)} {quoted(name)} is invalid: {text}"
+    causes = [cause(violation) for violation in violations]
+    return Refused(failure(422, message, about(name, group, word, causes)))
+
+
+def invalid_options(kind: str, violations: Sequence[Violation]) -> Refused:
+    """422: the options of a request break rules."""
+    return invalid(kind, "meta.k8s.io", "", violations)
+
+
+def rejected_patch() -> Refused:
+    """422: a JSON patch that cannot be done; the operation at fault is not named."""
+    return Refused(failure(422, _REJECTED, {}))
+
+
+def forbidden(plural: str, group: str, name: str, why: str, causes: Sequence[Any] = ()) -> Refused:
+    """403: admission says no."""
+    message = f"{dotted(plural, group)} {quoted(name)} is forbidden: {why}"
+    return Refused(failure(403, message, about(name, group, plural, causes)))
+
+
+def initializing() -> Refused:
+    """429: the storage of a new kind is not ready."""
+    return Refused(failure(429, "storage is (re)initializing", {"retryAfterSeconds": 1}))
+
+
+def expired_list() -> Refused:
+    """410: an exact version that is forgotten."""
+    return Refused(failure(410, "The resourceVersion for the provided list is too old."))
+
+
+def expired_token(fresh: str) -> Refused:
+    """410: a page of a snapshot that is forgotten; `fresh` goes on with what is there now."""
+    return Refused(failure(410, _OLD_TOKEN, metadata={"continue": fresh}))
+
+
+def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> Refused:
+    """504: a version that the server has not reached; three generations of servers say it differently."""
+    reached = f"Timeout: Too large resource version: {asked}, current: {current}"
+    too_large = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    match style:
+        case "message":  # before 1.17: nothing but the text
+            return Refused(failure(504, reached, {"retryAfterSeconds": 1}))
+        case "cause-message":  # 1.17.0 to 1.18.5: a cause without a reason
+            causes = [{"message": "Too large resource version"}]
+            return Refused(failure(504, reached, {"causes": causes, "retryAfterSeconds": 1}))
+        case _:
+            details: Details = {"causes": [too_large]}
+            if cached:
+                details["retryAfterSeconds"] = 1
+            # A watch cache waits three seconds for the version to come.
+            return Refused(failure(504, reached, details), after=3.0 if cached else 0.0)

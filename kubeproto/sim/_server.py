@@ -1,0 +1,310 @@
+"""The server: a request comes in as a value, and an answer goes out.
+
+Nothing here waits. An answer says how long it would have taken (`after`), a watch is a stream that fills as the
+clock moves on, and whoever drives the server decides when it does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from ..wire import Head, Headers
+from ._bodies import check_size, read_object
+from ._deletes import delete, read_delete_options
+from ._lists import Listed, list_body, list_objects, read_version
+from ._lists import invalid_version as _invalid_version
+from ._negotiation import Accepted, accepts_plainly, negotiate, takes_gzip, wants_indented
+from ._patches import APPLY, PatchWriter, patch
+from ._query import Query, is_true, list_options, seconds, split_target, write_options
+from ._refusals import (
+    PlainRefused,
+    Refused,
+    bad_request,
+    failure,
+    initializing,
+    not_found,
+    unexplained,
+    version_too_large,
+)  # fmt: skip
+from ._routes import Route, find_route
+from ._typed import escaped
+from ._views import Viewer
+from ._watches import Watch, open_watch
+from ._world import World
+from ._writes import Writer, Written
+
+_CACHE: Final = ("Cache-Control", "no-cache, private")
+_JSON: Final = ("Content-Type", "application/json")
+_TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
+_COMPRESSED_ABOVE: Final = 128 * 1024
+_LARGEST_TIMEOUT: Final = 60.0
+_TOO_LATE: Final = (
+    b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout",'
+    b'"reason":"Timeout","details":{},"code":504}\n'
+)
+
+
+class Answer(Struct, frozen=True):
+    """An answer. The body is bytes, or a watch that goes on; `after` is how long it takes, in seconds."""
+
+    status: int
+    headers: Headers
+    body: bytes | Watch
+    after: float = 0.0
+
+
+class Request(Struct, frozen=True):
+    """A request as the verbs see it: split, and its headers by their lower-case names."""
+
+    head: Head
+    path: str
+    query: Query
+    headers: dict[str, str]
+    accepted: Accepted
+
+    @property
+    def manager(self) -> str:
+        """Who writes, unless the query says it: the first part of the user agent."""
+        return self.headers.get("user-agent", "").partition("/")[0] or "unknown"
+
+
+class Server:
+    """Answers requests from the world, and changes it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.watches: list[Watch] = []
+
+    def answer(self, head: Head) -> Answer:
+        """Answer a request. Whatever it is, there is an answer, and a refusal has changed nothing."""
+        headers = {name.lower(): value for name, value in head.headers}
+        warnings: list[str] = []
+        try:
+            return self._answer(head, headers, warnings)
+        except Refused as refused:
+            return self._refusal(refused, headers, warnings)
+        except PlainRefused as refused:
+            return plain_answer(refused.code, refused.text, refused.headers)
+
+    def _answer(self, head: Head, headers: dict[str, str], warnings: list[str]) -> Answer:
+        check_size(head.body)
+        path, query = split_target(head.target)
+        if (limit := query.get("timeout")) is not None and not is_true(query.get("watch")):
+            allowed = seconds(limit)
+            if allowed is None:
+                shown = msgspec.json.encode(limit).decode()
+                why = (
+                    f"time: missing unit in duration {shown}"
+                    if limit.isdigit()
+                    else f"time: invalid duration {shown}"
+                )
+                raise bad_request(f"invalid timeout specified in the request URL - {why}")
+            if 0 < allowed < 1e-3:
+                return Answer(504, (_CACHE, _length(_TOO_LATE), _TEXT), _TOO_LATE, after=allowed)
+        route = find_route(self.world.kinds, head.method, path, query)
+        if not isinstance(route, Route):
+            from ._documents import document
+
+            return document(self.world, head, route, query, headers)
+        accepted = negotiate(headers.get("accept", ""), route.verb)
+        request = Request(head, path, query, headers, accepted)
+        served = route.served
+        if served.warning:
+            warnings.append(served.warning)
+        if served.ready_at > self.world.clock.time:
+            raise initializing()
+        if route.subresource not in ("", "status"):
+            from ._subresources import subresource
+
+            return subresource(self, route, request, warnings)
+        match route.verb:
+            case "get":
+                return self._get(route, request, warnings)
+            case "list":
+                return self._list(route, request, warnings)
+            case "watch":
+                return self._watch(route, request, warnings)
+            case "create":
+                if served.verbs == frozenset(("create",)):
+                    from ._subresources import review
+
+                    return review(self, route, request, warnings)
+                write_options(query, "CreateOptions")
+                writer = Writer(self.world, route, query, request.manager)
+                written = writer.create(*read_object(head.body, headers.get("content-type", "")))
+                return self.written(route, request, writer, written, warnings)
+            case "update":
+                write_options(query, "UpdateOptions")
+                writer = Writer(self.world, route, query, request.manager)
+                written = writer.replace(*read_object(head.body, headers.get("content-type", "")))
+                return self.written(route, request, writer, written, warnings)
+            case "patch":
+                return self._patch(route, request, warnings)
+            case "delete":
+                return self._delete(route, request, warnings)
+            case _:
+                return self._delete_collection(route, request, warnings)
+
+    def _get(self, route: Route, request: Request, warnings: list[str]) -> Answer:
+        served, world = route.served, self.world
+        if text := request.query.get("resourceVersion"):
+            version = read_version(text)
+            if version is None:
+                raise unexplained(f"resourceVersion: {_invalid_version(text)}")
+            if version > world.reached:
+                modes = world.modes
+                raise version_too_large(version, world.reached, modes.too_large, cached=modes.watch_cache)
+        stored = served.shelf.objects.get(served.key(route.namespace, route.name))
+        if stored is None:
+            raise not_found(served.plural, served.group, route.name)
+        return self.shown(route, request, stored.data, warnings)
+
+    def _list(self, route: Route, request: Request, warnings: list[str]) -> Answer:
+        options = list_options(
+            request.query, watching=False, streaming_lists=self.world.modes.streaming_lists
+        )
+        listed = list_objects(self.world, route, options)
+        viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
+        body = list_body(route.served, viewer, listed, self.world.clock.time)
+        return self.finished(200, body, request, warnings)
+
+    def _watch(self, route: Route, request: Request, warnings: list[str]) -> Answer:
+        modes, query = self.world.modes, request.query
+        if route.watched:
+            query = query | {"fieldSelector": f"metadata.name={route.watched}"}
+        options = list_options(query, watching=True, streaming_lists=modes.streaming_lists)
+        viewer = Viewer(route.served, request.accepted.view, query.get("includeObject", ""))
+        gzip = (
+            modes.compress_watches
+            and bool(options.initial_events and options.bookmarks)
+            and takes_gzip(request.headers.get("accept-encoding", ""))
+        )
+        watch = open_watch(self.world, route, options, viewer, gzip=gzip)
+        if not watch.ended:
+            self.watches.append(watch)
+        late = (
+            watch.ended and options.initial_events and modes.watch_cache and options.version not in ("", "0")
+        )
+        extra = [("Content-Encoding", "gzip")] if gzip else []
+        sent = (_CACHE, *extra, _JSON, *_warned(warnings), ("Transfer-Encoding", "chunked"))
+        return Answer(200, sent, watch, after=3.0 if late else 0.0)
+
+    def _patch(self, route: Route, request: Request, warnings: list[str]) -> Answer:
+        content_type = request.headers.get("content-type", "")
+        write_options(request.query, "PatchOptions", applying=content_type.startswith(APPLY))
+        writer = PatchWriter(self.world, route, request.query, request.manager)
+        written = patch(writer, request.head.body, content_type, request.query)
+        return self.written(route, request, writer, written, warnings)
+
+    def _delete(self, route: Route, request: Request, warnings: list[str]) -> Answer:
+        served = route.served
+        options = read_delete_options(
+            request.query, request.head.body, request.headers.get("content-type", "")
+        )
+        deleted = delete(self.world, served, served.key(route.namespace, route.name), route.name, options)
+        status = 202 if options.orphan_dependents is False and not deleted.gone else 200
+        if deleted.data is not None:
+            return self.finished(status, served.shown(deleted.data) + b"\n", request, warnings)
+        details = {"name": route.name}
+        if served.group:
+            details["group"] = served.group
+        details |= {"kind": served.plural, "uid": deleted.uid}
+        body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        return self.finished(200, msgspec.json.encode(body) + b"\n", request, warnings)
+
+    def _delete_collection(self, route: Route, request: Request, warnings: list[str]) -> Answer:
+        served = route.served
+        listing = list_options(
+            request.query, watching=False, streaming_lists=self.world.modes.streaming_lists
+        )
+        options = read_delete_options(
+            request.query, request.head.body, request.headers.get("content-type", "")
+        )
+        listed = list_objects(self.world, route, listing)
+        for stored in listed.objects:
+            try:
+                delete(self.world, served, stored.key, stored.name, options)
+            except Refused as refused:
+                if refused.code != 404:
+                    raise
+        shown = Listed(
+            listed.objects, self.world.reached if not listing.version else listed.version, listed.token
+        )
+        body = list_body(served, Viewer(served, "object"), shown, self.world.clock.time)
+        return self.finished(200, body, request, warnings)
+
+    def written(
+        self, route: Route, request: Request, writer: Writer, written: Written, warnings: list[str]
+    ) -> Answer:
+        """The answer to a write."""
+        return self.shown(
+            route, request, written.data, warnings + writer.warnings, status=201 if written.created else 200
+        )
+
+    def shown(
+        self, route: Route, request: Request, data: bytes, warnings: list[str], status: int = 200
+    ) -> Answer:
+        """An object as an answer, in the form that was asked for."""
+        view = request.accepted.view
+        viewer = Viewer(route.served, view, request.query.get("includeObject", ""))
+        if view == "table":
+            version = int(msgspec.json.decode(data)["metadata"].get("resourceVersion", 0))
+            body = viewer.watched(data, version, self.world.clock.time)
+        else:
+            body = viewer.object(data)
+        return self.finished(status, body + b"\n", request, warnings)
+
+    def finished(self, status: int, body: bytes, request: Request, warnings: list[str]) -> Answer:
+        """A whole body as an answer: as YAML, indented or compressed if that was asked for."""
+        content_type = _JSON
+        if request.accepted.yaml:
+            from .._yaml import write_documents
+
+            body = write_documents([msgspec.json.decode(body)]).encode()
+            content_type = ("Content-Type", "application/yaml")
+        elif wants_indented(request.headers.get("user-agent", ""), request.query.get("pretty")):
+            body = msgspec.json.format(body, indent=2) + b"\n"
+        if len(body) > _COMPRESSED_ABOVE and takes_gzip(request.headers.get("accept-encoding", "")):
+            import zlib
+
+            member = zlib.compressobj(level=4, wbits=31)
+            body = member.compress(body) + member.flush()
+            encoded = (("Content-Encoding", "gzip"), content_type, ("Vary", "Accept-Encoding"))
+            return Answer(status, (_CACHE, *encoded, *_warned(warnings), _length(body)), body)
+        return Answer(status, (_CACHE, content_type, *_warned(warnings), _length(body)), body)
+
+    def _refusal(self, refused: Refused, headers: dict[str, str], warnings: list[str]) -> Answer:
+        body = msgspec.json.encode(refused.status)
+        if accepts_plainly(headers.get("accept", "")):
+            body += b"\n"
+        else:
+            body = msgspec.json.format(body, indent=2)
+        body = escaped(body)
+        retry = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
+        sent = (_CACHE, _JSON, *retry, *_warned(warnings), _length(body))
+        return Answer(refused.code, sent, body, refused.after)
+
+
+def _warned(warnings: list[str]) -> Headers:
+    return tuple(
+        ("Warning", '299 - "%s"' % text.replace("\\", "\\\\").replace('"', '\\"')) for text in warnings
+    )
+
+
+def _length(body: bytes) -> tuple[str, str]:
+    return ("Content-Length", str(len(body)))
+
+
+def plain_answer(code: int, text: str, headers: Headers = ()) -> Answer:
+    """An answer in plain text."""
+    body = text.encode()
+    return Answer(code, (_CACHE, _TEXT, *headers, _length(body)), body)
+
+
+def status_answer(code: int, message: str, details: dict[str, Any] | None = None) -> Answer:
+    """A failure from outside the machine, such as a fault that was asked for."""
+    body = msgspec.json.encode(failure(code, message, details)) + b"\n"
+    return Answer(code, (_CACHE, _JSON, _length(body)), body)

@@ -1,0 +1,343 @@
+"""Subresources other than status: scale, eviction, binding, token, finalize and the like; and reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from ..crd import Violation
+from ..objects import Selector, apply_json_patch, apply_merge_patch
+from ._bodies import read_object, read_value
+from ._columns import look_up
+from ._deletes import DeleteOptions, delete
+from ._edits import edit, remove
+from ._patches import JSON_PATCH, PatchWriter, patch
+from ._query import write_options
+from ._refusals import (
+    Refused,
+    about,
+    bad_request,
+    conflict,
+    failure,
+    invalid,
+    not_found,
+    unknown_resource,
+    unsupported_media,
+)  # fmt: skip
+from ._routes import Route
+from ._storage import Stored
+from ._typed import TypedCodec
+from ._writes import Writer, Written
+
+if TYPE_CHECKING:
+    from ._server import Answer, Request, Server
+
+_SHORTEST_TOKEN: Final = 600
+_DEFAULT_TOKEN: Final = 3600
+_SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def subresource(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    """Answer a request to a subresource."""
+    answer = _ANSWERS.get(route.subresource)
+    if answer is None:
+        raise unknown_resource()
+    return answer(server, route, request, warnings)
+
+
+def review(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    """Answer a review: in this cluster everybody may do everything."""
+    obj, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    served = route.served
+    obj["kind"], obj["apiVersion"] = served.kind, served.api_version
+    obj.setdefault("metadata", {})
+    match served.kind:
+        case "SelfSubjectReview":
+            obj["status"] = {"userInfo": {"username": "sim", "groups": ["system:authenticated"]}}
+        case "TokenReview":
+            obj["status"] = {"authenticated": True, "user": {"username": "sim"}}
+        case "Binding":
+            raise unknown_resource()
+        case "SelfSubjectRulesReview":
+            rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+            obj["status"] = {"resourceRules": [rule], "nonResourceRules": [], "incomplete": False}
+        case _:
+            obj["status"] = {"allowed": True}
+    served.codec.tidy(obj)
+    return server.finished(201, served.write(obj) + b"\n", request, warnings)
+
+
+def _stored(route: Route) -> Stored:
+    served = route.served
+    stored = served.shelf.objects.get(served.key(route.namespace, route.name))
+    if stored is None:
+        raise not_found(served.plural, served.group, route.name)
+    return stored
+
+
+def _scale(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    stored = _stored(route)
+    obj: dict[str, Any] = msgspec.json.decode(stored.data)
+    spec_path, status_path, selector_path = _scale_paths(route)
+    if route.verb != "get":
+        write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
+        scale = _scale_of(route, obj, strict=False)
+        if route.verb == "patch":
+            media = request.headers.get("content-type", "").partition(";")[0]
+            change = read_value(request.head.body)
+            scale = (
+                apply_json_patch(scale, change, like_server=True)
+                if media == JSON_PATCH
+                else apply_merge_patch(scale, change)
+            )
+        else:
+            scale, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+        version = scale.get("metadata", {}).get("resourceVersion", "")
+        if version not in ("", "0", str(stored.version)):
+            raise conflict(route.served.plural, route.served.group, route.name)
+        replicas = scale.get("spec", {}).get("replicas", 0)
+        if not isinstance(replicas, int) or replicas < 0:
+            fault = Violation(
+                "FieldValueInvalid", "spec.replicas", replicas, "must be greater than or equal to 0"
+            )
+            raise invalid("Scale", "autoscaling", route.name, [fault])
+        _put(obj, spec_path, replicas)
+        main = msgspec.structs.replace(route, subresource="")
+        writer = Writer(server.world, main, request.query, request.manager)
+        writer.tracker.subresource = "scale"
+        written = writer.store(stored, obj)
+        obj = msgspec.json.decode(written.data)
+    codec = TypedCodec("autoscaling_v1.Scale", "Scale")
+    return server.finished(200, codec.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
+
+
+def _scale_paths(route: Route) -> tuple[str, str, str]:
+    scale = route.served.defined.scale if route.served.defined else None
+    if scale is None:
+        return ".spec.replicas", ".status.replicas", ".spec.selector"
+    return scale.spec_replicas_path, scale.status_replicas_path, scale.label_selector_path or ""
+
+
+def _scale_of(route: Route, obj: dict[str, Any], *, strict: bool) -> dict[str, Any]:
+    spec_path, status_path, selector_path = _scale_paths(route)
+    meta = obj["metadata"]
+    replicas = look_up(obj, spec_path)
+    if replicas is None and strict and route.served.custom:
+        why = f"the spec replicas field {spec_path!r} does not exist".replace("'", '"')
+        details = about(causes=[{"message": why}])
+        raise Refused(failure(500, f"Internal error occurred: {why}", details))
+    selector = look_up(obj, selector_path) if selector_path else None
+    if isinstance(selector, dict):
+        labels = selector if "matchLabels" not in selector and "matchExpressions" not in selector else None  # pyright: ignore[reportUnknownVariableType]
+        selector = str(Selector.of(labels) if labels else Selector.from_object(selector))  # pyright: ignore[reportUnknownArgumentType]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: dict[str, Any] = {"replicas": look_up(obj, status_path) or 0}
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: meta[name] for name in kept if name in meta},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+
+
+def _put(obj: dict[str, Any], path: str, value: Any) -> None:
+    *above, last = path.removeprefix(".").split(".")
+    for name in above:
+        obj = obj.setdefault(name, {})
+    obj[last] = value
+
+
+def _eviction(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    stored, world = _stored(route), server.world
+    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    budgets = [
+        (budget, obj)
+        for budget in world.storage.shelf("poddisruptionbudgets.policy").objects.values()
+        if budget.namespace == stored.namespace
+        and (obj := msgspec.json.decode(budget.data))
+        and Selector.from_object(obj["spec"].get("selector") or {}).matches(stored.labels)
+    ]
+    if len(budgets) > 1:
+        message = (
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
+        raise Refused(failure(500, message, reason=""))
+    for budget, obj in budgets:
+        _check_budget(server, route, budget, obj)
+    options = msgspec.convert(body.get("deleteOptions") or {}, DeleteOptions)
+    if request.query.get("dryRun") and not options.dry_run:
+        options = msgspec.structs.replace(options, dry_run=["All"])
+    delete(world, route.served, stored.key, stored.name, options)
+    return server.finished(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
+
+
+def _check_budget(server: Server, route: Route, budget: Stored, obj: dict[str, Any]) -> None:
+    spec = obj["spec"]
+    pods = [
+        one
+        for one in route.served.shelf.objects.values()
+        if one.namespace == budget.namespace
+        and Selector.from_object(spec.get("selector") or {}).matches(one.labels)
+    ]
+    healthy = len(pods)
+    if "minAvailable" in spec:
+        needed = _share(spec["minAvailable"], healthy)
+    else:
+        needed = healthy - _share(spec.get("maxUnavailable", 0), healthy)
+    if healthy - 1 < needed:
+        message = "Cannot evict pod as it would violate the pod's disruption budget."
+        cause = {
+            "reason": "DisruptionBudget",
+            "message": (
+                f"The disruption budget {budget.name} needs {needed} healthy pods and has {healthy} currently"
+            ),
+        }
+        raise Refused(failure(429, message, {"causes": [cause]}))
+
+
+def _share(value: int | str, of: int) -> int:
+    """A number of pods, or a percentage of them, rounded up."""
+    if isinstance(value, int):
+        return value
+    return -(-int(value.removesuffix("%")) * of // 100)
+
+
+def _binding(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    stored = _stored(route)
+    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    node = (body.get("target") or {}).get("name")
+    if not node:
+        fault = Violation("FieldValueRequired", "target.name")
+        raise invalid("Binding", "", route.name, [fault])
+    obj: dict[str, Any] = msgspec.json.decode(stored.data)
+    if bound := obj["spec"].get("nodeName"):
+        why = f"pod {route.name} is already assigned to node {bound!r}".replace("'", '"')
+        raise conflict("pods/binding", "", route.name, why)
+
+    def bind(pod: dict[str, Any]) -> None:
+        pod["spec"]["nodeName"] = node
+        conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+        stamp = server.world.clock.stamp()
+        conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp})
+
+    if not request.query.get("dryRun"):
+        edit(server.world, route.served, stored, bind)
+    return server.finished(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
+
+
+def _token(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    stored, world = _stored(route), server.world
+    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    spec: dict[str, Any] = body.setdefault("spec", {})
+    lifetime = spec.setdefault("expirationSeconds", _DEFAULT_TOKEN)
+    if lifetime < _SHORTEST_TOKEN:
+        text = "may not specify a duration less than 10 minutes"
+        fault = Violation("FieldValueInvalid", "spec.expirationSeconds", lifetime, text)
+        raise invalid("TokenRequest", "authentication.k8s.io", "", [fault])
+    asked = bool(spec.get("audiences"))
+    if not asked:
+        spec["audiences"] = ["https://kubernetes.default.svc"]
+    if bound := spec.get("boundObjectRef"):
+        found = world.kinds.of_kind(bound.get("apiVersion", ""), bound.get("kind", ""))
+        if found is None or found.key(stored.namespace, bound.get("name", "")) not in found.shelf.objects:
+            plural = found.plural if found else str(bound.get("kind", "")).lower()
+            raise not_found(plural, "", bound.get("name", ""))
+    stamp = world.clock.stamp()
+    owned = {f"f:{name}": {} for name in ("audiences", "expirationSeconds") if asked or name != "audiences"}
+    entry = {
+        "manager": request.manager, "operation": "Update", "apiVersion": "authentication.k8s.io/v1",
+        "time": stamp, "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": owned}, "subresource": "token",
+    }  # fmt: skip
+    answer = {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {
+            "name": stored.name, "namespace": stored.namespace, "uid": stored.uid, "creationTimestamp": stamp,
+            "managedFields": [entry],
+        },
+        "spec": spec,
+        "status": {
+            "token": f"{world.chance.bits():016x}.{world.chance.bits():016x}.sim",
+            "expirationTimestamp": world.clock.stamp(lifetime),
+        },
+    }  # fmt: skip
+    codec = TypedCodec("authentication_v1.TokenRequest", "TokenRequest")
+    return server.finished(201, codec.write(answer) + b"\n", request, warnings)
+
+
+def _finalize(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    """A namespace whose last finalizer goes, goes itself."""
+    stored, served = _stored(route), route.served
+    body, twice = read_object(request.head.body, request.headers.get("content-type", ""))
+    obj: dict[str, Any] = msgspec.json.decode(stored.data)
+    finalizers = (body.get("spec") or {}).get("finalizers") or []
+    obj["spec"] = {"finalizers": finalizers} if finalizers else {}
+    if body.get("metadata", {}).get("resourceVersion", str(stored.version)) != str(stored.version):
+        raise conflict(served.plural, served.group, route.name)
+    main = msgspec.structs.replace(route, subresource="finalize")
+    written = Writer(server.world, main, request.query, request.manager).store(stored, obj)
+    if obj["metadata"].get("deletionTimestamp") and not finalizers and not obj["metadata"].get("finalizers"):
+        remove(server.world, served, served.shelf.objects[stored.key])
+    return server.shown(route, request, written.data, warnings)
+
+
+def _as_object(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    """A subresource that speaks in the kind itself: another door to the same object."""
+    if route.verb == "get":
+        return server.shown(route, request, _stored(route).data, warnings)
+    main = msgspec.structs.replace(route, subresource="")
+    if route.verb == "patch":
+        write_options(request.query, "PatchOptions")
+        patcher = PatchWriter(server.world, main, request.query, request.manager)
+        content_type = request.headers.get("content-type", "")
+        written: Written = patch(patcher, request.head.body, content_type, request.query)
+        return server.written(route, request, patcher, written, warnings)
+    write_options(request.query, "UpdateOptions")
+    writer = Writer(server.world, main, request.query, request.manager)
+    written = writer.replace(*read_object(request.head.body, request.headers.get("content-type", "")))
+    return server.written(route, request, writer, written, warnings)
+
+
+def _log(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    """Pods here run nothing, so they say nothing."""
+    from ._server import Answer, plain_answer
+
+    pod = msgspec.json.decode(_stored(route).data)
+    if not pod["spec"].get("nodeName"):
+        return Answer(204, (("Cache-Control", "no-cache, private"),), b"")
+    names = [one["name"] for one in pod["spec"]["containers"]]
+    if (container := request.query.get("container")) and container not in names:
+        raise bad_request(f"container {container} is not valid for pod {route.name}")
+    return plain_answer(200, "")
+
+
+def _upgrade(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    """What needs a connection of its own is not served here."""
+    pod = msgspec.json.decode(_stored(route).data)
+    if not pod["spec"].get("nodeName"):
+        raise bad_request(f"pod {route.name} does not have a host assigned")
+    if request.headers.get("upgrade", "").lower() != "websocket":
+        raise bad_request("Upgrade request required")
+    raise unsupported_media()
+
+
+_Answering = Callable[["Server", Route, "Request", list[str]], "Answer"]
+_ANSWERS: Final[dict[str, _Answering]] = {
+    "scale": _scale,
+    "eviction": _eviction,
+    "binding": _binding,
+    "token": _token,
+    "finalize": _finalize,
+    "ephemeralcontainers": _as_object,
+    "resize": _as_object,
+    "approval": _as_object,
+    "log": _log,
+    "exec": _upgrade,
+    "attach": _upgrade,
+    "portforward": _upgrade,
+}

@@ -1,0 +1,119 @@
+"""Who owns which fields: every write leaves its trace in managedFields, and apply goes by them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ._apply import Conflicts, apply, update
+from ._apply_facts import Facts, facts_of_kind, facts_of_schema
+from ._apply_refusals import ApplyRefused
+from ._kinds import SchemaCodec, Served
+from ._refusals import Refused, conflict, failure
+from ._storage import Stored
+from ._strategic import strategic_merge
+from ._world import World
+
+if TYPE_CHECKING:
+    from ._writes import Writer, Written
+
+
+class Tracker:
+    """Keeps managedFields for one writer of one request."""
+
+    def __init__(self, world: World, served: Served, manager: str, subresource: str) -> None:
+        self.world = world
+        self.served = served
+        self.manager = manager
+        self.subresource = subresource
+        self._applied: list[dict[str, Any]] | None = None
+
+    def created(self, obj: dict[str, Any]) -> None:
+        """All fields of a new object belong to who made it."""
+        self._keep(None, obj)
+
+    def updated(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
+        """Fields that changed belong to who changed them."""
+        self._keep(before, obj)
+
+    def merged(self, current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+        """The object after a strategic merge patch."""
+        try:
+            return strategic_merge(current, change, facts_for(self.served))
+        except ApplyRefused as refused:
+            raise _refusal(refused) from None
+
+    def applied(
+        self, writer: Writer, old: Stored | None, applied: dict[str, Any], twice: list[str], *, force: bool
+    ) -> Written:
+        """The outcome of a server-side apply: the object is made, or brought to what its managers agree on."""
+        served, meta = self.served, applied["metadata"]
+        version = meta.pop("resourceVersion", None)
+        if served.namespaced:
+            meta.setdefault("namespace", writer.route.namespace)
+        if old is None and (uid := meta.get("uid")):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(served.plural, served.group, meta["name"], why)
+        live: dict[str, Any] | None = None if old is None else msgspec.json.decode(served.shown(old.data))
+        try:
+            outcome = apply(
+                live, self._part(applied), manager=self.manager, facts=facts_for(served),
+                api_version=served.api_version, kind=served.kind, now=self.world.clock.stamp(),
+                force=force, subresource=self.subresource,
+            )  # fmt: skip
+        except ApplyRefused as refused:
+            raise _refusal(refused) from None
+        if isinstance(outcome, Conflicts):
+            causes = [msgspec.to_builtins(cause) for cause in outcome.causes]
+            raise Refused(failure(409, outcome.message, {"causes": causes}))
+        self._applied = outcome.managed_fields
+        if old is None:
+            return writer.create(outcome.object, twice)
+        if version:
+            outcome.object["metadata"]["resourceVersion"] = version
+        outcome.object["apiVersion"] = served.shelf_version
+        writer.tidy(outcome.object, twice)
+        return writer.store(old, outcome.object, patched=True)
+
+    def _part(self, applied: dict[str, Any]) -> dict[str, Any]:
+        """The part of a body that its endpoint writes."""
+        if not self.served.has_status:
+            return applied
+        if self.subresource == "status":
+            return {
+                name: applied[name]
+                for name in ("apiVersion", "kind", "metadata", "status")
+                if name in applied
+            }
+        return {name: value for name, value in applied.items() if name != "status"}
+
+    def _keep(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> None:
+        if not self.world.tracks:
+            return
+        entries = self._applied
+        if entries is None:
+            entries = update(
+                before, obj, manager=self.manager, facts=facts_for(self.served),
+                api_version=self.served.api_version, now=self.world.clock.stamp(), subresource=self.subresource,
+            )  # fmt: skip
+        if entries:
+            obj["metadata"]["managedFields"] = entries
+        else:
+            obj["metadata"].pop("managedFields", None)
+
+
+def facts_for(served: Served) -> Facts:
+    """What merging and tracking know of a kind."""
+    facts: Facts | None = served.facts
+    if facts is None:
+        if isinstance(served.codec, SchemaCodec):
+            facts = facts_of_schema(served.codec.schema)
+        else:
+            facts = facts_of_kind(served.resource.gvk)
+        served.facts = facts
+    return facts
+
+
+def _refusal(refused: ApplyRefused) -> Refused:
+    return Refused(failure(refused.code, refused.message, reason=refused.reason))
