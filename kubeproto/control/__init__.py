@@ -1,10 +1,12 @@
 """What a controller stands on: the Store that mirrors a kind, and the queue of what to work on."""
 
+from . import _finalizers as finalizers
 from ._actions import Action, AwaitChange, Requeue, await_change, requeue
 from ._changes import Change, Entry
 from ._queue import LATEST, LOW, Work, WorkQueue
 from ._queue_backoff import AtMost, Backoff, Exponential, FastThenSlow, Longest, Rate
 from ._queue_metrics import Histogram, QueueMetrics
+from ._recorder import CreateEvent, EventRequest, PatchEvent, Recorder
 from ._store import Store, key_of
 
 __all__ = [
@@ -15,18 +17,23 @@ __all__ = [
     "AwaitChange",
     "Backoff",
     "Change",
+    "CreateEvent",
     "Entry",
+    "EventRequest",
     "Exponential",
     "FastThenSlow",
     "Histogram",
     "Longest",
+    "PatchEvent",
     "QueueMetrics",
     "Rate",
+    "Recorder",
     "Requeue",
     "Store",
     "Work",
     "WorkQueue",
     "await_change",
+    "finalizers",
     "key_of",
     "requeue",
 ]

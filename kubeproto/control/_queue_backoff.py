@@ -63,22 +63,22 @@ class AtMost(Struct, frozen=True):
 
 
 class Rate(Struct, frozen=True):
-    """So many a second over time, and up to `burst` at once after a rest.
+    """One every so many seconds over time, and up to `burst` at once after a rest.
 
     The bucket is one number, the time at which it will be full again.
     """
 
-    per_second: float
+    every: float
     burst: int = 1
 
     def at_rest(self, full_at: float, now: float) -> float:
         """The bucket now: no fuller than full, and no emptier than empty if a clock was set back."""
-        return min(max(full_at, now), now + self.burst / self.per_second)
+        return min(max(full_at, now), now + self.burst * self.every)
 
     def next_at(self, full_at: float) -> float:
         """When there is something in the bucket."""
-        return full_at - (self.burst - 1) / self.per_second
+        return full_at - (self.burst - 1) * self.every
 
     def take(self, full_at: float) -> float:
         """The bucket after one was taken."""
-        return full_at + 1.0 / self.per_second
+        return full_at + self.every

@@ -455,7 +455,7 @@ def test_an_event_comes_through_a_backoff() -> None:
 
 
 def test_a_rate_bounds_what_is_handed_out_after_a_burst() -> None:
-    queue = WorkQueue[str](rate=Rate(2, burst=3))
+    queue = WorkQueue[str](rate=Rate(0.5, burst=3))
     for n in range(6):
         queue.add(f"{n}", 10)
     assert drained(queue, 10) == ["0", "1", "2"]

@@ -1,0 +1,301 @@
+"""`Recorder`: what a controller says about objects, in as few Events of events.k8s.io/v1 as tell it all.
+
+::
+
+    record ──► a new series ──► CreateEvent ──► on the server ──► forgotten after 6 minutes without a word
+                   ▲                              │  ▲
+                   │ another note, or gone (404)  ▼  │ the same again
+                   └───────────────────────── PatchEvent: count and last time
+
+- What happens again is no new Event but counts in the one that is there. *Again* means: the same type, action
+  and reason about the same object, by kind, namespace and name. Neither the version nor the note matters; an
+  object with another uid is another object, though, and begins a series of its own.
+- The newest note is shown. A server lets nobody change the note of an Event, so another note is another
+  Event, which goes on counting where the other one was.
+- One request at a time for a series. What happens meanwhile is counted, and told in the next one.
+- An object gets 25 requests at once and then one in 300 s, as Go's clients have it, so that a hot loop does
+  no harm. What comes above that is counted if there is a series, and else lost: Events are no log.
+- A request that may have arrived is sent again as it was, so "already exists" then means that it had.
+- What the server refuses for good is dropped: nothing waits for an Event.
+- `now` is a monotonic clock, for the rules; `at` is what a wall clock says, which is written down and makes
+  the names unique.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from ..objects import KubeObject, MicroTime, check_label_key, decode
+from ..wire import (
+    Broken,
+    Conflicted,
+    Garbled,
+    Outcome,
+    Refused,
+    Rejected,
+    ServerFailed,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from ._events import Identity, cut, event_name, identity, namespace, reference, word
+from ._queue_backoff import Exponential, Rate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from ..kinds.core_v1 import ObjectReference
+    from ..kinds.events_v1 import Event
+
+FORGOTTEN: Final = 360.0  # seconds without a word; Go's and Rust's clients have the same six minutes
+PER_OBJECT: Final = Rate(300.0, burst=25)
+RETRIES: Final = 12  # as Go's client, which waits 10 s each time
+WAIT: Final = Exponential(1.0, 60.0)
+
+# Buckets that are full again say nothing; beyond so many they are looked through.
+_MANY: Final = 4096
+
+# Type, action, reason, regarding and related.
+_Key: TypeAlias = tuple[str, str, str, Identity, Identity]
+
+
+class CreateEvent(Struct, frozen=True):
+    """Create this Event in this namespace."""
+
+    namespace: str
+    event: Event
+    ticket: int
+
+
+class PatchEvent(Struct, frozen=True):
+    """Change an Event by this merge patch."""
+
+    namespace: str
+    name: str
+    patch: Mapping[str, Any]
+    ticket: int
+
+
+EventRequest: TypeAlias = CreateEvent | PatchEvent
+
+
+class _Series(Struct, eq=False):
+    """Something that happens, and how much of it the server has been told.
+
+    `name` is that of the Event on the server, "" while there is none; `unsure` the one that may be there.
+    """
+
+    key: _Key
+    regarding: dict[str, str]
+    related: dict[str, str] | None
+    note: str
+    first: MicroTime
+    last: MicroTime
+    seen: float
+    count: int = 1
+    name: str = ""
+    told: tuple[int, str] = (0, "")
+    unsure: Event | None = None
+    sending: bool = False
+    again: bool = False
+    failures: int = 0
+
+
+class Recorder:
+    """Gathers what happens into Events, and says which requests tell it. `kind` is that of events.k8s.io/v1.
+
+    After `record`, perform what `next` gives, and tell `learn` what has become of each. `sent`, `suppressed`
+    and `failed` count what was told, what was one too many, and what was given up.
+    """
+
+    def __init__(self, kind: type[Event], *, controller: str, instance: str) -> None:
+        """ValueError for a controller that is no qualified name, or an instance that is empty or too long."""
+        check_label_key(controller)
+        self._kind = kind
+        self._controller = controller
+        self._instance = word("instance", instance)
+        self._series: OrderedDict[_Key, _Series] = OrderedDict()
+        self._pending: OrderedDict[_Key, None] = OrderedDict()
+        self._sending: dict[int, _Series] = {}
+        self._buckets: dict[Identity, float] = {}
+        self._many = _MANY
+        self._quiet_until = -inf
+        self._tickets = 0
+        self.sent = self.suppressed = self.failed = 0
+
+    def record(
+        self,
+        regarding: KubeObject | ObjectReference,
+        *,
+        reason: str,
+        action: str,
+        note: str = "",
+        warning: bool = False,
+        related: KubeObject | ObjectReference | None = None,
+        now: float,
+        at: datetime,
+    ) -> bool:
+        """Something has happened: False if it is one too many, and no request will follow from it.
+
+        ValueError for a reason or action that no server takes; a note that is too long is cut.
+        """
+        about, other = reference(regarding), None if related is None else reference(related)
+        kind = "Warning" if warning else "Normal"
+        key = kind, word("action", action), word("reason", reason), identity(about), identity(other)
+        time = MicroTime.of(at)
+        self._forget(now)
+        series = self._series.get(key)
+        if series is not None and _is_another(series.regarding, about):
+            self._drop(series)
+            series = None
+        allowed = self._allow(identity(about), now)
+        self.suppressed += not allowed
+        if series is not None:
+            series.count += 1
+            series.note, series.last, series.seen = cut(note), time, now
+            self._series.move_to_end(key)
+        elif allowed:
+            series = self._series[key] = _Series(key, about, other, cut(note), time, time, now)
+        if series is not None and allowed:
+            self._tell(series)
+        return allowed
+
+    def next(self, now: float) -> EventRequest | None:
+        """The next request, or None: then `next_at` says when to ask again."""
+        if not self._pending or now < self._quiet_until:
+            return None
+        key, _ = self._pending.popitem(last=False)
+        series = self._series[key]
+        series.sending = True
+        self._tickets += 1
+        self._sending[self._tickets] = series
+        place = namespace(series.regarding)
+        if series.unsure is not None:
+            series.again = series.told != (series.count, series.note)
+            return CreateEvent(place, series.unsure, self._tickets)
+        same_note = series.told[1] == series.note
+        series.again, series.told = False, (series.count, series.note)
+        if series.name and same_note:
+            return PatchEvent(place, series.name, {"series": _counted(series)}, self._tickets)
+        series.name = ""
+        return CreateEvent(place, self._event(series), self._tickets)
+
+    def next_at(self, now: float) -> float | None:
+        """When there is a request; None if only after another `record` or `learn`."""
+        return max(now, self._quiet_until) if self._pending else None
+
+    def learn(self, request: EventRequest, failure: Outcome | None, now: float) -> None:
+        """What has become of a request; None is a good answer."""
+        series = self._sending.pop(request.ticket)
+        series.sending = False
+        if self._series.get(series.key) is not series:
+            return  # an object with another uid has taken its place
+        match request, failure:
+            case CreateEvent(event=event), None:
+                self._succeed(series, event.metadata.name)
+            case PatchEvent(name=name), None:
+                self._succeed(series, name)
+            case CreateEvent(event=event), Rejected(code=409) if series.unsure is not None:
+                self._succeed(series, event.metadata.name)
+            case CreateEvent(), Rejected(code=409):
+                # Another recorder has had the same thought in the same microsecond: the next name is free.
+                self._try_again(series)
+            case PatchEvent(), Refused(code=404) | Rejected(code=422):
+                series.name = ""
+                self._try_again(series)
+            case CreateEvent(event=event), Broken() | TimedOut() | ServerFailed() | Garbled():
+                series.unsure = event
+                self._wait(series, failure, now)
+            case _, Broken() | TimedOut() | ServerFailed() | Garbled() | Unreachable() | Throttled():
+                self._wait(series, failure, now)
+            case _, Conflicted() | Refused(code=401):
+                self._wait(series, failure, now)
+            case _:
+                self._give_up(series)
+
+    # What is known
+
+    def _tell(self, series: _Series) -> None:
+        if series.sending:
+            series.again = True
+        else:
+            self._pending[series.key] = None
+
+    def _succeed(self, series: _Series, name: str) -> None:
+        self.sent += 1
+        series.name, series.unsure, series.failures = name, None, 0
+        if series.again:
+            self._tell(series)
+
+    def _wait(self, series: _Series, failure: Outcome, now: float) -> None:
+        # What hinders one request mostly hinders all.
+        self._quiet_until = now + max(WAIT(series.failures + 1), failure.retry_after or 0.0)
+        self._try_again(series)
+
+    def _try_again(self, series: _Series) -> None:
+        series.failures += 1
+        if series.failures > RETRIES:
+            self._give_up(series)
+        else:
+            self._tell(series)
+
+    def _give_up(self, series: _Series) -> None:
+        self.failed += 1
+        self._drop(series)
+
+    def _drop(self, series: _Series) -> None:
+        del self._series[series.key]
+        self._pending.pop(series.key, None)
+
+    def _forget(self, now: float) -> None:
+        """Drop the series that have ended: the first ones, for what is in use moves to the end."""
+        while self._series:
+            key, series = next(iter(self._series.items()))
+            if series.seen + FORGOTTEN > now or series.sending or key in self._pending:
+                return
+            del self._series[key]
+
+    def _allow(self, about: Identity, now: float) -> bool:
+        full_at = PER_OBJECT.at_rest(self._buckets.get(about, now), now)
+        if PER_OBJECT.next_at(full_at) > now:
+            return False
+        self._buckets[about] = PER_OBJECT.take(full_at)
+        if len(self._buckets) > self._many:
+            self._buckets = {key: at for key, at in self._buckets.items() if at > now}
+            self._many = max(_MANY, 2 * len(self._buckets))
+        return True
+
+    def _event(self, series: _Series) -> Event:
+        kind, action, reason, _, _ = series.key
+        place, about = namespace(series.regarding), series.regarding
+        fields: dict[str, Any] = {
+            "metadata": {"name": event_name(about["name"], series.last, self._tickets), "namespace": place},
+            "eventTime": str(series.first),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+            "type": kind,
+            "action": action,
+            "reason": reason,
+            "note": series.note,
+            "regarding": about,
+        }
+        if series.related is not None:
+            fields["related"] = series.related
+        if series.count > 1:
+            fields["series"] = _counted(series)
+        return decode(msgspec.json.encode(fields), self._kind, strict=True)
+
+
+def _counted(series: _Series) -> dict[str, Any]:
+    return {"count": series.count, "lastObservedTime": str(series.last)}
+
+
+def _is_another(before: dict[str, str], about: dict[str, str]) -> bool:
+    """Whether this is another object under the name; a reference without a uid may be to any."""
+    return "uid" in before and "uid" in about and before["uid"] != about["uid"]

@@ -1,0 +1,173 @@
+"""Finalizers: the table of decisions, and patches that fail unless things are as they were seen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kubeproto as kp
+from kubeproto.control._finalizers import (
+    AddFirst,
+    CleanUp,
+    Decision,
+    Failed,
+    Nothing,
+    Patched,
+    ReadAgain,
+    Reconcile,
+    Verdict,
+    decide,
+    decide_again,
+    judge,
+)
+from kubeproto.objects import PatchError, apply_json_patch
+from kubeproto.wire import (
+    Broken,
+    Conflicted,
+    Outcome,
+    Refused,
+    Rejected,
+    ServerFailed,
+    TimedOut,
+    classify,
+)
+
+MINE = "example.com/mine"
+OTHER = "example.com/other"
+REJECTED = Rejected("no", 422)
+
+
+class Tome(kp.KubeObject, group="example.io", version="v1", plural="tomes"):
+    """What is held here."""
+
+
+def tome(*finalizers: str, deleting: bool = False, uid: str = "u") -> Tome:
+    when = datetime(2026, 1, 1, tzinfo=UTC) if deleting else None
+    return Tome(metadata=kp.ObjectMeta(name="a", uid=uid, finalizers=[*finalizers], deletion_timestamp=when))
+
+
+def patched(obj: Tome, decision: Decision) -> Tome:
+    """The object after a server has done the patch of a decision, or PatchError."""
+    assert isinstance(decision, AddFirst | CleanUp)
+    document: Any = msgspec.json.decode(kp.encode(obj))
+    return kp.decode(
+        msgspec.json.encode(apply_json_patch(document, decision.patch, like_server=True)), Tome, strict=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("obj", "decision"),
+    [
+        pytest.param(tome(), AddFirst(MINE, (), "u"), id="fn_01 none"),
+        pytest.param(tome(OTHER), AddFirst(MINE, (OTHER,), "u"), id="fn_02 others"),
+        pytest.param(tome(OTHER, MINE), Reconcile(), id="fn_03 mine"),
+        pytest.param(tome(OTHER, MINE, deleting=True), CleanUp(MINE, 1, "u"), id="fn_04 mine, deleting"),
+        pytest.param(tome(OTHER, deleting=True), Nothing(), id="fn_05 others, deleting"),
+        pytest.param(tome(deleting=True), Nothing(), id="fn_05 none, deleting"),
+    ],
+)
+def test_fn_01_fn_02_fn_03_fn_04_fn_05_presence_and_deletion_decide(obj: Tome, decision: Decision) -> None:
+    assert decide(obj, MINE) == decision
+
+
+def test_a_name_that_is_no_finalizer_is_refused() -> None:
+    with pytest.raises(ValueError, match="finalizer"):
+        decide(tome(), "mine")
+
+
+def test_fn_01_fn_02_the_patch_of_the_first_adds_the_finalizer_at_the_end() -> None:
+    assert patched(tome(), decide(tome(), MINE)).metadata.finalizers == [MINE]
+    assert patched(tome(OTHER), decide(tome(OTHER), MINE)).metadata.finalizers == [OTHER, MINE]
+    assert decide(patched(tome(), decide(tome(), MINE)), MINE) == Reconcile()
+
+
+def test_fn_04_the_patch_of_a_clean_up_removes_the_finalizer_alone() -> None:
+    obj = tome("a.io/a", MINE, OTHER, deleting=True)
+    assert patched(obj, decide(obj, MINE)).metadata.finalizers == ["a.io/a", OTHER]
+
+
+NAMES = st.lists(st.sampled_from([MINE, OTHER, "a.io/a", "b.io/b"]), unique=True)
+
+
+@given(seen=NAMES, there=NAMES, deleting=st.booleans(), same=st.booleans())
+def test_fn_06_a_patch_works_on_what_was_seen_and_never_touches_another(
+    seen: list[str], there: list[str], deleting: bool, same: bool
+) -> None:
+    decision = decide(tome(*seen, deleting=deleting), MINE)
+    if not isinstance(decision, AddFirst | CleanUp):
+        return
+    now = tome(*there, deleting=deleting, uid="u" if same else "another")
+    before = list(now.metadata.finalizers)
+    try:
+        after = patched(now, decision).metadata.finalizers
+    except PatchError:
+        assert not same or seen != there
+        return
+    assert same
+    assert [name for name in after if name != MINE] == [name for name in before if name != MINE]
+    assert (MINE in after) is isinstance(decision, AddFirst)
+
+
+def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> None:
+    first, second = decide(tome(), MINE), decide(tome(), OTHER)
+    now = patched(tome(), first)
+    with pytest.raises(PatchError):
+        patched(now, second)
+    assert isinstance(second, AddFirst)
+    again = decide_again(second, REJECTED, now)
+    assert not isinstance(again, Failed)
+    assert patched(now, again).metadata.finalizers == [MINE, OTHER]
+
+
+@pytest.mark.parametrize(
+    ("failure", "verdict"),
+    [
+        (None, Patched()),
+        (Refused("gone", 404), Patched()),
+        (REJECTED, ReadAgain()),
+        (Conflicted("raced", 409), ReadAgain()),
+        (Refused("no", 403), Failed(Refused("no", 403))),
+        (Rejected("no", 400), Failed(Rejected("no", 400))),
+        (ServerFailed("no", 503), Failed(ServerFailed("no", 503))),
+        (Broken("lost"), Failed(Broken("lost"))),
+        (TimedOut("late"), Failed(TimedOut("late"))),
+    ],
+)
+def test_fn_06_fn_07_a_failed_test_reads_again_and_404_is_success(
+    failure: Outcome | None, verdict: Verdict
+) -> None:
+    assert judge(failure) == verdict
+
+
+def test_fn_06_a_servers_own_words_for_a_failed_test_read_again() -> None:
+    said = "the server rejected our request due to an error in our request"
+    assert judge(classify(kp.Status(code=422, reason="Invalid", message=said))) == ReadAgain()
+
+
+@pytest.mark.parametrize(
+    ("before", "fresh", "decision"),
+    [
+        pytest.param(CleanUp(MINE, 1, "u"), tome(MINE, deleting=True), CleanUp(MINE, 0, "u"), id="moved"),
+        pytest.param(CleanUp(MINE, 1, "u"), tome(OTHER, deleting=True), Nothing(), id="was removed"),
+        pytest.param(CleanUp(MINE, 1, "u"), None, Nothing(), id="gone"),
+        pytest.param(CleanUp(MINE, 0, "u"), tome(MINE, deleting=True, uid="v"), Nothing(), id="another"),
+        pytest.param(CleanUp(MINE, 0, "u"), tome(MINE, deleting=True), Failed(REJECTED), id="not the test"),
+        pytest.param(AddFirst(MINE, (), "u"), tome(OTHER), AddFirst(MINE, (OTHER,), "u"), id="others came"),
+        pytest.param(AddFirst(MINE, (), "u"), tome(MINE), Reconcile(), id="was added"),
+        pytest.param(AddFirst(MINE, (), "u"), tome(deleting=True), Nothing(), id="is deleted meanwhile"),
+        pytest.param(AddFirst(MINE, (), "u"), tome(), Failed(REJECTED), id="a rule forbids it"),
+    ],
+)
+def test_fn_06_the_fresh_object_decides_and_the_same_patch_again_is_a_failure(
+    before: AddFirst | CleanUp, fresh: Tome | None, decision: Decision | Failed
+) -> None:
+    assert decide_again(before, REJECTED, fresh) == decision
+
+
+def test_an_object_without_a_uid_is_not_tested_for_one() -> None:
+    assert [op["path"] for op in AddFirst(MINE, (), "").patch] == ["/metadata/finalizers"] * 2
