@@ -55,8 +55,9 @@ def _bound(function: Callable[[Any], Any], argument: object) -> Callable[[], Any
 async def _on_trio(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
     import trio
 
-    with trio.CancelScope() as scope:
-        stepped = _Stepped(work(), number, scope.cancel)
+    scope = trio.CancelScope()
+    stepped = _Stepped(work(), number, scope.cancel)
+    with scope:
         await stepped
     return stepped.reached
 

@@ -29,9 +29,10 @@ class Certificates(NamedTuple):
 def context(shown: trustme.LeafCert, *, clients_of: trustme.CA | None = None) -> ssl.SSLContext:
     """A server's side: what it shows, and whose clients it demands to see."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    shown.configure_cert(made)
+    with shown.private_key_and_cert_chain_pem.tempfile() as path:
+        made.load_cert_chain(path)
     if clients_of is not None:
-        clients_of.configure_trust(made)
+        made.load_verify_locations(cadata=clients_of.cert_pem.bytes().decode())
         made.verify_mode = ssl.CERT_REQUIRED
     return made
 

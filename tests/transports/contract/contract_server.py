@@ -74,6 +74,13 @@ class Peer:
         self.writer = writer
         self._server = server
 
+    @property
+    def transport(self) -> asyncio.Transport:
+        """The connection under the streams, to stop reading from it."""
+        found = self.writer.transport
+        assert isinstance(found, asyncio.Transport)
+        return found
+
     async def head(self) -> Asked:
         """The next request without its body; `IncompleteReadError` when the client has closed."""
         lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")

@@ -1,0 +1,72 @@
+"""Where the transports differ, as data: what each does where, as `test_contract_differences` tries.
+
+Run as a program it writes the table as Markdown, for the README.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Difference(NamedTuple):
+    """What happens in a situation, in the words of the table: on each transport."""
+
+    situation: str
+    trio: str
+    asyncio: str
+    httpx: str
+    blocking: str
+
+    def of(self, label: str) -> str:
+        """What the rig of this label does."""
+        match label:
+            case "trio":
+                return self.trio
+            case "asyncio":
+                return self.asyncio
+            case "httpx, blocking":
+                return self.blocking
+            case _:
+                return self.httpx
+
+
+PIECES: Final = Difference(
+    "twenty short chunks that arrive at once are handed over as",
+    "one piece",
+    "one piece",
+    "twenty pieces",
+    "twenty pieces",
+)
+DOTS: Final = Difference(
+    "a target with `..` or a character that should be escaped",
+    "goes out as it is",
+    "goes out as it is",
+    "`LocalProtocolError`",
+    "`LocalProtocolError`",
+)
+INTERIM: Final = Difference(
+    "twenty 100s before the answer",
+    "`RemoteProtocolError`",
+    "`RemoteProtocolError`",
+    "are passed over",
+    "are passed over",
+)
+UNREAD: Final = Difference(
+    "the server answers, and never reads the large body of the request",
+    "the answer is read",
+    "the answer is read",
+    "`DeadlineExceeded`",
+    "`DeadlineExceeded`",
+)
+DIFFERENCES: Final = (PIECES, DOTS, INTERIM, UNREAD)
+
+
+def table() -> str:
+    """The differences in Markdown; what is the same everywhere is left out."""
+    heads = ("", "kubeproto_trio", "kubeproto_asyncio", "kubeproto_httpx, async", "kubeproto_httpx, blocking")
+    rows = [tuple(row) for row in DIFFERENCES if len(set(row[1:])) > 1]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ("---",) * len(heads), *rows))
+
+
+if __name__ == "__main__":
+    print(table())  # noqa: T201 - this is what it is for

@@ -1,0 +1,63 @@
+"""The differences between the transports are those of the table, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from contract_differences import DIFFERENCES, DOTS, INTERIM, PIECES, UNREAD, table
+from contract_scripts import HELLO, answer, answering, chunked
+from contract_server import Gate, Peer, Server
+from contract_transports import Rig, fetched, get, post
+
+from kubeproto import Head, KubeprotoError
+
+Serve = Callable[..., Server]
+
+
+def outcome(
+    rig: Rig, server: Server, head: Head, good: Callable[[bytes], str], timeout: float | None = None
+) -> str:
+    """In the words of the table: what is good about the answer, or the error."""
+    try:
+        return good(fetched(rig, server, head, timeout=timeout).body)
+    except KubeprotoError as error:
+        return f"`{type(error).__name__}`"
+
+
+def test_pieces(rig: Rig, serve: Serve) -> None:
+    server = serve(answering(chunked(*[HELLO] * 20)))
+    count = len(fetched(rig, server).pieces)
+    assert {1: "one piece", 20: "twenty pieces"}[count] == PIECES.of(rig.label)
+
+
+def test_odd_targets(rig: Rig, serve: Serve) -> None:
+    for target in ("/a/../b", '/a?b="c"'):
+        server = serve(answering(answer()))
+        found = outcome(rig, server, get(target), lambda _: "goes out as it is")
+        assert found == DOTS.of(rig.label)
+        assert [asked.target for asked in server.asked] in ([], [target])
+
+
+def test_many_interim_answers(rig: Rig, serve: Serve) -> None:
+    server = serve(answering(b"HTTP/1.1 100 Continue\r\n\r\n" * 20 + answer()))
+    assert outcome(rig, server, get(), lambda _: "are passed over") == INTERIM.of(rig.label)
+
+
+def test_a_server_that_never_reads_the_body(rig: Rig, serve: Serve, gate: Gate) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.head()
+        peer.transport.pause_reading()
+        await peer.send(answer())
+        await gate.wait()
+        peer.transport.resume_reading()
+
+    head = post(b"x" * 30_000_000)
+    found = outcome(rig, serve(script), head, lambda _: "the answer is read", timeout=0.5)
+    gate.open()
+    assert found == UNREAD.of(rig.label)
+
+
+def test_the_table_has_only_what_differs() -> None:
+    lines = table().splitlines()
+    assert len(lines) == 2 + sum(len(set(row[1:])) > 1 for row in DIFFERENCES)
+    assert {line.count("|") for line in lines} == {6}
