@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import socket
 import ssl
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kubeproto import DeadlineExceeded, TransportError
 
+from ._dialled import dialled
 from ._session import Session
 from ._socket import Socket
 
@@ -104,7 +106,7 @@ class Lines:
         """Dial the addresses of the host, the next one when the last is slow."""
         loop = asyncio.get_running_loop()
         try:
-            _, connected = await loop.create_connection(self._socket, host, port, happy_eyeballs_delay=0.25)
+            _, connected = await loop.create_connection(self._socket, sock=await dialled(host, port))
         except OSError as error:
             raise TransportError(_reason(error)) from error
         return Line(connected)
@@ -146,7 +148,9 @@ def _reason(error: Exception) -> str:
     match error:
         case ssl.SSLCertVerificationError(verify_message=message):
             return f"the certificate is not accepted: {message}"
-        case socket.gaierror(strerror=str(words)) | OSError(strerror=str(words)):
+        case ssl.SSLError(strerror=str(words)) | socket.gaierror(strerror=str(words)):
             return words
+        case OSError(errno=int(number)):
+            return os.strerror(number)  # asyncio has words of its own in their place
         case _:
             return str(error) or type(error).__name__

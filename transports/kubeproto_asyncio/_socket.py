@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 _ENOUGH: Final = 256 * 1024
 
 # Seconds, and how often. A peer that vanished is noticed after 30 + 4 x 15 s; client-go first asks after 30.
-_KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+# Nobody asks while something that was sent waits for its receipt: that is for the last one, in milliseconds.
+_KEEP_ALIVE: Final = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPALIVE": 30,  # what macOS calls it
+    "TCP_KEEPINTVL": 15,
+    "TCP_KEEPCNT": 4,
+    "TCP_USER_TIMEOUT": 90_000,
+}
 
 
 class Socket(asyncio.Protocol):

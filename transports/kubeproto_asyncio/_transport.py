@@ -58,7 +58,7 @@ class AsyncioTransport:
         """Send a request and wait for the head of its answer.
 
         `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
-        every silence of the server.
+        each silence in the body.
         """
         if timeout is None:
             incoming = await self._calling.begin(head, idle=idle)

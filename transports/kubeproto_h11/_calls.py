@@ -30,7 +30,7 @@ L = TypeVar("L", bound=Line)
 
 
 class Call(Generic[L]):
-    """An exchange and its line. `deadline` bounds all of it, `idle` each silence of the server."""
+    """An exchange and its line. `deadline` bounds all of it, `idle` each silence in the body."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Call(Generic[L]):
     async def _hear(self) -> bytes:
         """Wait for bytes; give what of them is body."""
         by = self._deadline
-        if self._idle is not None:
+        if self._idle is not None and self._exchange.answer is not None:
             by = min(by, self._clock() + self._idle)
         heard = await self.line.receive(by)
         if heard:

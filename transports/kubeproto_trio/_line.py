@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 _READ: Final = 256 * 1024
 
 # Seconds, and how often. A peer that vanished is noticed after 30 + 4 x 15 s; client-go first asks after 30.
-_KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+# Nobody asks while something that was sent waits for its receipt: that is for the last one, in milliseconds.
+_KEEP_ALIVE: Final = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPALIVE": 30,  # what macOS calls it
+    "TCP_KEEPINTVL": 15,
+    "TCP_KEEPCNT": 4,
+    "TCP_USER_TIMEOUT": 90_000,
+}
 
 # A request of up to this size is sent before its answer is looked for, as it fits the buffers of a socket.
 _AT_ONCE: Final = 32 * 1024

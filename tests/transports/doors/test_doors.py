@@ -1,0 +1,403 @@
+"""What the doors alone can get wrong: slow readers, many watches, proxies in front, keys, the end."""
+
+from __future__ import annotations
+
+import gc
+import importlib.metadata
+import resource
+import socket
+import ssl
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import anyio.lowlevel
+import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from kubeproto import ConnectError, Head, TransportError
+from kubeproto.config import ConfigError, Connection
+from kubeproto_asyncio import AsyncioTransport
+from kubeproto_trio import TrioTransport
+
+Door = type[TrioTransport] | type[AsyncioTransport]
+Main = Callable[[Door], Coroutine[Any, Any, None]]
+
+DOORS: Final[dict[str, Door]] = {"trio": TrioTransport, "asyncio": AsyncioTransport}
+GET: Final = Head("GET", "/")
+ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+STREAM: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def on(loop: str, main: Main) -> None:
+    async def run() -> None:
+        await main(DOORS[loop])
+
+    anyio.run(run, backend=loop)
+
+
+@pytest.fixture(params=DOORS)
+def loop(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks() -> Generator[None]:
+    before = sockets()
+    yield
+    gc.collect()
+    assert sockets() <= before, "a socket is left open"
+
+
+def sockets() -> set[str]:
+    found: set[str] = set()
+    for file in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            if (target := str(file.readlink())).startswith("socket:"):
+                found.add(target)
+    return found
+
+
+@asynccontextmanager
+async def opened(door: Door, connection: Connection) -> AsyncGenerator[TrioTransport | AsyncioTransport]:
+    async with door(connection) as transport:
+        yield transport
+
+
+def plain(listening: socket.socket, **settings: Any) -> Connection:
+    return Connection(server=f"http://127.0.0.1:{listening.getsockname()[1]}", **settings)
+
+
+@contextmanager
+def served(serve: Callable[[socket.socket], None], connections: int = 1) -> Generator[socket.socket]:
+    """A listening socket whose connections are served in turn, in a thread."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept() -> None:
+            for _ in range(connections):
+                accepted, _ = listening.accept()
+                with accepted, suppress(ConnectionError, ssl.SSLError):
+                    serve(accepted)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield listening
+        finally:
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def heard(connected: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"\r\n\r\n"):
+        if not (received := connected.recv(4096)):
+            break
+        data += received
+    return data
+
+
+def answer_once(connected: socket.socket) -> None:
+    heard(connected)
+    connected.sendall(ANSWER)
+
+
+async def body_of(transport: TrioTransport | AsyncioTransport) -> bytes:
+    async with transport.send(GET, timeout=20) as incoming:
+        return b"".join([piece async for piece in incoming])
+
+
+def test_a_slow_reader_slows_its_server_down_and_loses_nothing(loop: str) -> None:
+    piece = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+
+    async def main(door: Door) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            async with (
+                opened(door, plain(listening)) as transport,
+                transport_stream(transport, listening) as (
+                    incoming,
+                    server,
+                ),
+            ):
+                sent, rounds = 0, 0
+                while rounds < 20:
+                    rounds += 1
+                    with suppress(BlockingIOError):
+                        while True:
+                            sent += server.send(piece[sent % len(piece) :])
+                            rounds = 0
+                            assert sent < 64 * 1024 * 1024, "the reader reads without being asked"
+                    await anyio.lowlevel.checkpoint()
+                received = 0
+                whole = sent // len(piece) * 0x10000
+                async for some in incoming:
+                    received += len(some)
+                    if received >= whole:
+                        break
+
+    on(loop, main)
+
+
+@asynccontextmanager
+async def transport_stream(
+    transport: TrioTransport | AsyncioTransport, listening: socket.socket
+) -> AsyncGenerator[tuple[Any, socket.socket]]:
+    """An answer that goes on, and the server's end of it, which is written to by hand."""
+    listening.setblocking(False)
+    async with anyio.create_task_group() as group:
+        server: list[socket.socket] = []
+
+        async def answer() -> None:
+            while not server:
+                with suppress(BlockingIOError):
+                    server.append(listening.accept()[0])
+                await anyio.lowlevel.checkpoint()
+            server[0].setblocking(False)
+            server[0].sendall(STREAM)
+
+        group.start_soon(answer)
+        async with transport.send(GET) as incoming:
+            with server[0]:
+                yield incoming, server[0]
+
+
+def test_a_thousand_watches_at_once(loop: str) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+
+    async def main(door: Door) -> None:
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        all_watch, watching, seen = anyio.Event(), 0, 0
+
+        async def serve(stream: anyio.abc.SocketStream) -> None:
+            async with stream:
+                await stream.receive()
+                await stream.send(STREAM)
+                await all_watch.wait()
+                await stream.send(b"6\r\nevent\n\r\n0\r\n\r\n")
+                with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                    await stream.receive()
+
+        async def watch(transport: TrioTransport | AsyncioTransport) -> None:
+            nonlocal watching, seen
+            async with transport.send(GET, idle=60) as incoming:
+                watching += 1
+                if watching == 1000:
+                    all_watch.set()
+                pieces = [piece async for piece in incoming]
+            seen += pieces == [b"event\n"]
+
+        async with anyio.create_task_group() as servers:
+            servers.start_soon(listener.serve, serve)
+            connection = Connection(server=f"http://127.0.0.1:{port}")
+            async with opened(door, connection) as transport, anyio.create_task_group() as watches:
+                for _ in range(1000):
+                    watches.start_soon(watch, transport)
+            assert seen == 1000
+            servers.cancel_scope.cancel()
+        await listener.aclose()
+
+    try:
+        on(loop, main)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def socks_proxy(connected: socket.socket) -> None:
+    assert connected.recv(100) == b"\5\2\0\2"
+    connected.sendall(b"\5\2")
+    assert connected.recv(100) == b"\1\4user\4pass"
+    connected.sendall(b"\1\0")
+    asked = connected.recv(100)
+    assert asked[:4] == b"\5\1\0\1"
+    connected.sendall(b"\5\0\0\1\0\0\0\0\0\0")
+    with socket.create_connection(("127.0.0.1", int.from_bytes(asked[-2:], "big"))) as behind:
+        pump_one_exchange(connected, behind)
+
+
+def pump_one_exchange(near: socket.socket, far: socket.socket) -> None:
+    """Both ways at once, until one side hangs up."""
+
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+    back = threading.Thread(target=pump, args=(far, near))
+    back.start()
+    pump(near, far)
+    back.join()
+
+
+def test_a_socks_proxy_with_a_password(loop: str) -> None:
+    async def main(door: Door) -> None:
+        async with opened(door, plain(behind, proxy=f"socks5://user:pass@127.0.0.1:{port}")) as transport:
+            assert await body_of(transport) == b"hello"
+
+    with served(answer_once) as behind, served(socks_proxy) as proxy:
+        port = proxy.getsockname()[1]
+        on(loop, main)
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def test_tls_within_tls_through_an_https_proxy(loop: str, authority: trustme.CA) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    certificate: Any = authority.issue_cert("127.0.0.1", "localhost")
+    certificate.configure_cert(context)
+
+    def serve(connected: socket.socket) -> None:
+        with context.wrap_socket(connected, server_side=True) as secure:
+            answer_once(secure)
+            secure.recv(1)
+
+    def proxy(connected: socket.socket) -> None:
+        with context.wrap_socket(connected, server_side=True) as secure:
+            assert heard(secure).startswith(b"CONNECT localhost:")
+            secure.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            with socket.create_connection(("127.0.0.1", server_port)) as far:
+                pump_one_exchange(secure, far)
+
+    async def main(door: Door) -> None:
+        connection = Connection(
+            server=f"https://localhost:{server_port}",
+            proxy=f"https://127.0.0.1:{proxy_port}",
+            ca=authority.cert_pem.bytes(),
+        )
+        async with opened(door, connection) as transport:
+            assert await body_of(transport) == b"hello"
+
+    with served(serve) as behind, served(proxy) as before:
+        server_port, proxy_port = behind.getsockname()[1], before.getsockname()[1]
+        on(loop, main)
+
+
+def test_an_encrypted_key_is_refused_and_nobody_is_asked_for_its_password(
+    loop: str, authority: trustme.CA
+) -> None:
+    client = authority.issue_cert("client.example")
+    key = load_pem_private_key(client.private_key_pem.bytes(), None)
+    encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"hunter2"))
+    connection = Connection(
+        server="https://h", client_certificate=client.cert_chain_pems[0].bytes(), client_key=encrypted
+    )
+    with pytest.raises(ConfigError, match="client certificate and its key cannot be used"):
+        DOORS[loop](connection)
+
+
+def test_no_secret_is_in_the_repr(loop: str) -> None:
+    connection = Connection(server="http://h", headers=(("Authorization", "Bearer hunter2"),))
+    assert "hunter2" not in repr(DOORS[loop](connection))
+
+
+def test_closing_breaks_what_is_being_answered_and_refuses_what_comes(loop: str) -> None:
+    def serve(connected: socket.socket) -> None:
+        heard(connected)
+        connected.sendall(STREAM + b"2\r\n[]\r\n")
+        connected.recv(1)
+
+    async def main(door: Door) -> None:
+        transport = door(plain(listening))
+        async with transport.send(GET) as incoming:
+            pieces = aiter(incoming)
+            assert await anext(pieces) == b"[]"
+            await transport.aclose()
+            with pytest.raises(TransportError, match="GET /"):
+                await anext(pieces)
+        with pytest.raises(TransportError, match="transport is closed"):
+            await body_of(transport)
+        await transport.aclose()
+
+    with served(serve) as listening:
+        on(loop, main)
+
+
+def resolve(*found: tuple[int, Any]) -> Callable[..., list[Any]]:
+    """A resolver that knows these addresses of every name."""
+
+    def getaddrinfo(host: object, *_: object, flags: int = 0, **__: object) -> list[Any]:
+        if flags & socket.AI_NUMERICHOST:
+            raise socket.gaierror(socket.EAI_NONAME, "not an address")
+        return [(family, socket.SOCK_STREAM, 6, "", where) for family, where in found]
+
+    return getaddrinfo
+
+
+def test_on_asyncio_the_next_address_is_tried_where_the_first_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main(door: Door) -> None:
+        async with opened(door, Connection(server="http://two.example")) as transport:
+            assert await body_of(transport) == b"hello"
+
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        refusing = closed.getsockname()
+    with served(answer_once) as listening:
+        addresses = ((socket.AF_INET, refusing), (socket.AF_INET, listening.getsockname()))
+        monkeypatch.setattr(socket, "getaddrinfo", resolve(*addresses))
+        on("asyncio", main)
+
+
+def test_on_asyncio_the_next_address_is_tried_beside_one_that_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main(door: Door) -> None:
+        async with opened(door, Connection(server="http://two.example")) as transport:
+            assert await body_of(transport) == b"hello"
+
+    with served(answer_once) as listening, full_house() as silent:
+        addresses = ((socket.AF_INET, silent), (socket.AF_INET, listening.getsockname()))
+        monkeypatch.setattr(socket, "getaddrinfo", resolve(*addresses))
+        on("asyncio", main)
+
+
+@contextmanager
+def full_house() -> Generator[Any]:
+    """An address where nobody refuses and nobody answers: its queue is full."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        try:
+            for one in waiting:
+                one.setblocking(False)
+                one.connect_ex(listening.getsockname())
+            yield listening.getsockname()
+        finally:
+            for one in waiting:
+                one.close()
+
+
+def test_on_asyncio_the_reason_is_told_where_every_address_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(door: Door) -> None:
+        async with opened(door, Connection(server="http://two.example")) as transport:
+            with pytest.raises(ConnectError, match=r"GET /: no connection to two\.example:80: .*refused"):
+                await body_of(transport)
+
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        refusing = (socket.AF_INET, closed.getsockname())
+    monkeypatch.setattr(socket, "getaddrinfo", resolve(refusing, refusing))
+    on("asyncio", main)
+
+
+def test_a_program_finds_the_doors_by_the_names_of_their_extras() -> None:
+    found = {
+        entry.name: entry.load() for entry in importlib.metadata.entry_points(group="kubeproto.transports")
+    }
+    assert {name: found[name] for name in DOORS} == DOORS
