@@ -264,6 +264,15 @@ def test_what_comes_before_what(user: dict[str, Any], identity: Identity) -> Non
         ({"auth-provider": {"name": "azure"}}, "'azure' no longer exists; use the exec plugin kubelogin"),
         ({"auth-provider": {"name": "x"}}, "'x' no longer exists"),
         ({"auth-provider": {"name": "oidc"}}, "needs an idp-issuer-url"),
+        (
+            {"auth-provider": {"name": "oidc", "config": PROVIDER | {"idp-issuer-url": "http://id"}}},
+            "https://",
+        ),
+        (
+            {"auth-provider": {"name": "oidc", "config": PROVIDER | {"idp-issuer-url": "https://i?x"}}},
+            "a query",
+        ),
+        ({"auth-provider": {"name": "oidc", "config": PROVIDER | {"refresh-token": ""}}}, "log in first"),
         ({"client-certificate-data": DATA["client-certificate-data"]}, "the client key is missing"),
         ({"client-key": "k"}, "the client certificate is missing"),
         ({"as-groups": ["g"]}, "without a user"),
