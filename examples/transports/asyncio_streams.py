@@ -1,0 +1,66 @@
+"""A transport on asyncio's streams and nothing else: one connection a request, no TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+from shelf import list_then_watch
+
+import kubeproto as kp
+from kubeproto.wire import Body, open_body
+
+
+class Answer:
+    """The head of an answer, and its body as it arrives."""
+
+    def __init__(self, method: str, head: bytes, reader: asyncio.StreamReader, idle: float | None) -> None:
+        first, *lines = head.decode("latin-1").rstrip().split("\r\n")
+        self.status = int(first.split()[1])
+        self.headers = tuple((name, value.strip()) for name, _, value in (x.partition(":") for x in lines))
+        self._body: Body = open_body(method, self.status, self.headers)
+        self._reader = reader
+        self._idle = idle
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while not self._body.finished:
+            async with asyncio.timeout(self._idle):
+                data = await self._reader.read(65536)
+            if piece := self._body.feed(data):
+                yield piece
+            if not data:
+                self._body.close()
+
+
+class Streams:
+    """A `kubeproto.Transport` to one host and port."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
+
+    @asynccontextmanager
+    async def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[kp.Incoming]:
+        """Connect, write, read the head; the body is read by who iterates."""
+        own = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (*own, *head.headers))
+        writer = None
+        try:
+            async with asyncio.timeout(timeout):
+                reader, writer = await asyncio.open_connection(self._host, self._port)
+                writer.write(f"{head.method} {head.target} HTTP/1.1\r\n{lines}\r\n".encode() + head.body)
+                yield Answer(head.method, await reader.readuntil(b"\r\n\r\n"), reader, idle)
+        except TimeoutError as error:
+            raise kp.DeadlineExceeded(str(head)) from error
+        except (OSError, EOFError) as error:
+            raise (kp.TransportError if writer else kp.ConnectError)(str(error)) from error
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(list_then_watch(Streams(sys.argv[1], int(sys.argv[2]))))

@@ -1,0 +1,93 @@
+"""A transport on Twisted's Agent: one connection a request."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from io import BytesIO
+from typing import Any, cast
+
+from shelf import list_then_watch
+from twisted.internet import defer, error, protocol, task
+from twisted.web import client, http_headers
+
+import kubeproto as kp
+
+http: Any = client  # which is typed by halves
+
+
+class Answer(protocol.Protocol):
+    """The head of an answer, and its body as it arrives."""
+
+    def __init__(self, response: Any, reactor: Any, idle: float | None) -> None:
+        self.status = int(response.code)
+        raw = response.headers.getAllRawHeaders()
+        self.headers = tuple((name.decode(), value.decode()) for name, values in raw for value in values)
+        self._arrived: defer.DeferredQueue[Any] = defer.DeferredQueue()
+        self._reactor, self._idle = reactor, idle
+        response.deliverBody(self)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """Take the next piece."""
+        self._arrived.put(data)
+
+    def connectionLost(self, reason: Any = protocol.connectionDone) -> None:  # noqa: N802
+        """Take the end, be it good or bad."""
+        self._arrived.put(reason.value)
+
+    def leave(self) -> None:
+        """Close the connection if there is still one."""
+        if (transport := cast("Any", self).transport) is not None:
+            transport.loseConnection()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while not isinstance(piece := await self._next(), Exception):
+            yield piece
+        if not isinstance(piece, client.ResponseDone):
+            raise piece
+
+    def _next(self) -> Any:
+        waiting = self._arrived.get()
+        return waiting if self._idle is None else waiting.addTimeout(self._idle, self._reactor)
+
+
+class OnTwisted:
+    """A `kubeproto.Transport` to one server. `timeout` bounds the wait for the head."""
+
+    def __init__(self, reactor: Any, server: str) -> None:
+        self._reactor, self._agent, self._server = reactor, http.Agent(reactor), server
+
+    @asynccontextmanager
+    async def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[kp.Incoming]:
+        """Send a request and wait for the head of its answer."""
+        headers = http_headers.Headers()
+        for name, value in head.headers:
+            headers.addRawHeader(name, value)
+        body = http.FileBodyProducer(BytesIO(head.body)) if head.body else None
+        url = (self._server + head.target).encode()
+        try:
+            request = self._agent.request(head.method.encode(), url, headers, body)
+            response = await (request if timeout is None else request.addTimeout(timeout, self._reactor))
+            answer = Answer(response, self._reactor, idle)
+            try:
+                yield answer
+            finally:
+                answer.leave()
+        except (defer.TimeoutError, error.TimeoutError) as failure:
+            raise kp.DeadlineExceeded(str(head)) from failure
+        except error.ConnectError as failure:
+            raise kp.ConnectError(str(failure)) from failure
+        except (error.ConnectionClosed, client.ResponseFailed) as failure:
+            raise kp.TransportError(str(failure)) from failure
+
+
+def main(reactor: Any, host: str, port: str) -> Any:
+    """List and watch on this server."""
+    return defer.Deferred.fromCoroutine(list_then_watch(OnTwisted(reactor, f"http://{host}:{port}")))
+
+
+if __name__ == "__main__":
+    task.react(main, sys.argv[1:])

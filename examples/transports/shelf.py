@@ -1,0 +1,65 @@
+"""What each program here does over a transport of its own: list the books of a namespace, then watch them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import kubeproto as kp
+
+
+class BookSpec(kp.Fields):
+    title: str
+
+
+class Book(kp.Object[BookSpec, None], group="example.technosophos.com", version="v1", plural="books"):
+    """A book on a shelf."""
+
+
+BOOKS = kp.Api(Book, namespace="default")
+
+
+async def list_then_watch(transport: kp.Transport) -> None:
+    """Until the server ends the watch."""
+    page = BOOKS.list()
+    async with transport.send(page, timeout=30.0) as answer:
+        body = b"".join([piece async for piece in answer])
+    watch = BOOKS.watch(resource_version=listed(page.parse(answer.status, answer.headers, body).value))
+    async with transport.send(watch, idle=60.0) as answer:
+        decoder = watch.open(answer.status, answer.headers)
+        async for piece in answer:
+            tell(decoder.feed(piece))
+        tell(decoder.finish())
+
+
+def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
+    """The same, in a thread of its own."""
+    page = BOOKS.list()
+    with transport.send(page, timeout=30.0) as answer:
+        body = b"".join(answer)
+    watch = BOOKS.watch(resource_version=listed(page.parse(answer.status, answer.headers, body).value))
+    with transport.send(watch, idle=60.0) as answer:
+        decoder = watch.open(answer.status, answer.headers)
+        for piece in answer:
+            tell(decoder.feed(piece))
+        tell(decoder.finish())
+
+
+def listed(shelf: kp.ObjectList[Book]) -> str:
+    """Say what is there; from which version on to watch."""
+    for book in shelf:
+        print("there is", book.spec.title)
+    return shelf.version
+
+
+def tell(events: Iterable[kp.WatchEvent[Book]]) -> None:
+    """Say what happens."""
+    for event in events:
+        match event:
+            case kp.Added(book) | kp.Modified(book):
+                print("now", book.spec.title)
+            case kp.Deleted(book):
+                print("gone:", book.spec.title)
+            case kp.Failed(status):
+                print("begin again:", status.message)
+            case _:
+                pass

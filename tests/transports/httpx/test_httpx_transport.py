@@ -1,0 +1,170 @@
+"""What is httpx's own: a client that somebody brings, its errors in our words, and what it cannot do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+import trio
+
+import kubeproto as kp
+from kubeproto import Head, KubeprotoError
+from kubeproto.config import ConfigError, Connection
+from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport
+
+GET: Final = Head("GET", "/api/v1/pods?limit=1", (("Accept", "application/json"),))
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def read(transport: BlockingHttpxTransport, head: Head = GET) -> bytes:
+    with transport.send(head) as incoming:
+        return b"".join(incoming)
+
+
+async def read_async(handler: Handler) -> bytes:
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handler), base_url="http://k8s/base")
+    async with client, HttpxTransport(client).send(GET) as incoming:
+        return b"".join([piece async for piece in incoming])
+
+
+def read_blocking(handler: Handler) -> bytes:
+    with httpx.Client(transport=httpx.MockTransport(handler), base_url="http://k8s/base") as client:
+        return read(BlockingHttpxTransport(client))
+
+
+def on_asyncio(handler: Handler) -> bytes:
+    return asyncio.run(read_async(handler))
+
+
+def on_trio(handler: Handler) -> bytes:
+    return trio.run(read_async, handler)
+
+
+WAYS: Final = [on_asyncio, on_trio, read_blocking]
+Way = Callable[[Handler], bytes]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_client_of_yours_carries_the_request_to_its_base_url(way: Way) -> None:
+    asked: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, stream=httpx.ByteStream(b"hello"))
+
+    assert way(handler) == b"hello"
+    assert str(asked[0].url) == "http://k8s/base/api/v1/pods?limit=1"
+    assert asked[0].headers["accept"] == "application/json"
+
+
+def test_a_client_of_yours_keeps_its_authentication_and_stays_open() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        assert request.headers["authorization"].startswith("Basic ")
+        return httpx.Response(200, stream=httpx.ByteStream(b"hello"))
+
+    client = httpx.Client(transport=httpx.MockTransport(handler), base_url="http://k8s", auth=("jane", "x"))
+    with client:
+        with BlockingHttpxTransport(client) as transport:
+            assert read(transport) == b"hello"
+        assert not client.is_closed
+
+
+def test_a_client_that_was_made_here_is_closed_here() -> None:
+    transport = BlockingHttpxTransport(Connection(server="http://localhost:1"))
+    transport.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        read(transport)
+
+
+ERRORS: Final = [
+    (httpx.ConnectError("x"), kp.ConnectError),
+    (httpx.ConnectTimeout("x"), kp.ConnectError),
+    (httpx.ProxyError("407 Proxy Authentication Required"), kp.ConnectError),
+    (httpx.PoolTimeout("x"), kp.ConnectError),
+    (httpx.ReadTimeout("x"), kp.DeadlineExceeded),
+    (httpx.WriteTimeout("x"), kp.DeadlineExceeded),
+    (httpx.ReadError("x"), kp.TransportError),
+    (httpx.WriteError("x"), kp.TransportError),
+    (httpx.CloseError("x"), kp.TransportError),
+    (httpx.RemoteProtocolError("Server disconnected without sending a response."), kp.TransportError),
+    (
+        httpx.RemoteProtocolError("peer closed connection without sending complete message body"),
+        kp.TransportError,
+    ),
+    (httpx.RemoteProtocolError("illegal status line: bytearray(b'SSH-2.0')"), kp.RemoteProtocolError),
+    (httpx.LocalProtocolError("Illegal header value b'Bearer hunter2'"), kp.LocalProtocolError),
+    (httpx.UnsupportedProtocol("x"), kp.LocalProtocolError),
+    (ConnectionResetError(104, "Connection reset by peer"), kp.TransportError),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("foreign", "ours"), ERRORS, ids=lambda value: getattr(value, "__name__", repr(value)[:40])
+)
+def test_each_error_of_httpx_is_one_of_ours(way: Way, foreign: Exception, ours: type[KubeprotoError]) -> None:
+    tries = 0
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        nonlocal tries
+        tries += 1
+        raise foreign
+
+    with pytest.raises(KubeprotoError) as raised:
+        way(handler)
+    assert type(raised.value) is ours
+    assert str(raised.value).startswith("GET /api/v1/pods: ")
+    assert "hunter2" not in str(raised.value)
+    assert "SSH" not in str(raised.value)
+    # Nobody said that the connection had been used before, so nothing is sent twice.
+    assert tries == 1
+
+
+def test_a_body_is_read_once() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=httpx.ByteStream(b"hello"))
+
+    client = httpx.Client(transport=httpx.MockTransport(handler), base_url="http://k8s")
+    with client, BlockingHttpxTransport(client).send(GET) as incoming:
+        assert list(incoming) == [b"hello"]
+        assert list(incoming) == []
+
+
+def test_a_client_without_a_base_url_is_told_so() -> None:
+    with httpx.Client() as client, pytest.raises(kp.LocalProtocolError):
+        read(BlockingHttpxTransport(client))
+
+
+NOWHERE: Final = Connection(server="http://localhost:1")
+
+
+async def upgrade(request: Head) -> None:
+    async with HttpxTransport(NOWHERE) as transport, transport.send(request):
+        raise AssertionError("it went through")
+
+
+def upgrade_blocking(request: Head) -> None:
+    with BlockingHttpxTransport(NOWHERE) as transport:
+        read(transport, request)
+
+
+@pytest.mark.parametrize("way", [lambda request: asyncio.run(upgrade(request)), upgrade_blocking])
+def test_httpx_has_no_websockets_and_says_so_before_anything_is_sent(way: Callable[[Head], None]) -> None:
+    pods = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default")
+    with pytest.raises(kp.LocalProtocolError, match="no WebSockets"):
+        way(pods.exec("a", ["true"]))
+
+
+def test_the_key_of_a_client_is_not_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    pem = b"-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n"
+    with pytest.raises(ConfigError):
+        BlockingHttpxTransport(
+            Connection(server="https://localhost:1", client_certificate=pem, client_key=pem)
+        )
+    assert list(tmp_path.iterdir()) == []
