@@ -13,6 +13,7 @@ help:
 	@echo 'make format  put the code into the form that the gate asks for'
 	@echo 'make bench   benchmarks; make bench NAME="import.kubeproto --quick" runs one'
 	@echo 'make kinds   the built-in kinds; ARGS="--server http://127.0.0.1:8001" reads a live server'
+	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
@@ -52,6 +53,12 @@ kinds: $(READY)
 .PHONY: map
 map: $(READY)
 	@$(BIN)/python tests/conformance_map.py
+
+# Coverage-guided, in an environment of its own; FUZZ="watch page" picks targets.
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: $(READY)
+	@$(BIN)/python tests/fuzz/run.py $(SECONDS) $(FUZZ)
 
 .PHONY: bench
 bench: $(READY)

@@ -7,6 +7,7 @@ only None is left out, and the default of a user's own field still reaches the s
 
 from __future__ import annotations
 
+import re
 import sys
 from types import NoneType
 from typing import (
@@ -35,7 +36,11 @@ StatusT = TypeVar("StatusT")
 _OFF_THE_WIRE: Final = "-"
 
 _Field: Final[Any] = getattr(msgspec.field(), "__class__")  # noqa: B009 # no public name leads to it
-_EMPTY: Final[tuple[Any, ...]] = (list, dict, set)
+_EMPTY: Final[tuple[Any, ...]] = (list, dict, set, bytearray)
+
+
+# An annotation as text, with brackets behind it or without.
+_CLASS_VAR: Final = re.compile(r"(?:\w+\.)*ClassVar\b")
 
 
 class Constant:
@@ -49,7 +54,7 @@ class Constant:
     def __call__(self) -> Any:
         """The value itself; what is mutable is copied."""
         value = self.value
-        return value.copy() if type(value) in (list, dict, set) else value
+        return value.copy() if type(value) in _EMPTY else value
 
     def __repr__(self) -> str:
         return f"Constant({self.value!r})"
@@ -80,7 +85,7 @@ def _annotated(namespace: dict[str, Any]) -> list[str]:
         annotate = annotationlib.get_annotate_from_class_namespace(namespace)
         if annotate is not None:
             annotations = annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
-    return [name for name, type_ in annotations.items() if "ClassVar[" not in str(type_)]
+    return [name for name, type_ in annotations.items() if not _CLASS_VAR.match(str(type_))]
 
 
 def _always_sent(default: Any) -> Any:
@@ -94,8 +99,9 @@ def _always_sent(default: Any) -> Any:
             return field
         else:
             default = field.default
-    if default is None or default is msgspec.UNSET or (type(default) in _EMPTY and default):
-        # A filled container as a default is a mistake that msgspec explains better.
+    shared = isinstance(default, Struct) and not default.__struct_config__.frozen
+    if default is None or default is msgspec.UNSET or shared or (type(default) in _EMPTY and default):
+        # A value that all objects would share as their default is a mistake that msgspec explains better.
         return msgspec.field(default=default, name=name)
     return msgspec.field(default_factory=Constant(default), name=name)
 

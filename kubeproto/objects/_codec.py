@@ -9,13 +9,16 @@ from __future__ import annotations
 from typing import Any, Final, TypeVar, get_origin
 
 import msgspec
+from msgspec import NODEFAULT, UNSET, Struct
+from msgspec.structs import astuple, replace
 
 from .._errors import InvalidObject
 from ._base import KubeObject
 from ._depths import Dynamic
 from ._lazy import KindStages, reader, settle, stages_of
+from ._pointers import is_list, is_object
 from ._spans import text_of, whole
-from ._stages import NOT_JSON, STAGES
+from ._stages import NOT_JSON, STAGES, label
 from ._values import enc_hook
 
 T = TypeVar("T")
@@ -27,7 +30,8 @@ T = TypeVar("T")
 # Other orders do no harm:
 #  - inside a JSON string each quote is escaped, so no mark can stand in one;
 #  - at another depth the braces that close the text do not balance, and decoding fails;
-#  - what was read must have a name, a uid, a version and, where the kind is namespaced, a namespace;
+#  - what was read must have a name, a uid, a version and, where the kind is namespaced, a namespace; where
+#    the class does not say which kind it is, a kind as well;
 #  - all else that an object has is left unread, and is looked for in the whole text when it is touched.
 # Only a key that stands twice in one object could be read two ways, and JSON gives that no meaning.
 FRONT_MARKS: Final = (b',"labels":{', b',"managedFields":[', b'},"spec":')
@@ -66,14 +70,46 @@ def encode(value: Any) -> bytes:
         if isinstance(stages, KindStages):
             span = stages.pristine(value)
             if span is not None:
-                return text_of(span)
+                try:
+                    return text_of(span)
+                except NOT_JSON as error:
+                    raise InvalidObject(f"{label(value)}: {error}") from None
             stages.unfold(value)
         if (meta := STAGES.get(type(value.metadata))) is not None:
             meta.unfold(value.metadata)
         if isinstance(value, Dynamic):
             head = {"kind": value.kind, "apiVersion": value.api_version, "metadata": value.metadata}
-            return _encode({key: part for key, part in head.items() if part != ""} | value.content)
-    return _encode(value)
+            return _sent({key: part for key, part in head.items() if part != ""} | value.content)
+    return _sent(value)
+
+
+def _sent(value: Any) -> bytes:
+    data = _encode(value)
+    # msgspec leaves None out only where it is the default.
+    return _encode(_without_nones(value)) if b":null" in data else data
+
+
+def _without_nones(value: Any) -> Any:
+    """The value without the None in a field that has another default. A null in a dict was meant so."""
+    if isinstance(value, Struct):
+        fields, defaults = value.__struct_fields__, value.__struct_defaults__
+        optional = fields[len(fields) - len(defaults) :]
+        left_out = {
+            name
+            for name, default in zip(optional, defaults, strict=True)
+            if default is not NODEFAULT and default is not None
+        }
+        changes: dict[str, Any] = {}
+        for name, part in zip(fields, astuple(value), strict=True):
+            sent = UNSET if part is None and name in left_out else _without_nones(part)
+            if sent is not part:
+                changes[name] = sent
+        return replace(value, **changes) if changes else value
+    if is_list(value):
+        return [_without_nones(part) for part in value]
+    if is_object(value):
+        return {key: _without_nones(part) for key, part in value.items()}
+    return value
 
 
 def _read_whole(data: bytes, stages: KindStages) -> KubeObject:

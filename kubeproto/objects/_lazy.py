@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ._base import KubeObject
 from ._depths import Dynamic
 from ._meta import ObjectMeta
 from ._resource import Resource
-from ._spans import Line, Span, text_of
+from ._spans import Line, Span
 from ._stages import STAGES, Stages
-from ._values import dec_hook
+from ._values import decoder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,7 +34,7 @@ _META_PARTS: Final = (
 class _Object(Struct, Generic[T]):
     """An object, for its metadata alone."""
 
-    metadata: T
+    metadata: T | UnsetType = UNSET
 
 
 class _MetaStages(Stages):
@@ -46,34 +45,56 @@ class _MetaStages(Stages):
     def __init__(self) -> None:
         unread = [name for name in ObjectMeta.__struct_fields__ if name not in IDENTITY]
         super().__init__(ObjectMeta, _META_PARTS, unread, {})
+        # What a watch sends has a name.
+        self.named = self._hide_parts({"name": str}, required="name")
         self._from_line = reader(Line[_Object[self.lazy]])  # type: ignore[name-defined]
         self._from_text = reader(_Object[self.lazy])  # type: ignore[name-defined]
 
     def _whole(self, span: Span) -> Any:
         _, segment, start, end = span
-        if start < 0:
-            return self._from_text(segment).metadata
-        return self._from_line(segment[start:end]).object.metadata
+        obj = self._from_text(segment) if start < 0 else self._from_line(segment[start:end]).object
+        return self.lazy() if obj.metadata is UNSET else obj.metadata
+
+
+def _meta_stages() -> _MetaStages:
+    found = STAGES.get(ObjectMeta) or _MetaStages()
+    assert isinstance(found, _MetaStages)
+    return found
 
 
 class KindStages(Stages):
     """A kind of object, whose metadata has stages of its own."""
 
     def __init__(self, kind: type[Any], parts: Iterable[str], unread: Iterable[str]) -> None:
-        self.meta = STAGES.get(ObjectMeta) or _MetaStages()
-        # Unless it is known that there is no namespace, a front must show one.
         resource: Resource | None = getattr(kind, "resource", None)
+        self.meta = _meta_stages()
+        self._in_lines: dict[bool, type[Any]] = {}
+        # A class without an identity takes its kind from the text, so a front must show it.
+        self.pinned = resource is not None
+        # Unless it is known that there is no namespace, a front must show one.
         self.cluster_scoped = resource is not None and not resource.namespaced
         super().__init__(kind, parts, unread, {"metadata": self.meta})
         # Its own parts are typed at once, those of the metadata are not.
-        self.typed: type[Any] = self._hide({"metadata": self.meta.lazy}, (), Raw)
-        STAGES[self.typed] = self
+        self.typed = self._hide({"metadata": self.meta.lazy}, (), Raw)
+
+    def in_line(self, *, strict: bool) -> type[Any]:
+        """The class for lines of a watch, lazy or typed: without metadata or name it is no object there."""
+        found = self._in_lines.get(strict)
+        if found is None:
+            types = {"metadata": self.meta.named}
+            hide = self._hide(types, (), Raw, required="metadata") if strict else None
+            found = self._in_lines[strict] = hide or self._hide_parts(types, required="metadata")
+        return found
 
     def identified(self, obj: KubeObject) -> bool:
         """True if what was read of a front says which object it is, and at which version."""
         meta = obj.metadata
         named = meta.name and meta.uid and meta.resource_version
-        return bool(named and (meta.namespace or self.cluster_scoped))
+        return bool(
+            named
+            and (meta.namespace or self.cluster_scoped)
+            and (self.pinned or (obj.kind and obj.api_version))
+        )
 
     def attach(self, obj: KubeObject, span: Span) -> None:
         """Tell a front where its text stands."""
@@ -82,8 +103,11 @@ class KindStages(Stages):
 
     def pristine(self, obj: KubeObject) -> Span | None:
         """The span of a front that nobody has touched, nor its metadata."""
-        span = self.span(obj)
-        return span if span is not None and span is self.meta.span(obj.metadata) else None
+        if type(obj) is not self.front:
+            return None
+        span = self.meta.span(obj.metadata)
+        # A kind that is metadata and no more has no slot for a span of its own.
+        return span if self._carrier is None or span is self.span(obj) else None
 
 
 class _TypedStages(KindStages):
@@ -105,9 +129,12 @@ class _DynamicStages(KindStages):
 
     def __init__(self) -> None:
         super().__init__(Dynamic, (), ("content",))
+        self._from_line = reader(Line[dict[str, Any]])
+        self._from_text = reader(dict[str, Any])
 
     def _whole(self, span: Span) -> Any:
-        content = msgspec.json.decode(text_of(span), type=dict[str, Any])
+        _, segment, start, end = span
+        content = self._from_text(segment) if start < 0 else self._from_line(segment[start:end]).object
         for key in ("kind", "apiVersion", "metadata"):
             content.pop(key, None)
         return Dynamic(content=content)
@@ -124,7 +151,7 @@ def stages_of(kind: type[KubeObject]) -> KindStages | None:
 
 def reader(type_: Any) -> Callable[[bytes | memoryview | Raw], Any]:
     """What reads this type from JSON."""
-    return msgspec.json.Decoder(type_, dec_hook=dec_hook).decode
+    return decoder_of(type_, getattr(type_, "__qualname__", str(type_))).decode
 
 
 def settle(obj: T) -> T:

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Raw, Struct, StructMeta
 
 from .._errors import InvalidObject
-from ._values import dec_hook
+from ._values import decoder_of, unresolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -48,27 +48,26 @@ class Stages:
     def __init__(
         self, plain: type[Any], parts: Iterable[str], unread: Iterable[str], nested: Mapping[str, Stages]
     ) -> None:
-        self._fields = {field.name: field for field in msgspec.structs.fields(plain)}
+        try:
+            self._fields = {field.name: field for field in msgspec.structs.fields(plain)}
+        except (NameError, AttributeError) as error:
+            raise unresolved(plain.__qualname__, error) from None
         self._slots = {name: getattr(plain, name) for name in self._fields}
         self._readers: dict[str, Callable[[Raw], Any]] = {}
         self._unread = tuple(unread)
         self.plain = plain
         self.parts = tuple(name for name in parts if self._fields[name].type is not Raw)
-        self.lazy: type[Any] = self._hide(
-            {name: stages.lazy for name, stages in nested.items()}, self.parts, Raw
-        )
+        self.lazy: type[Any] = self._hide_parts({name: stages.lazy for name, stages in nested.items()})
         self.front: type[Any] = self._hide(
             {name: stages.front for name, stages in nested.items()}, self._unread, Any
         )
-        for name in self.parts:
-            type.__setattr__(self.lazy, name, self._lazy_part(name))
         for name in self._unread:
             type.__setattr__(self.front, name, self._unread_part(name))
         type.__setattr__(self.front, "__setattr__", self._write_to_front())
         # Any slot would do to carry the span: all of them are filled when it is read.
         self._carrier = self._slots[self._unread[0]] if self._unread else None
         self.carry: Callable[[Any, Span], None] = self._carrier.__set__ if self._carrier else _carry_nothing
-        STAGES[self.lazy] = STAGES[self.front] = STAGES[plain] = self
+        STAGES[plain] = self
 
     def span(self, obj: Any) -> Span | None:
         """Where a front's text stands; None for an object at another stage."""
@@ -83,7 +82,7 @@ class Stages:
             try:
                 whole = self._whole(span)
             except NOT_JSON as error:
-                raise InvalidObject(f"{_label(obj)}: {error}") from None
+                raise InvalidObject(f"{label(obj)}: {error}") from None
             for name in self._unread:
                 slot = self._slots[name]
                 slot.__set__(obj, slot.__get__(whole))
@@ -102,18 +101,29 @@ class Stages:
         """The object of a span once more, with every byte looked at."""
         raise NotImplementedError
 
-    def _hide(self, types: dict[str, Any], left: Iterable[str], left_type: Any) -> type[Any]:
-        """A subclass that looks like the class, but for what it leaves unread."""
+    def _hide_parts(self, types: dict[str, Any], *, required: str = "") -> type[Any]:
+        """A subclass that leaves the parts as JSON."""
+        hidden = self._hide(types, self.parts, Raw, required=required)
+        for name in self.parts:
+            type.__setattr__(hidden, name, self._lazy_part(name))
+        return hidden
+
+    def _hide(
+        self, types: dict[str, Any], left: Iterable[str], left_type: Any, *, required: str = ""
+    ) -> type[Any]:
+        """A subclass that looks like the class, but for what it leaves unread, and for what it must have."""
         plain = self.plain
         body: dict[str, Any] = {
             "__annotations__": types | dict.fromkeys(left, left_type),
             "__module__": plain.__module__,
             "__qualname__": plain.__qualname__,
             "__doc__": plain.__doc__,
+            "__hash__": plain.__hash__,  # which a class with an __eq__ of its own does not inherit
             **{name: getattr(_Settled, name) for name in _SETTLED},
         }
         for name in types:
-            body[name] = msgspec.field(default_factory=self._fields[name].type)
+            if name != required:
+                body[name] = msgspec.field(default_factory=types[name])
         for name in left:
             # The front must not even see the key: what it left out is read from the whole.
             wire = self._fields[name].encode_name if left_type is Raw else f"-{name}"
@@ -123,6 +133,7 @@ class Stages:
         hidden: type[Any] = make(
             type(plain), plain.__name__, (plain,), body, kw_only=True, omit_defaults=True
         )
+        STAGES[hidden] = self
         return hidden
 
     def _lazy_part(self, name: str) -> property:
@@ -162,14 +173,14 @@ class Stages:
     def _read_part(self, obj: Any, name: str, raw: Raw) -> Any:
         reader = self._readers.get(name)
         if reader is None:
-            decoder = msgspec.json.Decoder(self._fields[name].type, dec_hook=dec_hook)
-            reader = self._readers[name] = decoder.decode
+            owner = f"{self.plain.__qualname__}.{name}"
+            reader = self._readers[name] = decoder_of(self._fields[name].type, owner).decode
         try:
             return reader(raw)
         except NOT_JSON as error:
             path = f"`$.{self._path}{self._fields[name].encode_name}"
             said = str(error) if "`$" in str(error) else f"{error} - at `$`"
-            raise InvalidObject(f"{_label(obj)}: {said.replace('`$', path, 1)}") from None
+            raise InvalidObject(f"{label(obj)}: {said.replace('`$', path, 1)}") from None
 
     def _default(self, obj: Any, name: str) -> Any:
         field = self._fields[name]
@@ -177,7 +188,7 @@ class Stages:
             return field.default
         if field.default_factory is not msgspec.NODEFAULT:
             return field.default_factory()
-        raise InvalidObject(f"{_label(obj)}: {field.encode_name} is missing")
+        raise InvalidObject(f"{label(obj)}: {field.encode_name} is missing")
 
     _path = ""
 
@@ -200,6 +211,24 @@ class _Settled:
     def __eq__(self, other: object) -> bool:
         return bool(_settle(self) == other)
 
+    def __ne__(self, other: object) -> bool:
+        return bool(_settle(self) != other)
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(_settle(self) < other)
+
+    def __le__(self, other: Any) -> bool:
+        return bool(_settle(self) <= other)
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(_settle(self) > other)
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(_settle(self) >= other)
+
+    def __rich_repr__(self) -> Any:
+        return _settle(self).__rich_repr__()
+
     def __copy__(self) -> Any:
         return _settle(self).__copy__()
 
@@ -210,7 +239,10 @@ class _Settled:
         return msgspec.structs.replace(_settle(self), **changes)
 
 
-_SETTLED: Final = ("__repr__", "__eq__", "__copy__", "__reduce__", "__replace__")
+_SETTLED: Final = (
+    "__repr__", "__rich_repr__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
+    "__copy__", "__reduce__", "__replace__",
+)  # fmt: skip
 STAGES: Final[dict[type[Any], Stages]] = {}
 
 
@@ -222,8 +254,8 @@ def _become(obj: Any, class_: type[Any]) -> None:
     Struct.__setattr__(obj, "__class__", class_)
 
 
-def _label(obj: Any) -> str:
+def label(obj: Any) -> str:
     """How an error names an object, or the metadata of one."""
     meta = getattr(obj, "metadata", obj)
-    name = f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)
-    return name if obj is meta else f"{obj.kind} {name}"
+    name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or "(no name)"
+    return str(name) if obj is meta else f"{obj.kind} {name}"

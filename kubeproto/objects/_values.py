@@ -7,6 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from .._errors import LocalProtocolError
+
+
+def decoder_of(type_: Any, owner: str) -> msgspec.json.Decoder[Any]:
+    """What reads this type from JSON. `owner` is the class to name where an annotation leads nowhere."""
+    try:
+        return msgspec.json.Decoder(type_, dec_hook=dec_hook)
+    except (NameError, AttributeError) as error:
+        raise unresolved(owner, error) from None
+
+
+def unresolved(owner: str, error: Exception) -> LocalProtocolError:
+    """The error for an annotation whose names only the function knows in which its class was made."""
+    return LocalProtocolError(
+        f"class {owner}: an annotation cannot be resolved ({error}); define what it names at module level"
+    )
+
 
 def dec_hook(type_: Any, value: Any) -> Any:
     """A value of ours from what JSON holds."""

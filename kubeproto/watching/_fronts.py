@@ -73,11 +73,17 @@ class Fronts:
             self._decode_each(fronts, spans, events)
             return
         carry, carry_meta = self._stages.carry, self._stages.meta.carry
-        any_namespace = self._cluster_scoped
+        any_namespace, pinned = self._cluster_scoped, self._stages.pinned
         for event, span in zip(found, spans, strict=True):
             obj = event.object
             meta = obj.metadata
-            if meta.name and meta.uid and meta.resource_version and (meta.namespace or any_namespace):
+            if (
+                meta.name
+                and meta.uid
+                and meta.resource_version
+                and (meta.namespace or any_namespace)
+                and (pinned or (obj.kind and obj.api_version))
+            ):
                 carry(obj, span)
                 carry_meta(meta, span)
                 events.append(event)

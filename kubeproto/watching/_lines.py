@@ -18,39 +18,43 @@ Run: TypeAlias = tuple[bytes, int, int]
 class Lines:
     """Keeps a line that has begun until its end comes."""
 
-    __slots__ = ("_max", "_pieces", "_size")
+    __slots__ = ("_begun", "_max")
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         self._max = max_line
-        self._pieces: list[bytes] = []
-        self._size = 0
+        # One buffer: a list of pieces would cost many times their size if they came byte by byte.
+        self._begun = bytearray()
 
     def feed(self, chunk: bytes) -> tuple[bytes, int]:
         """The line that this chunk ends, if one had begun, and where the whole lines in it begin."""
-        if not self._pieces:
+        if not self._begun:
             return b"", 0
         end = chunk.find(b"\n") + 1
         if not end:
             return b"", 0
-        line = b"".join((*self._pieces, chunk[:end]))
-        self._pieces.clear()
-        self._size = 0
+        self._begun += chunk[:end]
+        line = bytes(self._begun)
+        self._begun.clear()
         return line, end
 
     def keep(self, piece: bytes) -> None:
         """Keep the beginning, or some middle, of a line without its end."""
-        self._pieces.append(piece)
-        self._size += len(piece)
-        if self._size > self._max:
+        self._begun += piece
+        if (size := len(self._begun)) > self._max:
             raise RemoteProtocolError(
-                f"a line has grown to {self._size} bytes without an end; {self._max} are the limit"
+                f"a line has grown to {size} bytes without an end; {self._max} are the limit"
             )
 
-    def check(self, size: int) -> None:
+    def check(self, run: Run) -> None:
         """Refuse a line that came whole and is too long all the same."""
-        if size > self._max:
-            raise RemoteProtocolError(f"a line of {size} bytes came; {self._max} are the limit")
+        segment, start, stop = run
+        while stop - start > self._max:
+            end = segment.find(b"\n", start, stop)
+            size = (stop if end < 0 else end) - start
+            if size > self._max:
+                raise RemoteProtocolError(f"a line of {size} bytes came; {self._max} are the limit")
+            start = end + 1
 
     def rest(self) -> bytes:
         """What was kept: a line without an end."""
-        return b"".join(self._pieces)
+        return bytes(self._begun)

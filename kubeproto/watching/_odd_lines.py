@@ -9,12 +9,13 @@ from msgspec import Raw, Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import NOT_JSON, ObjectMeta
-from ..wire import Headers, read_status
+from ..wire import Headers, header, read_status
 from ._events import Failed, Malformed, Unknown
 
 # As much of a refusal's body as is kept. Go's client quotes 2 KiB of a foreign page; a Status is no longer.
 _MAX_REFUSAL: Final = 1024 * 1024
 
+_GZIP: Final = b"\x1f\x8b"
 _KNOWN: Final = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
 
 
@@ -34,14 +35,28 @@ class Refusal:
 
     def failed(self) -> Failed:
         """The one event of this answer."""
-        return Failed(read_status(self._status, self._headers, bytes(self._body)))
+        body = bytes(self._body)
+        return Failed(
+            read_status(self._status, self._headers, body if body.startswith(_GZIP) else _as_utf8(body))
+        )
+
+
+def check_content_type(headers: Headers, what: str) -> None:
+    """Refuse the two encodings that a server has beside JSON: nobody here asks for them."""
+    content_type = header(headers, "content-type")
+    if "protobuf" in content_type.lower() or "cbor" in content_type.lower():
+        raise RemoteProtocolError(f"{what} came as {content_type!r}, and JSON was asked for")
+
+
+_NOTHING: Final = Raw(b"")
 
 
 class _Anything(Struct):
-    type: str | None = None
-    object: Raw | None = None
-    kind: str | None = None
-    items: Raw | None = None
+    type: str = ""
+    kind: str = ""
+    # Within a union msgspec would not take a Raw for anything.
+    object: Raw = _NOTHING
+    items: Raw = _NOTHING
 
 
 class _Meta(Struct):
@@ -51,6 +66,15 @@ class _Meta(Struct):
 _read_anything: Final = msgspec.json.Decoder(_Anything).decode
 _read_meta: Final = msgspec.json.Decoder(_Meta).decode
 _read_json: Final = msgspec.json.Decoder(Raw).decode
+
+
+def read_failure(text: bytes | Raw) -> Failed:
+    """The failure that a Status inside a watch is. No letter of its message may hide what it says."""
+    return Failed(read_status(0, (), _as_utf8(bytes(text))))
+
+
+def _as_utf8(text: bytes) -> bytes:
+    return text.decode("utf-8", "replace").encode()
 
 
 def is_json(line: bytes) -> bool:
@@ -68,22 +92,25 @@ def read_odd_line(line: bytes, error: Exception, kind: str) -> Failed | Malforme
         found = _read_anything(line)
     except NOT_JSON:
         return _no_event(line, error) if line.strip() else None
-    match found:
-        case _Anything(type=str(type_), object=Raw() as obj):
-            if type_ not in _KNOWN:
-                return Failed(read_status(0, (), bytes(obj))) if type_ == "ERROR" else Unknown(type_, line)
-            meta = read_metadata(obj)
-            return Malformed(meta, InvalidObject(f"{name_of(kind, meta)}: {error}"), line, type_)
-        case _Anything(type=None, object=None, kind="Status"):
-            return Failed(read_status(0, (), line))
-        case _Anything(type=None, items=Raw()):
-            raise RemoteProtocolError(f"a {found.kind or 'list'} came where a watch of {kind} was asked for")
-        case _:
-            return _no_event(line, error)
+    obj = found.object
+    if found.type and obj is not _NOTHING:
+        if found.type == "ERROR":
+            return read_failure(obj)
+        if found.type not in _KNOWN:
+            return Unknown(found.type, line)
+        meta = read_metadata(obj)
+        return Malformed(meta, InvalidObject(f"{name_of(kind, meta)}: {error}"), line, found.type)
+    if found.type or obj is not _NOTHING:
+        return _no_event(line, error, found.type)
+    if found.kind == "Status":
+        return read_failure(line)
+    if found.items is not _NOTHING or found.kind == "Table":
+        raise RemoteProtocolError(f"a {found.kind or 'list'} came where a watch of {kind} was asked for")
+    return _no_event(line, error)
 
 
-def _no_event(line: bytes, error: Exception) -> Malformed:
-    return Malformed(None, RemoteProtocolError(f"no event of a watch: {error}"), line)
+def _no_event(line: bytes, error: Exception, type_: str = "") -> Malformed:
+    return Malformed(None, RemoteProtocolError(f"no event of a watch: {error}"), line, type_)
 
 
 def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:

@@ -22,12 +22,13 @@ from ..objects import (
     ObjectList,
     dec_hook,
     decode,
+    reader,
     stages_of,
 )
 from ..wire import Headers, open_inflater
 from ._events import Failed, Malformed
 from ._lines import MAX_LINE
-from ._odd_lines import Refusal, is_json, name_of, read_metadata
+from ._odd_lines import Refusal, check_content_type, is_json, name_of, read_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,11 +43,23 @@ class _Page(Struct, Generic[T], rename="camel"):
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
     items: list[T] | msgspec.UnsetType | None = msgspec.UNSET
 
+    def named(self, text: bytes) -> bytes:
+        """An item's text with its kind, which lists of built-in kinds leave out of each item."""
+        kind = {"kind": self.kind.removesuffix("List"), "apiVersion": self.api_version}
+        rest = text[1:].lstrip()
+        return msgspec.json.encode(kind)[:-1] + (b"" if rest.startswith(b"}") else b",") + rest
+
 
 _page_readers: Final[dict[Any, Callable[[bytes], _Page[Any]]]] = {}
 
 # Strings are passed over whole: what looks like a bracket inside one is none.
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_CLOSING: Final = ord("}")
+_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
+_FIRST_KEY: Final = re.compile(rb'\{"[^"\\]*":')
+
+# What no separator has ended by now is no ordinary item, or its list is not written as servers do.
+_LONG: Final = 1024 * 1024
 
 
 def read_page(body: bytes, kind: type[K], *, strict: bool = False) -> ObjectList[K]:
@@ -80,14 +93,12 @@ def _read_apart(body: bytes, kind: type[K], *, strict: bool) -> ObjectList[K]:
 def _read_item(text: bytes, kind: type[K], page: _Page[Any], *, strict: bool) -> K | Malformed:
     try:
         item = decode(text, kind, strict=strict, checked=True)
-        if isinstance(item, Dynamic) and not item.kind:
-            # Built-in lists leave out what each item is.
-            name = page.kind.removesuffix("List").encode()
-            text = b'{"kind":"%s","apiVersion":"%s",%s' % (name, page.api_version.encode(), text[1:])
-            item = decode(text, kind, strict=strict, checked=True)
+        if isinstance(item, Dynamic) and not item.kind and page.kind:
+            item = decode(page.named(text), kind, strict=strict, checked=True)
     except InvalidObject as error:
-        meta = read_metadata(text)
-        return Malformed(meta, InvalidObject(f"{name_of(_name(kind), meta)}: {error}"), text)
+        meta, name = read_metadata(text), _name(kind)
+        said = str(error).removeprefix(f"{name}: ")
+        return Malformed(meta, InvalidObject(f"{name_of(name, meta)}: {said}"), text)
     return item
 
 
@@ -109,6 +120,7 @@ def _payload(kind: Any, *, strict: bool) -> Any:
 def _page_reader(payload: Any) -> Callable[[bytes], _Page[Any]]:
     found = _page_readers.get(payload)
     if found is None:
+        reader(payload)  # names the class if one of its annotations leads nowhere
         found = _page_readers[payload] = msgspec.json.Decoder(_Page[payload], dec_hook=dec_hook).decode
     return found
 
@@ -118,7 +130,7 @@ def _name(kind: Any) -> str:
 
 
 class ListDecoder(Generic[K]):
-    """Decodes a list that arrives in pieces: `feed` gives the items that are complete, memory stays bounded.
+    """Decodes a list that arrives in pieces: `feed` gives items, memory stays bounded by a chunk and an item.
 
     `page` has no items: it is there for the list's kind and metadata, whole once `finish` was called, because
     lists of custom resources end with theirs. A status outside 2xx makes the whole body one `Failed`.
@@ -138,28 +150,40 @@ class ListDecoder(Generic[K]):
         self._strict = strict
         self._max_item = max_item
         self._refusal = None if 200 <= status < 300 else Refusal(status, headers)
-        self._inflater = open_inflater(headers)
+        self._inflater = open_inflater(() if self._refusal else headers)
+        if self._refusal is None:
+            check_content_type(headers, f"the list of {_name(kind)}")
         self._page: _Page[Any] | None = None  # None until the items begin
-        self._rest = b""
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._enough = 0
         self._separator = b""
+        self._begun = False  # true once an item was given out
 
     def feed(self, chunk: bytes) -> list[K | Malformed | Failed]:
         """Take the next bytes; give the items that are complete."""
         if self._refusal is not None:
             self._refusal.feed(chunk)
             return []
-        text = self._rest + self._inflater.feed(chunk)
-        start = 0
-        if self._page is None:
-            start = self._begin(text)
+        piece = self._inflater.feed(chunk)
+        self._pieces.append(piece)
+        self._size += len(piece)
+        return self._take() if self._size >= self._enough else []
+
+    def _take(self) -> list[K | Malformed | Failed]:
+        text = b"".join(self._pieces)
         items: list[K | Malformed | Failed] = []
+        start = self._begin(text) if self._page is None else 0
         if self._page is not None:
             start = self._cut(text, start, self._page, items)
-        self._rest = text[start:]
-        if len(self._rest) > self._max_item:
+        self._pieces = [text[start:]]
+        self._size = size = len(text) - start
+        if size > self._max_item:
             raise RemoteProtocolError(
-                f"an item of a list has grown to {len(self._rest)} bytes; {self._max_item} are the limit"
+                f"an item of a list has grown to {size} bytes; {self._max_item} are the limit"
             )
+        # A long item is looked at again when it has grown by a quarter: small chunks would make it quadratic.
+        self._enough = min(size + size // 4, self._max_item + 1)
         return items
 
     def finish(self) -> list[K | Malformed | Failed]:
@@ -167,82 +191,97 @@ class ListDecoder(Generic[K]):
         if self._refusal is not None:
             return [self._refusal.failed()]
         self._inflater.finish()
-        text = self._rest if self._page is None else b'{"items":[' + self._rest
-        self._rest = b""
+        rest = b"".join(self._pieces)
+        self._pieces = []
+        text = rest if self._page is None else b'{"items":[' + rest
         try:
             last = _page_reader(Raw)(text)
         except NOT_JSON as error:
             raise RemoteProtocolError(f"the list of {_name(self._kind)} ended early: {error}") from None
-        begun = self._page
-        page = last if begun is None or last.kind else begun
-        if begun is None or last.metadata != ListMeta():
+        if self._begun and not last.items:
+            raise RemoteProtocolError(f"the list of {_name(self._kind)} ended after a comma")
+        if (page := self._page) is not None:
+            last.kind, last.api_version = last.kind or page.kind, last.api_version or page.api_version
+        if page is None or last.metadata != ListMeta():
             self.metadata = last.metadata
-        raws = _items(
-            last if begun is None else _Page(page.kind, page.api_version, items=last.items), self._kind
-        )
-        return [_read_item(bytes(raw), self._kind, page, strict=self._strict) for raw in raws]
+        raws = _items(last, self._kind)
+        return [_read_item(bytes(raw), self._kind, last, strict=self._strict) for raw in raws]
 
     def _begin(self, text: bytes) -> int:
         """Where the items begin; what stands before is the list's kind, and mostly its metadata."""
-        mark = b'"items":['
-        found = text.find(mark)
-        while found >= 0:
-            start = found + len(mark)
-            try:
-                page = _page_reader(Raw)(text[:start] + b"]}")
-            except NOT_JSON:
-                # It belongs to something deeper.
-                found = text.find(mark, start)
-                continue
-            _items(page, self._kind)
-            self._page = page
-            self.metadata = page.metadata
-            return start
+        depth = 0
+        for token in _BRACKETS.finditer(text):
+            if token[0] in (b"]", b"}"):
+                depth -= 1
+            elif token[0] in (b"[", b"{"):
+                depth += 1
+                start = token.end()
+                if depth == 2 and text.endswith(b'"items":[', 0, start):
+                    try:
+                        page = _page_reader(Raw)(text[:start] + b"]}")
+                    except NOT_JSON:
+                        break
+                    if page.items is not msgspec.UNSET:  # or the key only ends in that
+                        _items(page, self._kind)
+                        self._page = page
+                        self.metadata = page.metadata
+                        return start
         return 0
 
     def _cut(self, text: bytes, start: int, page: _Page[Any], items: list[Any]) -> int:
         """Cut items from here on; give where the first incomplete one begins."""
+        regular = True
         while True:
-            if not self._separator:
-                # Between two items stand a comma and whatever all items begin with: their first key.
-                colon = text.find(b":", start)
-                if colon < 0 or text[start : start + 1] != b"{":
-                    return start
-                self._separator = b"," + text[start : colon + 1]
-            end = text.find(self._separator, start)
-            if end < 0:
-                return start
-            item = self._read(text[start:end], page)
+            end = self._guess(text, start) if regular else -1
+            regular = end >= 0
+            item = self._read(text[start:end], page) if regular and text[end - 1] == _CLOSING else None
             if item is None:
-                end = _end(text, start)
+                if not regular and len(text) - start < _LONG:
+                    return start
+                start, end = _end(text, start)
                 if end < 0:
                     return start
+                item = self._read(text[start:end], page)
+                if item is None:
+                    raise RemoteProtocolError(f"no list of {_name(self._kind)}: an item in it is no JSON")
+                end = _after_blanks(text, end)
                 if text[end : end + 1] != b",":
                     return start
-                item = self._read(text[start:end], page)
-                assert item is not None
             items.append(item)
+            self._begun = True
             start = end + 1
+
+    def _guess(self, text: bytes, start: int) -> int:
+        """Where the next separator stands: a comma, and the first key that items begin with."""
+        if not self._separator:
+            first = _FIRST_KEY.match(text, start)
+            if first is None:
+                return -1
+            self._separator = b"," + first[0]
+        return text.find(self._separator, start)
 
     def _read(self, text: bytes, page: _Page[Any]) -> K | Malformed | None:
         """The item that this is; None if it is none."""
-        if not text.endswith(b"}"):
-            return None
         item = _read_item(text, self._kind, page, strict=self._strict)
         return None if isinstance(item, Malformed) and not is_json(text) else item
 
 
-def _end(text: bytes, start: int) -> int:
-    """Where the value that begins here ends, by its brackets; -1 if not in this text."""
+def _after_blanks(text: bytes, start: int) -> int:
+    found = _BLANKS.match(text, start)
+    return start if found is None else found.end()
+
+
+def _end(text: bytes, start: int) -> tuple[int, int]:
+    """Where the value that stands next begins, and where its brackets close; -1 if not in this text."""
+    start = _after_blanks(text, start)
     depth = 0
+    if text[start : start + 1] not in (b"{", b"["):
+        return start, -1
     for token in _BRACKETS.finditer(text, start):
-        match token[0]:
-            case b"{" | b"[":
-                depth += 1
-            case b"}" | b"]":
-                depth -= 1
-                if depth == 0:
-                    return token.end()
-            case _:
-                pass
-    return -1
+        if token[0] in (b"{", b"["):
+            depth += 1
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+            if depth == 0:
+                return start, token.end()
+    return start, -1

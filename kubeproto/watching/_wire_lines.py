@@ -7,14 +7,14 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from ..objects import dec_hook
-from ..wire import read_status
+from ..objects import dec_hook, reader
 from ._events import Added, Bookmark, Deleted, Failed, Modified
+from ._odd_lines import read_failure
 
 
 class _BookmarkMeta(Struct, rename="camel"):
     resource_version: str = ""
-    annotations: dict[str, str] = {}
+    annotations: dict[str, str | None] | None = None
 
 
 class _BookmarkObject(Struct):
@@ -29,7 +29,8 @@ class BookmarkLine(Struct, tag_field="type", tag="BOOKMARK"):
     def event(self) -> Bookmark:
         """What it says."""
         meta = self.object.metadata
-        return Bookmark(meta.resource_version, meta.annotations.get("k8s.io/initial-events-end") == "true")
+        annotations = meta.annotations or {}
+        return Bookmark(meta.resource_version, annotations.get("k8s.io/initial-events-end") == "true")
 
 
 class ErrorLine(Struct, tag_field="type", tag="ERROR"):
@@ -39,7 +40,7 @@ class ErrorLine(Struct, tag_field="type", tag="ERROR"):
 
     def event(self) -> Failed:
         """What it says."""
-        return Failed(read_status(0, (), bytes(self.object)))
+        return read_failure(self.object)
 
 
 OTHER_LINES: Final = frozenset((BookmarkLine, ErrorLine))
@@ -66,6 +67,7 @@ def object_line_decoder(payload: Any) -> msgspec.json.Decoder[Any]:
 def _decoder(payload: Any, *, every: bool) -> msgspec.json.Decoder[Any]:
     found = _decoders.get((payload, every))
     if found is None:
+        reader(payload)  # names the class if one of its annotations leads nowhere
         lines: Any = Added[payload] | Modified[payload] | Deleted[payload]
         lines = lines | BookmarkLine | ErrorLine if every else lines
         found = _decoders[payload, every] = msgspec.json.Decoder(lines, dec_hook=dec_hook)

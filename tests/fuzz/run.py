@@ -1,0 +1,74 @@
+"""Fuzzes each parser for a while, led by coverage: ``python tests/fuzz/run.py SECONDS [NAME...]``.
+
+atheris is installed into an environment of its own, so no developer needs it who does not fuzz. What is found
+stays in `.cache/fuzz-found`; a finding is added to the corpus beside its mend.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+ENVIRONMENT = ROOT / ".cache/fuzz"
+FOUND = ROOT / ".cache/fuzz-found"
+ATHERIS = "atheris==3.0.0"
+NAMES = sorted(path.name for path in (HERE / "corpus").iterdir())
+
+
+def main(seconds: str, names: list[str]) -> int:
+    python = install()
+    failed: list[str] = []
+    for name in names or NAMES:
+        (FOUND / name).mkdir(parents=True, exist_ok=True)
+        command = [
+            str(python), str(HERE / "run.py"), "--inside", name,
+            f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048", "-max_len=16384",
+            f"-dict={HERE / 'words.dict'}", f"-artifact_prefix={FOUND}/{name}-",
+            str(FOUND / name), str(HERE / "corpus" / name),
+        ]  # fmt: skip
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        last = [line for line in done.stderr.splitlines() if re.match(r"#\d+\s", line)][-1:]
+        sys.stdout.write(f"{name}: {'ok' if done.returncode == 0 else 'FAILED'} {''.join(last)}\n")
+        sys.stdout.flush()
+        if done.returncode:
+            failed.append(name)
+            sys.stdout.write((done.stdout + done.stderr)[-4_000:] + "\n")
+    return len(failed)
+
+
+def install() -> Path:
+    python = ENVIRONMENT / "bin/python"
+    ready = ENVIRONMENT / ".ready"
+    lock = (ROOT / "dev.lock").read_text()
+    wanted = [ATHERIS, *re.findall(r"(?mi)^(?:msgspec|pyyaml)==[^ ;\\]+", lock)]
+    if not ready.exists() or ready.read_text() != repr(wanted):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, *wanted], check=True)
+        ready.write_text(repr(wanted))
+    return python
+
+
+def fuzz(name: str, arguments: list[str]) -> None:
+    """Inside that environment: hand over to atheris, which does not come back."""
+    atheris: Any = importlib.import_module("atheris")
+
+    sys.path[:0] = [str(ROOT), str(HERE)]
+    with atheris.instrument_imports(include=["kubeproto"]):
+        import targets
+
+    atheris.Setup([sys.argv[0], *arguments], targets.TARGETS[name])
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--inside"]:
+        fuzz(sys.argv[2], sys.argv[3:])
+    else:
+        raise SystemExit(main(sys.argv[1] if sys.argv[1:] else "60", sys.argv[2:]))

@@ -1,0 +1,268 @@
+"""One function a parser, bytes in: it returns for what a parser must take or refuse, and raises for a bug.
+
+They need no fuzzer. `make fuzz` drives them with atheris, `test_corpus.py` with the committed corpus, and any
+other tool may call them: ``TARGETS["watch"](b"...")``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+import kubeproto as kp
+from kubeproto import InvalidObject, RemoteProtocolError
+from kubeproto.objects import (
+    Duration,
+    FieldSelector,
+    MicroTime,
+    PatchError,
+    Quantity,
+    Selector,
+    apply_json_patch,
+    apply_merge_patch,
+    decode,
+    encode,
+    format_pointer,
+    format_time,
+    json_equal,
+    make_json_patch,
+    make_merge_patch,
+    parse_pointer,
+    parse_time,
+    settle,
+)
+from kubeproto.objects._manifests import InvalidManifest, dump_yaml, parse_manifest
+from kubeproto.watching import ListDecoder, Malformed, WatchDecoder, read_page
+from kubeproto.wire import Inflater, read_status
+
+
+class WidgetSpec(kp.Fields):
+    title: str = ""
+    template: dict[str, Any] = {}
+
+
+class WidgetStatus(kp.Fields):
+    phase: str | None = None
+
+
+class Widget(kp.Object[WidgetSpec, WidgetStatus], group="x.io", version="v1"):
+    """A kind of two parts."""
+
+
+_KINDS: Final[tuple[type[Any], ...]] = (Widget, kp.Metadata, kp.Dynamic)
+
+
+def fuzz_watch(data: bytes) -> None:
+    """A watch says the same however its bytes are cut, and each line that is a valid event is that event."""
+    options, stream = _options(data)
+    kind, strict = _KINDS[options % 3], bool(options & 4)
+    lines = stream.splitlines(keepends=True) if b"\r" not in stream else [stream]
+    size = 1 + options // 8
+    pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+    by_line = _watch([part for line in lines for part in _at_line_ends(line)], kind, strict)
+    assert _watch(pieces, kind, strict) == by_line
+    # No server writes an event on two lines, two on one, or a key twice; how these are read is not promised.
+    if all(_is_json(line, unique_keys=True) or not line.strip() for line in stream.split(b"\n")):
+        assert _watch([stream], kind, strict) == by_line
+
+
+def _at_line_ends(text: bytes) -> list[bytes]:
+    return [line + b"\n" for line in text.split(b"\n")[:-1]] + [text.rpartition(b"\n")[2]]
+
+
+def _watch(chunks: list[bytes], kind: type[Any], strict: bool) -> list[Any]:
+    decoder: WatchDecoder[Any] = WatchDecoder(kind, strict=strict, max_line=100_000)
+    seen: list[Any] = []
+    try:
+        for chunk in chunks:
+            seen += decoder.feed(chunk)
+        seen += decoder.finish()
+    except RemoteProtocolError:
+        seen.append("refused")
+    return [_seen(event) for event in seen]
+
+
+def _seen(event: Any) -> Any:
+    if isinstance(event, Malformed):
+        return "broken"
+    if not hasattr(event, "object"):
+        return event
+    try:
+        return type(event), settle(event.object)
+    except InvalidObject:
+        return "broken"  # behind its front: whether that is seen at once depends on what came beside it
+
+
+def fuzz_page(data: bytes) -> None:
+    """A page and its pieces hold the same items, or are refused by both readers."""
+    options, body = _options(data)
+    kind: Any = _KINDS[options % 3]
+    strict, size = bool(options & 4), 1 + options // 8
+    try:
+        page = read_page(body, kind, strict=strict)
+    except RemoteProtocolError:
+        page = None
+    decoder: ListDecoder[Any] = ListDecoder(kind, strict=strict)
+    items: list[Any] = []
+    try:
+        for at in range(0, len(body), size):
+            items += decoder.feed(body[at : at + size])
+        items += decoder.finish()
+    except RemoteProtocolError:
+        assert page is None
+        return
+    if page is None or not _is_json(body, unique_keys=True):
+        return  # what stands twice may be read twice
+    told = [_item(one) for one in items if not isinstance(one, Malformed)]
+    if kind is not kp.Dynamic:  # what stands behind the items comes too late to name their kind
+        assert told == [_item(one) for one in page.items]
+    assert [one.raw for one in items if isinstance(one, Malformed)] == [one.raw for one in page.malformed]
+    assert decoder.metadata == page.metadata
+
+
+def _item(one: Any) -> Any:
+    try:
+        return settle(one)
+    except InvalidObject:
+        return one.metadata.name
+
+
+def fuzz_object(data: bytes) -> None:
+    """A lazy object is what a plain decode of the whole gives, and what it encodes says the same."""
+    options, text = _options(data)
+    kind: Any = _KINDS[options % 3]
+    # Padding behind the metadata makes the front long enough to be tried.
+    text = text.replace(b'"PAD"', b'"' + b"x" * 2_048 + b'"')
+    try:
+        lazy = decode(text, kind)
+    except InvalidObject:
+        return
+    repr(lazy)
+    if kind is kp.Dynamic or not _is_json(text, unique_keys=True):
+        return
+    try:
+        whole = msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return
+    assert decode(text, kind, strict=True) == whole
+    assert decode(encode(decode(text, kind)), kind) == whole
+    assert decode(text, kind) == whole
+    assert whole == decode(text, kind)
+
+
+def fuzz_inflate(data: bytes) -> None:
+    """Gzip inflates to the same however it is cut, or is refused."""
+    options, body = _options(data)
+    size = 1 + options
+    assert _inflate([body]) == _inflate([body[at : at + size] for at in range(0, len(body), size)])
+
+
+def _inflate(chunks: list[bytes]) -> bytes | None:
+    inflater = Inflater(max_size=1 << 20)
+    try:
+        inflated = b"".join([inflater.feed(chunk) for chunk in chunks])
+        inflater.finish()
+    except RemoteProtocolError:
+        return None
+    return inflated
+
+
+def fuzz_status(data: bytes) -> None:
+    """Any body of a refusal is a Status."""
+    options, body = _options(data)
+    code = (400, 404, 409, 410, 422, 429, 500, 503)[options % 8]
+    status = read_status(code, (("content-encoding", "gzip"),) if options & 8 else (), body)
+    assert 400 <= status.code < 600
+    repr(status)
+
+
+def fuzz_text(data: bytes) -> None:
+    """Selectors, quantities, durations, times and pointers: what is taken can be written and read again."""
+    options, raw = _options(data)
+    text = raw.decode("utf-8", "replace")
+    values: tuple[tuple[Any, Any], ...] = (
+        (Selector.parse, str), (FieldSelector.parse, str), (Quantity.parse, str), (Duration.parse, str),
+        (parse_time, format_time), (MicroTime.parse, str), (parse_pointer, format_pointer),
+    )  # fmt: skip
+    parse: Any
+    write: Any
+    parse, write = values[options % len(values)]
+    try:
+        value = parse(text)
+    except ValueError:
+        return
+    again = parse(write(value))
+    assert write(again) == write(value)
+    assert again == value or parse is parse_time  # a plain time is written without its fraction
+
+
+def fuzz_patch(data: bytes) -> None:
+    """Patches lead where they say, or are refused by name; they change neither argument."""
+    try:
+        before, after = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
+        return
+    if _deep(before) or _deep(after):
+        return
+    assert json_equal(apply_json_patch(before, make_json_patch(before, after)), after)
+    if isinstance(before, dict) and isinstance(after, dict):
+        with contextlib.suppress(ValueError):  # a null in what comes after cannot be said by a merge patch
+            assert json_equal(apply_merge_patch(before, make_merge_patch(before, after)), after)
+    if isinstance(after, list) and all(isinstance(one, dict) for one in after):  # pyright: ignore[reportUnknownVariableType]
+        copy = json.dumps(before)
+        for like_server in (False, True):
+            with contextlib.suppress(PatchError):
+                apply_json_patch(before, after, like_server=like_server)  # pyright: ignore[reportUnknownArgumentType]
+        assert json.dumps(before) == copy
+
+
+def _deep(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return depth > 50 or (isinstance(value, list) and any(_deep(one, depth + 1) for one in value))  # pyright: ignore[reportUnknownVariableType]
+
+
+def fuzz_manifest(data: bytes) -> None:
+    """A manifest is read or refused by its line; what was read can be written and read again."""
+    try:
+        objects = parse_manifest(data, [Widget])
+    except InvalidManifest:
+        return
+    for obj in objects:
+        with contextlib.suppress(InvalidObject):
+            settle(obj)
+            encode(obj)
+            dump_yaml(obj)
+
+
+def _options(data: bytes) -> tuple[int, bytes]:
+    return (data[0], data[1:]) if data else (0, b"")
+
+
+def _is_json(text: bytes, *, unique_keys: bool = False) -> bool:
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if unique_keys and len({key for key, _ in pairs}) < len(pairs):
+            raise ValueError
+        return dict(pairs)
+
+    try:
+        json.loads(text, object_pairs_hook=members)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
+    "inflate": fuzz_inflate,
+    "manifest": fuzz_manifest,
+    "object": fuzz_object,
+    "page": fuzz_page,
+    "patch": fuzz_patch,
+    "status": fuzz_status,
+    "text": fuzz_text,
+    "watch": fuzz_watch,
+}

@@ -1,0 +1,56 @@
+"""JSON in and out for values that are no lazy objects, and the errors of both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kubeproto as kp
+from kubeproto import InvalidObject, LocalProtocolError
+from kubeproto.objects import Quantity, decode, encode
+
+
+class Sized(kp.Fields):
+    size: Quantity | None = None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x00", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"size":"a"}', b'{"size":[]}']
+)
+def test_what_does_not_fit_is_an_invalid_object_that_names_the_type(data: bytes) -> None:
+    with pytest.raises(InvalidObject, match=r"^Sized: "):
+        decode(data, Sized)
+    if not data.startswith(b'{"size"'):
+        for kind in (kp.Dynamic, kp.Metadata):
+            with pytest.raises(InvalidObject, match=f"^{kind.__name__}: "):
+                decode(data, kind)
+
+
+def test_values_of_ours_stand_in_json_as_text() -> None:
+    assert decode(b'{"size":"1500m"}', Sized).size == Quantity.parse("1.5")
+    assert decode(b'{"size":2}', Sized).size == Quantity.parse("2")
+    assert encode(Sized(size=Quantity.parse("1500m"))) == b'{"size":"1500m"}'
+
+
+def test_what_cannot_be_sent_says_so() -> None:
+    with pytest.raises(TypeError, match=r"a object cannot be sent"):
+        encode({"x": object()})
+
+
+def test_plain_values_are_read_at_once() -> None:
+    assert decode(b'[{"size":"1"}]', list[Sized]) == [Sized(size=Quantity.parse("1"))]
+    assert decode(b'{"a":null}', dict[str, Any]) == {"a": None}
+
+
+def test_a_type_that_cannot_be_resolved_is_named() -> None:
+    class Hidden(kp.Fields):
+        x: int = 0
+
+    class Outer(kp.Fields):
+        hidden: Hidden | None = None
+
+    with pytest.raises(
+        LocalProtocolError, match=r"class .*Outer: an annotation cannot be resolved .*'Hidden'"
+    ):
+        decode(b"{}", Outer)

@@ -1,0 +1,363 @@
+"""Lazy objects are objects of their kind: whatever is done to one, it is as if it had been read at once."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+import kubeproto as kp
+from kubeproto import InvalidObject, LocalProtocolError
+from kubeproto.objects import LONG, decode, encode, settle
+from kubeproto.objects._stages import STAGES as STAGES_OF
+
+
+class BookSpec(kp.Fields):
+    title: str = ""
+    pages: int | None = None
+
+
+class BookStatus(kp.Fields):
+    copies: int = 0
+
+
+class Book(kp.Object[BookSpec, BookStatus], group="example.io", version="v1"):
+    """A kind with two parts."""
+
+    def __hash__(self) -> int:
+        return hash(self.metadata.uid)
+
+
+class Ordered(kp.KubeObject, group="example.io", version="v1", order=True):
+    """A kind that says what comes first."""
+
+    data: dict[str, str] | None = None
+    count: int = 0
+
+
+METADATA: Final = (
+    '{"name":"a","namespace":"n","uid":"u","resourceVersion":"1","creationTimestamp":"2026-11-21T01:40:52Z",'
+    '"labels":{"x": "y"},"managedFields":[{"manager":"m","fieldsV1":{"f:a":{}}}]}'
+)
+PAD: Final = "x" * LONG
+SHORT: Final = (
+    f'{{"kind":"Book","apiVersion":"example.io/v1","metadata":{METADATA},'
+    '"spec":{"title":"t", "extra":null},"status":{"copies":3}}'
+).encode()
+FRONT: Final = SHORT.replace(b'"t"', f'"{PAD}"'.encode())
+STAGES: Final = {"lazy": SHORT, "front": FRONT}
+texts = pytest.mark.parametrize("text", STAGES.values(), ids=STAGES)
+
+
+def lazy(text: bytes) -> Book:
+    obj = decode(text, Book)
+    assert type(obj) is not Book
+    assert isinstance(obj, Book)
+    return obj
+
+
+def plain(text: bytes) -> Book:
+    """Read by msgspec alone."""
+    obj = msgspec.json.decode(text, type=Book)
+    assert type(obj) is Book
+    return obj
+
+
+def stage(obj: Any) -> str:
+    stages = STAGES_OF[type(obj)]
+    return next(name for name in ("plain", "front", "lazy") if type(obj) is getattr(stages, name))
+
+
+def test_the_two_texts_stand_at_the_two_stages() -> None:
+    assert {name: stage(lazy(text)) for name, text in STAGES.items()} == {name: name for name in STAGES}
+    assert {name: stage(lazy(text).metadata) for name, text in STAGES.items()} == {
+        name: name for name in STAGES
+    }
+
+
+@texts
+def test_a_lazy_object_is_of_its_kind_to_every_question(text: bytes) -> None:
+    obj = lazy(text)
+    assert (type(obj).__name__, type(obj).__qualname__, type(obj).__module__) == ("Book", "Book", __name__)
+    assert (type(obj).__doc__, obj.resource) == (Book.__doc__, Book.resource)
+    match obj:
+        case Book(metadata=kp.ObjectMeta(name="a"), spec=BookSpec(title=title)):
+            assert title in ("t", PAD)
+        case _:
+            pytest.fail("no Book")
+
+
+@texts
+def test_an_untouched_object_is_written_byte_for_byte(text: bytes) -> None:
+    if text is FRONT:
+        assert encode(lazy(text)) is text
+    parts = msgspec.json.decode(encode(lazy(text)), type=dict[str, msgspec.Raw])
+    assert bytes(parts["spec"]) == bytes(msgspec.json.decode(text, type=dict[str, msgspec.Raw])["spec"])
+    assert b'"labels":{"x": "y"}' in encode(lazy(text))
+
+
+@texts
+def test_parts_that_nobody_touched_are_written_byte_for_byte_beside_one_that_changed(text: bytes) -> None:
+    obj = lazy(text)
+    assert obj.status is not None
+    obj.status.copies = 9
+    again = encode(obj)
+    assert b'"copies":9' in again
+    assert b'"extra":null' in again
+    assert b'"labels":{"x": "y"}' in again
+    obj.metadata.labels["z"] = "new"
+    assert json.loads(encode(obj))["metadata"]["labels"] == {"x": "y", "z": "new"}
+    assert b'"extra":null' in encode(obj)
+
+
+@texts
+def test_an_object_becomes_plain_when_its_last_part_is_touched(text: bytes) -> None:
+    obj = lazy(text)
+    assert obj.status == BookStatus(copies=3)
+    assert stage(obj) == "lazy"
+    assert obj.spec.title
+    assert type(obj) is Book
+    meta = obj.metadata
+    for name in kp.ObjectMeta.__struct_fields__:
+        getattr(meta, name)
+    assert type(meta) is kp.ObjectMeta
+    assert obj == plain(text)
+
+
+@texts
+def test_reading_a_part_twice_gives_the_same_value(text: bytes) -> None:
+    obj = lazy(text)
+    assert obj.spec is obj.spec
+    assert obj.metadata.labels is obj.metadata.labels
+
+
+@texts
+def test_equality_settles_both_sides_in_both_directions(text: bytes) -> None:
+    makers: list[Callable[[bytes], Book]] = [lazy, plain, lambda text: lazy(text[:-1] + b" }")]
+    for make in makers:
+        assert lazy(text) == make(text)
+        assert make(text) == lazy(text)
+        assert not lazy(text) != make(text)  # noqa: SIM202
+        assert not make(text) != lazy(text)  # noqa: SIM202
+        other = make(text.replace(b'"copies":3', b'"copies":4'))
+        assert lazy(text) != other
+        assert other != lazy(text)
+    assert lazy(text).metadata == plain(text).metadata
+    assert plain(text).metadata == lazy(text).metadata
+    something: Any = 5
+    assert lazy(text) != something
+
+
+def test_order_settles_both_sides() -> None:
+    def make(count: int, pad: str = "") -> Ordered:
+        text = f'{{"kind":"Ordered","metadata":{METADATA},"data":{{"x":"{pad}"}},"count":{count}}}'
+        return decode(text.encode(), Ordered)
+
+    for pad in ("", PAD):
+        assert make(1, pad) < make(2, pad) <= make(2, pad)
+        assert make(2, pad) > make(1, pad) >= make(1, pad)
+        assert not make(2, pad) < make(1, pad)
+        assert not make(1, pad) > make(2, pad)
+    with pytest.raises(TypeError):
+        assert lazy(SHORT) < lazy(SHORT)  # type: ignore[operator] # pyright: ignore[reportOperatorIssue]
+
+
+def shown(obj: Any) -> str:
+    """The repr, without the address of the fields that stay JSON even when settled."""
+    return re.sub(r"0x\w+", "0x", repr(obj))
+
+
+@texts
+def test_every_way_to_show_or_copy_an_object_settles_it_first(text: bytes) -> None:
+    assert shown(lazy(text)) == shown(plain(text))
+    assert list(getattr(lazy(text), "__rich_repr__")()) == list(getattr(plain(text), "__rich_repr__")())  # noqa: B009
+    copies: list[Callable[[Any], Any]] = [
+        copy.copy, copy.deepcopy, lambda obj: pickle.loads(pickle.dumps(obj)), lambda obj: obj.__replace__(),
+    ]  # fmt: skip
+    parts: list[Callable[[Any], Any]] = [lambda obj: obj, lambda obj: obj.metadata]
+    for take in copies:
+        for part in parts:
+            obj = part(lazy(text))
+            again = take(obj)
+            assert again is not obj
+            assert type(again) is type(part(plain(text)))
+            assert again == part(plain(text)) == obj
+    deep = copy.deepcopy(obj := lazy(text))
+    deep.metadata.labels["only"] = "here"
+    assert "only" not in obj.metadata.labels
+
+
+@texts
+def test_replace_changes_the_copy_alone(text: bytes) -> None:
+    obj = lazy(text)
+    other = obj.__replace__(spec=BookSpec(title="other"))
+    assert (other.spec.title, obj.spec.title) == ("other", plain(text).spec.title)
+    assert other.status == obj.status
+
+
+@texts
+def test_a_hash_of_ones_own_is_kept(text: bytes) -> None:
+    assert hash(lazy(text)) == hash(plain(text))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(decode(b"{}", Ordered))
+
+
+@texts
+@pytest.mark.parametrize("field", ["kind", "metadata", "spec", "status"])
+def test_what_is_written_to_an_object_is_what_it_has_and_sends(text: bytes, field: str) -> None:
+    obj, wanted = lazy(text), plain(text)
+    new = {
+        "kind": "Book",
+        "metadata": kp.ObjectMeta(name="new"),
+        "spec": BookSpec(title="new"),
+        "status": None,
+    }[field]
+    setattr(obj, field, new)
+    setattr(wanted, field, new)
+    assert plain(encode(obj)) == wanted
+    assert obj == wanted
+
+
+@texts
+def test_what_is_written_to_the_metadata_is_sent(text: bytes) -> None:
+    values: dict[str, Any] = {"name": "b", "labels": {}, "generation": 7, "finalizers": ["f"]}
+    for field, value in values.items():
+        obj, wanted = lazy(text), plain(text)
+        setattr(obj.metadata, field, value)
+        setattr(wanted.metadata, field, value)
+        assert plain(encode(obj)) == wanted
+
+
+def test_a_front_cannot_be_written_as_json_behind_our_back() -> None:
+    for write in (msgspec.json.encode, msgspec.to_builtins):
+        with pytest.raises(TypeError, match="Unread"):
+            write(lazy(FRONT))
+    with pytest.raises(TypeError, match="Unread"):
+        encode([lazy(FRONT)])
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (FRONT[:-2], "truncated"),
+        (FRONT + b"}", "trailing characters"),
+        (FRONT.replace(b'"status":{', b'"status":{]'), "malformed"),
+        (FRONT.replace(b'"kind":"Book",', b"").replace(b'"spec"', b'"kind":"Film","spec"'), "Invalid enum"),
+        (FRONT.replace(b'"status":{"copies":3}', b'"status":' + b"[" * 100_000), "recursion"),
+        (FRONT.replace(PAD.encode(), PAD.encode() + b"\xff"), "utf-8|UTF-8|codec"),
+    ],
+)  # fmt: skip
+def test_what_was_not_read_is_checked_when_it_is_read_and_names_the_object(broken: bytes, said: str) -> None:
+    touches: list[Callable[[Book], Any]] = [
+        lambda obj: obj.spec, lambda obj: obj == plain(SHORT), copy.copy, pickle.dumps, settle,
+    ]  # fmt: skip
+    for touch in touches:
+        with pytest.raises(InvalidObject, match=f"(?i)Book n/a: .*({said})"):
+            touch(decode(broken, Book))
+    assert repr(decode(broken, Book)).startswith("<Book that cannot be read: Book n/a: ")
+
+
+@texts
+def test_a_part_that_does_not_fit_says_where(text: bytes) -> None:
+    obj = decode(text.replace(b'"copies":3', b'"copies":"many"'), Book)
+    assert obj.spec.title
+    for _ in range(2):
+        with pytest.raises(
+            InvalidObject, match=r"^Book n/a: Expected `int`, got `str` - at `\$.status.copies`$"
+        ):
+            obj.status  # noqa: B018
+    obj = decode(text.replace(b'{"x": "y"}', b'{"x": 5}'), Book)
+    with pytest.raises(
+        InvalidObject, match=r"^n/a: Expected `str`, got `int` - at `\$.metadata.labels\[...\]`$"
+    ):
+        obj.metadata.labels  # noqa: B018
+
+
+def test_a_part_that_is_missing_has_its_default_or_says_so() -> None:
+    obj = decode(b'{"metadata":{"name":"a"}}', Book)
+    assert obj.status is None
+    with pytest.raises(InvalidObject, match=r"^Book a: spec is missing$"):
+        obj.spec  # noqa: B018
+    assert decode(b'{"metadata":{}}', Book).metadata.labels == {}
+
+
+def test_an_object_without_metadata_has_an_empty_one_at_every_depth() -> None:
+    kinds: list[Any] = [Book, kp.Metadata, kp.Dynamic]
+    for kind in kinds:
+        obj = decode(b'{"kind":"Book","apiVersion":"example.io/v1","spec":{}}', kind)
+        assert obj.metadata == kp.ObjectMeta()
+        assert obj.metadata.generate_name == ""
+        obj.metadata.name = "now"
+        assert json.loads(encode(obj))["metadata"] == {"name": "now"}
+
+
+def test_an_object_without_a_status_neither_reads_nor_writes_one() -> None:
+    class Note(kp.Object[dict[str, Any], None], group="example.io", version="v1"):
+        pass
+
+    for pad in ("", PAD):
+        text = f'{{"kind":"Note","metadata":{METADATA},"spec":{{"t":"{pad}"}},"status":5}}'
+        obj = decode(text.encode(), Note)
+        assert obj.status is None
+        obj.spec["t"] = "new"
+        assert "status" not in json.loads(encode(obj))
+
+
+def test_dynamic_objects_read_and_write_any_field_and_keep_the_rest() -> None:
+    for text in (SHORT, FRONT):
+        obj = decode(text, kp.Dynamic)
+        assert encode(obj) is text
+        assert (obj.kind, obj.api_version, obj.metadata.name) == ("Book", "example.io/v1", "a")
+        assert encode(obj) is text
+        obj["spec"]["pages"] = 5
+        assert json.loads(encode(obj)) == json.loads(text) | {"spec": json.loads(text)["spec"] | {"pages": 5}}
+        assert settle(decode(text, kp.Dynamic)) == decode(text, kp.Dynamic, strict=True)
+
+
+def test_metadata_alone_is_written_byte_for_byte_until_it_is_touched() -> None:
+    obj = decode(FRONT, kp.Metadata[Book])
+    assert encode(obj) is FRONT
+    obj.metadata.finalizers.append("f")
+    assert json.loads(encode(obj)).keys() == {"kind", "apiVersion", "metadata"}
+    obj = decode(FRONT, kp.Metadata[Book])
+    obj.kind = "Other"
+    assert json.loads(encode(obj))["kind"] == "Other"
+
+
+def test_a_kind_that_is_not_pinned_needs_its_kind_in_the_front() -> None:
+    late = json.dumps(
+        {
+            "metadata": json.loads(METADATA) | {"uid": "u" * 60},
+            "spec": PAD,
+            "kind": "Book",
+            "apiVersion": "v1",
+        }
+    ).encode()
+    late = late.replace(b": ", b":").replace(b", ", b",")
+    for kind in (kp.Dynamic, kp.Metadata):
+        assert (decode(late, kind).kind, decode(late, kind).api_version) == ("Book", "v1")
+
+
+def test_a_nested_class_that_cannot_be_resolved_is_named_when_it_is_needed() -> None:
+    class Inner(kp.Fields):
+        x: int = 0
+
+    class Spec(kp.Fields):
+        inner: Inner | None = None
+
+    body = {"__annotations__": {"spec": Spec}, "__module__": __name__}
+    make: Any = type(kp.KubeObject)
+    kind = make("Outer", (kp.KubeObject,), body, group="x.io", version="v1")
+    obj = decode(b'{"metadata":{"name":"a"},"spec":{}}', kind)
+    with pytest.raises(
+        LocalProtocolError, match=r"class Outer.spec: an annotation cannot be resolved \(name 'Inner'"
+    ):
+        obj.spec  # noqa: B018
+    with pytest.raises(LocalProtocolError, match=r"class Outer: an annotation cannot be resolved"):
+        decode(b"{}", kind, strict=True)

@@ -1,0 +1,296 @@
+"""Lists: at once or in pieces, whole or hostile, both readers give the same items."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Draw, Realm, Settings, Widget, cuts, json_values, mangled, objects, written
+
+import kubeproto as kp
+from kubeproto import InvalidObject, RemoteProtocolError
+from kubeproto.objects import settle
+from kubeproto.watching import Failed, ListDecoder, Malformed, read_page
+
+META = '"metadata":{"resourceVersion":"294","continue":"next","remainingItemCount":5}'
+
+
+def page(
+    *items: str, head: str = '"kind":"WidgetList","apiVersion":"x.io/v1",' + META, tail: str = ""
+) -> bytes:
+    return ("{" + head + ("," if head else "") + '"items":[' + ",".join(items) + "]" + tail + "}").encode()
+
+
+def item(name: str, spec: str = "{}", head: str = "") -> str:
+    metadata = f'{{"name":"{name}","namespace":"n","uid":"u","resourceVersion":"1"}}'
+    return f'{{{head}"metadata":{metadata},"spec":{spec}}}'
+
+
+def fed(chunks: list[bytes], kind: Any = Widget, **options: Any) -> tuple[list[Any], kp.ListMeta]:
+    decoder = ListDecoder(kind, **options)
+    items = [item for chunk in chunks for item in decoder.feed(chunk)] + decoder.finish()
+    return items, decoder.metadata
+
+
+def told(items: list[Any]) -> list[Any]:
+    return [_told(one) for one in items]
+
+
+def _told(one: Any) -> Any:
+    if isinstance(one, Malformed):
+        return one.metadata, one.raw
+    try:
+        return settle(one)
+    except InvalidObject as error:
+        return str(error)
+
+
+def agreed(body: bytes, chunks: list[bytes], kind: Any, *, strict: bool = False) -> None:
+    """Both readers refuse a body, or both give the same of it."""
+    try:
+        at_once = read_page(body, kind, strict=strict)
+    except RemoteProtocolError:
+        with pytest.raises(RemoteProtocolError):
+            fed(chunks, kind, strict=strict)
+        return
+    items, metadata = fed(chunks, kind, strict=strict)
+    good = [one for one in items if not isinstance(one, Malformed)]
+    bad = [one for one in items if isinstance(one, Malformed)]
+    assert told(good) == told(at_once.items)
+    assert told(bad) == told(at_once.malformed)
+    assert [str(one.error) for one in bad] == [str(one.error) for one in at_once.malformed]
+    assert metadata == at_once.metadata
+
+
+@st.composite
+def pages(draw: Draw, kind: Any) -> bytes:
+    order = draw(st.sampled_from(("server", "sorted", "shuffled")))
+    blanks = draw(st.booleans())
+    items = [draw(objects(kind)) for _ in range(draw(st.integers(0, 4)))]
+    if items and draw(st.booleans()):
+        items[draw(st.integers(0, len(items) - 1))]["metadata"] = draw(json_values)
+    texts = [written(draw, one, order, blanks=blanks) for one in items]
+    head: str = draw(
+        st.sampled_from(("", '"apiVersion":"x.io/v1"', '"kind":"WidgetList","apiVersion":"x.io/v1",' + META))
+    )
+    tail: str = (
+        draw(st.sampled_from(("", "," + META.replace("294", "295"), ',"kind":"WidgetList"')))
+        if "kind" not in head
+        else ""
+    )
+    comma: str = draw(st.sampled_from((",", ", ", " ,\n"))) if blanks else ","
+    return ("{" + head + ("," if head else "") + '"items":[' + comma.join(texts) + "]" + tail + "}").encode()
+
+
+@given(st.data(), st.sampled_from((Widget, Settings, Realm)), st.booleans())
+def test_a_page_and_its_pieces_are_the_same_however_they_are_cut(
+    data: st.DataObject, kind: Any, strict: bool
+) -> None:
+    body = data.draw(pages(kind))
+    for depth in (kind, kp.Metadata[kind]):
+        agreed(body, data.draw(cuts(body)), depth, strict=strict)
+    if b'"kind":"WidgetList"]' not in body[-30:]:
+        agreed(body, data.draw(cuts(body)), kp.Dynamic, strict=strict)
+
+
+@given(st.data())
+def test_any_bytes_are_a_page_to_both_or_to_none(data: st.DataObject) -> None:
+    body = data.draw(mangled(data.draw(pages(Widget))))
+    agreed(body, data.draw(cuts(body)), Widget)
+
+
+@given(st.binary(max_size=80) | st.text('{}[],:"\\ items0', max_size=40).map(str.encode))
+def test_bytes_of_no_meaning_are_no_page_to_either(body: bytes) -> None:
+    for text in (body, b'{"kind":"WidgetList","items":[' + body, b'{"items":[' + body + b"]}"):
+        agreed(text, [text[:9], text[9:]], Widget)
+
+
+TWO = item("x") + "," + item("y")
+HOSTILE = {
+    "what looks like the next item": item("a", f'{{"title":"t","template":{{"items":[{TWO}]}}}}'),
+    "another list": item("a", f'{{"template":{{"kind":"WidgetList","items":[{TWO}],"metadata":{{}}}}}}'),
+    "the separator in a string": item("a", json.dumps({"title": "]}}" + "," + item("x") + '"' * 3})),
+    "brackets and quotes in a string": item("a", json.dumps({"title": '}]}{["\\",{\\"metadata\\":'})),
+    "a bracket at the end of a string": item("a", json.dumps({"title": "\\"})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
+def test_an_item_that_looks_like_several_is_one(what: str, place: int, kind: Any) -> None:
+    items = [item("first"), item("last")]
+    items.insert(place, HOSTILE[what])
+    body = page(*items)
+    for size in (1, 50, len(body)):
+        chunks = [body[at : at + size] for at in range(0, len(body), size)]
+        agreed(body, chunks, kind)
+        found, _ = fed(chunks, kind)
+        assert len(found) == 3
+        assert found[place].metadata.name == "a"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '"x":{"items":[{"metadata":{"name":"no"}}]},',
+        '"x":[{"items":[1]}],',
+        '"x\\"items":[1],',
+        '"x":"\\"items\\":[",',
+    ],
+)
+def test_items_that_are_not_the_lists_own_are_no_items(head: str) -> None:
+    body = page(item("a"), item("b"), head=head + '"kind":"WidgetList"')
+    for size in (1, len(body)):
+        found, _ = fed([body[at : at + size] for at in range(0, len(body), size)])
+        assert [one.metadata.name for one in found] == ["a", "b"]
+
+
+def test_items_come_out_as_they_arrive() -> None:
+    body = page(*(item(str(n), json.dumps({"title": "x" * 500})) for n in range(100)))
+    decoder = ListDecoder(Widget)
+    seen: list[int] = []
+    for at in range(0, len(body), 1_000):
+        seen.append(len(decoder.feed(body[at : at + 1_000])))
+    assert max(seen) <= 3
+    assert sum(seen) + len(decoder.finish()) == 100
+
+
+def test_a_list_with_blanks_between_its_items_comes_out_in_pieces_too() -> None:
+    body = page(*(" \n" + item(str(n), json.dumps({"title": "x" * 50_000})) + "\n" for n in range(100)))
+    decoder = ListDecoder(Widget, max_item=2_000_000)
+    early = sum(len(decoder.feed(body[at : at + 65_536])) for at in range(0, len(body), 65_536))
+    assert early > 50
+    assert early + len(decoder.finish()) == 100
+    agreed(body, [body], Widget)
+
+
+@pytest.mark.parametrize("tail", [",", ',{"a":1},', ", "])
+def test_a_list_that_ends_after_a_comma_is_refused_by_both(tail: str) -> None:
+    first = item("a", json.dumps({"title": "x" * 2_000_000}))
+    agreed(page(first + tail), [page(first + tail)], Widget)
+
+
+@pytest.mark.parametrize("kind", [Widget, kp.Dynamic, kp.Metadata])
+def test_r_35_items_keep_their_order_and_get_their_kind(kind: Any) -> None:
+    names = [f"n{n}" for n in range(40)]
+    body = page(*map(item, names))
+    for found in (list(read_page(body, kind)), fed([body[:77], body[77:]], kind)[0]):
+        assert [one.metadata.name for one in found] == names
+        if kind is not kp.Metadata:
+            assert {(one.kind, one.api_version) for one in found} == {("Widget", "x.io/v1")}
+
+
+def test_r_35_a_dynamic_item_of_any_shape_gets_its_kind() -> None:
+    for text in ("{}", "{ }", '{"a":1}', ' {"a":{"b":null}}'):
+        body = page(text, head='"kind":"Wi\\"d\\u00e9List","apiVersion":"v1"')
+        [one] = read_page(body, kp.Dynamic)
+        assert (one.kind, one.api_version, one.metadata) == ('Wi"dé', "v1", kp.ObjectMeta())
+        assert one.content == json.loads(text)
+
+
+@pytest.mark.parametrize("kind", [Widget, kp.Dynamic, kp.Metadata])
+@pytest.mark.parametrize("items", ["[]", "null"])
+def test_a_list_of_nothing_is_empty(items: str, kind: Any) -> None:
+    body = f'{{"kind":"WidgetList","apiVersion":"x.io/v1",{META},"items":{items}}}'.encode()
+    assert (read_page(body, kind).items, read_page(body, kind).next_page) == ([], "next")
+    agreed(body, [body[:20], body[20:]], kind)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ('{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}', "Table came where a list of Widget"),
+        ('{"kind":"Table","items":[]}', "Table came where a list of Widget"),
+        ('{"kind":"Status","status":"Failure","code":410}', "Status came where a list of Widget"),
+        ('{"kind":"WidgetList"}', "WidgetList came where a list of Widget"),
+        ('{"a":1}', "something else came where a list of Widget"),
+        ("<html>no</html>", "list of Widget"),
+        ("", "list of Widget"),
+        ("[]", "list of Widget"),
+        ('{"kind":"WidgetList","items":[', "list of Widget"),
+        ('{"kind":"WidgetList","items":[{"metadata":{"name":"a"}}', "list of Widget"),
+        ('{"kind":"WidgetList","items":[{],{"a":0},{],{"a":0}]}', "list of Widget"),
+        ('{"kind":"WidgetList","items":5}', "list of Widget"),
+        ('{"kind":"WidgetList","items":[]}x', "list of Widget"),
+    ],
+)
+def test_r_33_what_is_no_list_is_refused_by_name(body: str, what: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=what):
+        read_page(body.encode(), Widget)
+    for size in (1, 100):
+        with pytest.raises(RemoteProtocolError, match=what):
+            fed([body.encode()[at : at + size] for at in range(0, len(body), size)])
+
+
+def test_one_broken_item_hides_no_other() -> None:
+    broken = '{"metadata":{"name":"b","namespace":"n"},"spec":5}'
+    body = page(item("a"), broken, item("c"))
+    found = read_page(body, Widget, strict=True)
+    assert [one.metadata.name for one in found] == ["a", "c"]
+    [malformed] = found.malformed
+    assert malformed.metadata is not None
+    assert (malformed.metadata.name, malformed.raw, malformed.type) == ("b", broken.encode(), "")
+    assert str(malformed.error) == "Widget n/b: Expected `object`, got `int` - at `$.spec`"
+    agreed(body, [body], Widget, strict=True)
+    lazy = read_page(body, Widget)
+    assert not lazy.malformed
+    with pytest.raises(InvalidObject, match=r"Widget n/b: Expected `object`, got `int` - at `\$.spec`"):
+        lazy.items[1].spec  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>", b'{"kind":"Status","reason":"Expired","code":410}', b"", b"\xff"]
+)
+@pytest.mark.parametrize("coding", ["", "br"])
+def test_a_refused_list_is_one_failure(body: bytes, coding: str) -> None:
+    [failed], _ = fed([body], status=410, headers=(("Content-Encoding", coding),))
+    assert isinstance(failed, Failed)
+    assert failed.status.code == 410
+
+
+def test_a_compressed_list_is_read_and_a_cut_one_refused() -> None:
+    body = page(item("a"), item("b"))
+    packed = gzip.compress(body)
+    headers = (("Content-Encoding", "gzip"),)
+    assert told(fed([packed[:30], packed[30:]], headers=headers)[0]) == told(fed([body])[0])
+    with pytest.raises(RemoteProtocolError, match="inside a gzip member"):
+        fed([packed[:-5]], headers=headers)
+
+
+def test_an_item_over_the_limit_is_refused_however_it_comes() -> None:
+    body = page(item("a"), item("big", json.dumps({"title": "x" * 5_000})), item("c"))
+    for size in (1, 100, 4_000):
+        with pytest.raises(
+            RemoteProtocolError, match=r"an item of a list has grown to .* 3000 are the limit"
+        ):
+            fed([body[at : at + size] for at in range(0, len(body), size)], max_item=3_000)
+    items, _ = fed([body[at : at + 1_000] for at in range(0, len(body), 1_000)], max_item=7_000)
+    assert len(items) == 3
+
+
+def test_long_items_in_small_pieces_are_not_quadratic() -> None:
+    nested = ",".join([item("x")] * 20_000)
+    body = page(item("a"), item("big", f'{{"template":{{"items":[{nested}]}}}}'), item("c"))
+    assert len(body) > 1_500_000
+    for text in (body, page(item("a", json.dumps({"title": "x" * 3_000_000})), item("c"))):
+        found, _ = fed([text[at : at + 1_024] for at in range(0, len(text), 1_024)])
+        assert [one.metadata.name for one in found][-1] == "c"
+    prelude = page(item("a"), head='"kind":"WidgetList","x":[' + ",".join(['{"items":[]}'] * 50_000) + "]")
+    assert len(fed([prelude])[0]) == 1
+
+
+def test_the_same_key_first_in_only_some_items_does_no_harm() -> None:
+    items = [
+        item("a", head='"kind":"Widget",'),
+        item("b"),
+        item("c", head='"apiVersion":"x.io/v1",'),
+        item("d"),
+    ]
+    body = page(*items)
+    agreed(body, [body], Widget)
+    agreed(body, [body[:99], body[99:]], kp.Dynamic)
