@@ -5,10 +5,40 @@ holds. Long ones are cut where the identity of their object has passed, and only
 this is sound stands at `FRONT_MARKS` in `objects`. Whatever fails in either way is decoded once more as a
 whole line, and only then called `Malformed`. A watch whose objects have no such front stops trying.
 
-How the bytes are cut never matters to an event on a line of its own. It may decide when a mistake is seen: a
-line that is broken behind its front is `Malformed`, or is an event whose object raises when it is touched. Two
-events on a line, or one on two, come from no server: they are read if they come in bulk and are short.
+How bytes are cut never matters to an event on a line of its own. It may decide when a mistake is seen: a line
+that is broken behind its front is `Malformed`, or it is an event whose object raises when touched. Two events
+on a line, or one on two, come from no server: they are read if they come in bulk and are short.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_origin
+
+import msgspec
+
+from .._errors import RemoteProtocolError
+from ..objects import NOT_JSON, UNREAD, Dynamic, KindStages, KubeObject, Resource, settle, stages_of
+from ..wire import Headers, open_inflater
+from ._events import WatchEvent
+from ._fronts import Fronts
+from ._lines import MAX_LINE, Lines, Run
+from ._odd_lines import Refusal, check_content_type, is_json, read_odd_line
+from ._wire_lines import OTHER_LINES, line_decoder, turned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+K = TypeVar("K", bound=KubeObject)
+
+
+class WatchDecoder(Generic[K]):
+    """Decodes one answer to a watch. `feed` gives a list of events a chunk, `finish` what the end leaves.
+
+    Objects are typed lazily: their identity has been read, the rest is read when it is touched, and shares
+    the memory of the chunk it came in. With `strict` all but their metadata is typed at once, as by `decode`.
+    A status outside 2xx makes the whole body one `Failed`. An endless line, a broken gzip stream or a cut
+    inside an event is a `RemoteProtocolError`.
+    """
 
     def __init__(
         self,
