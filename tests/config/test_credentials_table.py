@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kubeproto import LocalProtocolError
 from kubeproto.config import ConfigError, Identity, Oidc, Plugin, Unreadable
 from kubeproto.config import credentials as c
+from kubeproto.wire import Head
 
 NOW: Final = 1_000_000.0
 CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----\none"
@@ -156,6 +157,13 @@ ROWS: Final[list[Row]] = [
         failed(c.Renewing(FILES, READ, HOLDING), "/token cannot be read: no such file"),
     ),
     ("an empty file is no token", READING, c.FilesRead((b" \n",)), NOW, failed(READING, "/token is empty")),
+    (
+        "two words are no token",
+        READING,
+        c.FilesRead((b"MARK MARK",)),
+        NOW,
+        failed(READING, "/token holds no token"),
+    ),
     (
         "two lines are no token",
         READING,
@@ -648,3 +656,11 @@ def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> Non
             state, _ = c.step(state, c.PluginEnded(0, output(f"t{now}")), now)
         now += 0.25
     assert runs <= 11
+
+
+def test_credentials_sign_a_request_that_has_none() -> None:
+    head = Head("GET", "/api")
+    assert ONE.sign(head).headers == (("Authorization", "Bearer one"),)
+    own = head.with_headers(("authorization", "Bearer mine"))
+    assert ONE.sign(own) == own
+    assert c.Credentials().sign(head) == head
