@@ -20,7 +20,7 @@ Times are texts as a server writes them. Of a body sent to an endpoint that leav
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -134,14 +134,15 @@ def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> 
     owned = with_parents(owned, facts)
     # A field that goes takes along what is inside; so what is owned by somebody is put back, and what was
     # never this manager's as well.
-    without = _all_fields(removed(result, last, facts), facts)
-    kept = _all_fields(removed(result, difference(there, union(without, owned)), facts), facts)
+    without = _left(result, last, facts)
+    kept = _left(result, difference(there, union(without, owned)), facts)
     gone = difference(intersection(difference(there, kept), last), UNOWNED)
     return members(removed(result, gone, facts))
 
 
-def _all_fields(value: Any, facts: Facts) -> FieldSet:
-    return with_parents(fields_of(members(value), facts), facts)
+def _left(result: Object, fields: FieldSet, facts: Facts) -> FieldSet:
+    """The fields of an object when these are taken out; what gets empty is still there."""
+    return with_parents(fields_of(removed(result, fields, facts, emptied=None), facts), facts)
 
 
 def _live(live: Object | None, facts: Facts, api_version: str, now: str) -> tuple[Object, Managers]:

@@ -27,27 +27,25 @@ def merged(live: Any, applied: Any, facts: Facts) -> Any:
     return result
 
 
-def removed(value: Any, fields: FieldSet, facts: Facts) -> Any:
-    """The value without these fields. A map or list that this leaves empty goes, too: ABSENT."""
+def removed(value: Any, fields: FieldSet, facts: Facts, *, emptied: Any = ABSENT) -> Any:
+    """The value without these fields. `emptied`, if given, takes the place of a map or list left empty."""
     if not fields or facts.atomic:
         return value
+    left: Any
     if is_map(value) and facts.shape in ("map", "any"):
-        left: dict[str, Any] = {}
-        for name, held in value.items():
-            step = field_step(name)
-            if has(fields, step):
-                continue
-            rest = removed(held, below(fields, step), facts.member(name) or UNTYPED)
-            if rest is not ABSENT:
-                left[name] = rest
-        return left if left or not value else ABSENT
-    if is_list(value) and facts.shape == "list":
-        kept = [
-            removed(item, below(fields, step), facts.element) for item, step in _left(value, fields, facts)
+        left = {
+            name: removed(held, below(fields, step), facts.member(name) or UNTYPED, emptied=emptied)
+            for name, held in value.items()
+            if not has(fields, step := field_step(name))
+        }
+    elif is_list(value) and facts.shape == "list":
+        left = [
+            removed(element, below(fields, step), facts.element, emptied=emptied)
+            for element, step in _left(value, fields, facts)
         ]
-        kept = [item for item in kept if item is not ABSENT]
-        return kept if kept or not value else ABSENT
-    return value
+    else:
+        return value
+    return emptied if value and not left and emptied is not ABSENT else left
 
 
 def with_parents(fields: FieldSet, facts: Facts) -> FieldSet:

@@ -189,9 +189,7 @@ def _order(step: str) -> tuple[Any, ...]:
     if rank == 4 and not isinstance(value, int):
         raise ValueError(f"{step!r} is no step of a path: an index is a number")
     if is_map(value):
-        # Elements are compared by the names of their keys first.
-        names = sorted(value)
-        return rank, *((0, name) for name in names), *((1, *_value_order(value[name])) for name in names)
+        return rank, *((name, *_value_order(value[name])) for name in sorted(value))
     return rank, *_value_order(value)
 
 

@@ -1,0 +1,149 @@
+"""What the tests of applying share: short ways to say who writes what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kubeproto.objects import GroupVersionKind
+from kubeproto.sim._apply import Applied, Conflicts, apply, update
+from kubeproto.sim._apply_facts import Facts, facts_of_kind, facts_of_schema
+
+Object = dict[str, Any]
+
+CONFIG_MAP = facts_of_kind(GroupVersionKind("", "v1", "ConfigMap"))
+POD = facts_of_kind(GroupVersionKind("", "v1", "Pod"))
+SERVICE = facts_of_kind(GroupVersionKind("", "v1", "Service"))
+DEPLOYMENT = facts_of_kind(GroupVersionKind("apps", "v1", "Deployment"))
+
+FOO_SCHEMA: Object = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "color": {"type": "string"},
+                "size": {"type": "integer"},
+                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+                "words": {"type": "array", "items": {"type": "string"}},
+                "place": {
+                    "type": "object",
+                    "x-kubernetes-map-type": "atomic",
+                    "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
+                },
+                "ports": {
+                    "type": "array",
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["port", "protocol"],
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "port": {"type": "integer"},
+                            "protocol": {"type": "string", "default": "TCP"},
+                            "name": {"type": "string"},
+                        },
+                    },
+                },
+                "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                "either": {"x-kubernetes-int-or-string": True},
+            },
+        },
+        "status": {"type": "object", "properties": {"note": {"type": "string"}}},
+    },
+}
+FOO = facts_of_schema(FOO_SCHEMA)
+
+NOW = "2026-11-21T01:48:05Z"
+LATER = "2026-11-21T01:49:05Z"
+
+RECORDINGS = Path(__file__).parent.parent / "recordings"
+
+
+def recorded(name: str) -> tuple[Object, Object]:
+    """What was sent and what came back."""
+    exchange = json.loads((RECORDINGS / f"{name}.json").read_text())
+    body = exchange["request"].get("body")
+    return json.loads(body) if body else {}, json.loads(exchange["response"]["body"])
+
+
+def config_map(**data: Any) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ap"}, "data": data}
+
+
+def foo(**spec: Any) -> Object:
+    return {"apiVersion": "wire.test/v1", "kind": "Foo", "metadata": {"name": "f"}, "spec": spec}
+
+
+def applying(
+    live: Object | None,
+    body: Object,
+    manager: str = "m1",
+    *,
+    facts: Facts | None = None,
+    force: bool = False,
+    now: str = NOW,
+    subresource: str = "",
+) -> Applied | Conflicts:
+    return apply(
+        live,
+        body,
+        manager=manager,
+        facts=facts or (FOO if body["kind"] == "Foo" else CONFIG_MAP),
+        api_version=body["apiVersion"],
+        kind=body["kind"],
+        now=now,
+        force=force,
+        subresource=subresource,
+    )
+
+
+def applied(live: Object | None, body: Object, manager: str = "m1", **how: Any) -> Object:
+    """The object after an application that succeeds."""
+    outcome = applying(live, body, manager, **how)
+    assert isinstance(outcome, Applied), outcome
+    return outcome.object
+
+
+def refused(live: Object | None, body: Object, manager: str, **how: Any) -> Conflicts:
+    """The conflicts of an application that does not."""
+    outcome = applying(live, body, manager, **how)
+    assert isinstance(outcome, Conflicts), outcome
+    return outcome
+
+
+def written(
+    before: Object | None,
+    after: Object,
+    manager: str = "wire",
+    *,
+    now: str = NOW,
+    facts: Facts | None = None,
+    api_version: str = "",
+    subresource: str = "",
+) -> Object:
+    """The object after an ordinary write, with the entries that this gives it."""
+    entries = update(
+        before,
+        after,
+        manager=manager,
+        facts=facts or (FOO if after["kind"] == "Foo" else CONFIG_MAP),
+        api_version=api_version or after["apiVersion"],
+        now=now,
+        subresource=subresource,
+    )
+    metadata = {name: value for name, value in after["metadata"].items() if name != "managedFields"}
+    return {**after, "metadata": metadata | ({"managedFields": entries} if entries else {})}
+
+
+def owners(object_: Object) -> dict[str, Any]:
+    """The fields by manager, with its subresource if there is one."""
+    return {
+        "/".join(filter(None, (entry["manager"], entry.get("subresource")))): entry["fieldsV1"]
+        for entry in object_["metadata"].get("managedFields", ())
+    }
+
+
+def times(object_: Object) -> dict[str, str]:
+    return {entry["manager"]: entry["time"] for entry in object_["metadata"]["managedFields"]}

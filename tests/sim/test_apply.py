@@ -1,0 +1,346 @@
+"""Server-side apply: who owns what, who is refused, and in which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from apply_cases import (
+    CONFIG_MAP,
+    FOO,
+    LATER,
+    NOW,
+    POD,
+    applied,
+    applying,
+    config_map,
+    foo,
+    owners,
+    recorded,
+    refused,
+    times,
+    written,
+)
+
+from kubeproto.sim._apply import Applied, ApplyRefused, apply
+from kubeproto.sim._apply_facts import NOTHING_KNOWN
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+NO_ENTRY: dict[str, Any] = {}
+UNTYPED = "failed to create typed patch object"
+NOTHING: list[Any] = []
+KEYS = "associative list with keys"
+NO_KEYS = "associative list without keys"
+
+
+def wanted(kind: str, got: str) -> str:
+    return f"expected {kind}, got &value.valueUnstructured{{Value:{got}}}"
+
+
+# What a server answered.
+
+
+def test_sv_20_an_apply_that_creates_leaves_the_entry_that_was_recorded() -> None:
+    body, answer = recorded("apply-create-201")
+    created = applied(None, body, "m1", now=answer["metadata"]["creationTimestamp"])
+    assert created["metadata"]["managedFields"] == answer["metadata"]["managedFields"]
+    assert created["data"] == answer["data"]
+
+
+def test_sv_20_conflicts_are_told_as_recorded() -> None:
+    first, _ = recorded("apply-create-201")
+    one, one_answer = recorded("apply-conflict-409")
+    several, several_answer = recorded("apply-conflicts-409")
+    live = applied(None, first, "m1")
+    for conflicts, answer in (
+        (refused(live, one, "m2"), one_answer),
+        (refused(applied(live, config_map(a="1", b="1"), "m2"), several, "m3"), several_answer),
+    ):
+        assert conflicts.message == answer["message"]
+        assert list(msgspec.to_builtins(conflicts.causes)) == answer["details"]["causes"]
+
+
+def test_sv_20_a_conflict_over_the_status_names_the_subresource() -> None:
+    body, answer = recorded("apply-status-conflict-409")
+    mine = {**body, "status": {"note": "n1"}}
+    live = applied(applied(None, foo(size=1)), mine, "ctl", subresource="status")
+    conflicts = refused(live, body, "ctl2", subresource="status")
+    assert conflicts.message == answer["message"]
+    assert list(msgspec.to_builtins(conflicts.causes)) == answer["details"]["causes"]
+
+
+def test_sv_20_a_conflict_with_an_ordinary_writer_names_its_version() -> None:
+    live = written(None, config_map(a="1"), "wire")
+    conflicts = refused(live, config_map(a="2"), "m1")
+    assert conflicts.message == 'Apply failed with 1 conflict: conflict with "wire" using v1: .data.a'
+    assert conflicts.causes[0].message == 'conflict with "wire" using v1'
+
+
+# Owning.
+
+
+def test_sv_20_force_takes_the_fields_and_leaves_the_rest() -> None:
+    live = applied(None, config_map(a="1", b="1"), "m1")
+    forced = applied(live, config_map(a="2"), "m2", force=True)
+    assert forced["data"] == {"a": "2", "b": "1"}
+    assert owners(forced) == {"m1": {"f:data": {"f:b": {}}}, "m2": {"f:data": {"f:a": {}}}}
+
+
+def test_sv_20_who_loses_every_field_by_force_loses_the_entry() -> None:
+    live = applied(None, config_map(a="1"), "m1")
+    assert owners(applied(live, config_map(a="2"), "m2", force=True)).keys() == {"m2"}
+
+
+def test_sv_20_equal_values_are_shared_and_kept_while_one_of_them_wants_them() -> None:
+    live = applied(applied(None, config_map(a="1")), config_map(a="1"), "m2")
+    assert owners(live) == {"m1": {"f:data": {"f:a": {}}}, "m2": {"f:data": {"f:a": {}}}}
+    left = applied(live, config_map(), "m1")
+    assert left["data"] == {"a": "1"}
+    assert applied(left, config_map(), "m2").get("data", {}) == {}
+
+
+def test_sv_20_what_is_no_longer_applied_is_removed_but_not_what_others_wrote() -> None:
+    live = applied(None, config_map(a="1", b="1", c="1"))
+    changed = written(live, {**live, "data": {**live["data"], "b": "2", "d": "2"}}, "other")
+    left = applied(changed, config_map(a="1"))
+    assert left["data"] == {"a": "1", "b": "2", "d": "2"}
+
+
+def test_sv_20_a_field_that_nobody_owns_stays_when_its_neighbours_go() -> None:
+    live = applied(None, foo(color="red"))
+    defaulted = {**live, "spec": {**live["spec"], "size": 3}}
+    assert applied(defaulted, foo())["spec"] == {"size": 3}
+
+
+def test_sv_20_a_struct_goes_with_the_last_field_in_it() -> None:
+    body = {"apiVersion": "wire.test/v1", "kind": "Foo", "metadata": {"name": "f"}}
+    assert "spec" not in applied(applied(None, foo(size=1)), body)
+
+
+def test_sv_20_an_element_of_a_list_goes_with_its_owner() -> None:
+    both = applied(None, foo(ports=[{"port": 1, "name": "a"}, {"port": 2, "name": "b"}], tags=["x", "y"]))
+    left = applied(both, foo(ports=[{"port": 2, "name": "b"}], tags=["y"]))
+    assert left["spec"] == {"ports": [{"port": 2, "name": "b"}], "tags": ["y"]}
+
+
+def test_sv_20_an_element_that_another_extended_keeps_what_that_one_owns() -> None:
+    live = applied(None, foo(ports=[{"port": 1, "protocol": "TCP"}]), "m1")
+    shared = applied(live, foo(ports=[{"port": 1, "protocol": "TCP", "name": "n"}]), "m2")
+    left = applied(shared, foo(ports=[]), "m1")
+    assert left["spec"]["ports"] == [{"port": 1, "protocol": "TCP", "name": "n"}]
+
+
+def test_identity_and_what_the_server_keeps_is_never_owned() -> None:
+    metadata = {
+        "name": "ap",
+        "namespace": "w",
+        "uid": "u",
+        "resourceVersion": "1",
+        "generation": 1,
+        "creationTimestamp": None,
+        "labels": {"x": "1"},
+        "generateName": "a-",
+    }
+    assert owners(applied(None, {**config_map(), "metadata": metadata})) == {
+        "m1": {
+            "f:data": {},
+            "f:metadata": {"f:generateName": {}, "f:labels": {"f:x": {}}},
+        }
+    }
+
+
+def test_an_apply_does_not_touch_what_only_the_server_sets() -> None:
+    live = applied(None, config_map(a="1"))
+    kept = {"creationTimestamp": NOW, "uid": "u", "resourceVersion": "7", "generation": 2}
+    live["metadata"] = {"name": "ap", **kept, "managedFields": live["metadata"]["managedFields"]}
+    body = config_map(a="1")
+    body["metadata"] |= {"creationTimestamp": None, "generation": 9}
+    outcome = applying(live, body, now=LATER)
+    assert isinstance(outcome, Applied)
+    assert not outcome.changed
+    assert outcome.object == live
+
+
+def test_a_body_that_owns_nothing_makes_no_entry() -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ap"}}
+    assert "managedFields" not in applied(None, body)["metadata"]
+
+
+def test_an_atomic_value_has_one_owner() -> None:
+    live = applied(None, foo(place={"x": 1, "y": 2}, words=["a", "b"]))
+    assert owners(live) == {"m1": {"f:spec": {"f:place": {}, "f:words": {}}}}
+    conflicts = refused(live, foo(place={"x": 1}, words=["b"]), "m2")
+    assert [cause.field for cause in conflicts.causes] == [".spec.place", ".spec.words"]
+    forced = applied(live, foo(place={"x": 5}), "m2", force=True)
+    assert forced["spec"]["place"] == {"x": 5}
+
+
+def test_where_nothing_is_known_maps_are_taken_apart_and_lists_are_not() -> None:
+    live = applied(None, foo(deep={"a": {"b": 1}}, words=[{"name": "x"}]), facts=NOTHING_KNOWN)
+    inside: dict[str, Any] = {"f:deep": {"f:a": {"f:b": {}, ".": {}}, ".": {}}, "f:words": {}, ".": {}}
+    assert owners(live) == {"m1": {"f:spec": inside}}
+
+
+def test_a_container_is_owned_by_its_keys_and_as_itself() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
+    }
+    [container] = owners(applied(None, pod, facts=POD))["m1"]["f:spec"]["f:containers"].items()
+    assert container == (
+        'k:{"name":"c"}',
+        {
+            ".": {},
+            "f:image": {},
+            "f:name": {},
+            "f:ports": {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}},
+        },
+    )
+
+
+def test_lists_keep_the_live_order_and_take_new_elements_where_they_are_applied() -> None:
+    live = applied(None, foo(tags=["a", "b", "c"]))
+    assert applied(live, foo(tags=["x", "b", "y"]), "m2")["spec"]["tags"] == ["a", "x", "b", "c", "y"]
+    assert applied(live, foo(tags=["c", "a"]), "m2")["spec"]["tags"] == ["b", "c", "a"]
+
+
+# Times.
+
+
+def test_sv_20_applying_the_same_again_changes_nothing() -> None:
+    live = applied(None, config_map(a="1"))
+    outcome = applying(live, config_map(a="1"), now=LATER)
+    assert isinstance(outcome, Applied)
+    assert not outcome.changed
+    assert outcome.object == live
+
+
+def test_an_apply_that_changes_who_owns_what_has_its_time_though_the_data_stay() -> None:
+    live = applied(applied(None, config_map(a="1")), config_map(a="1"), "m2", now=LATER)
+    assert times(live) == {"m1": NOW, "m2": LATER}
+
+
+# From before the book was kept.
+
+
+def test_sv_20_what_was_never_tracked_belongs_to_before_first_apply() -> None:
+    untracked = {**config_map(a="1", b="1"), "metadata": {"name": "ap", "uid": "u"}}
+    assert refused(untracked, config_map(a="2"), "m1").message == (
+        'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.a'
+    )
+    live = applied(untracked, config_map(a="1"), "m1")
+    assert owners(live) == {
+        "m1": {"f:data": {"f:a": {}}},
+        "before-first-apply": {"f:data": {".": {}, "f:a": {}, "f:b": {}}},
+    }
+
+
+# Bodies that are no good.
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        ({"kind": None}, 400, "invalid object type: /v1, Kind="),
+        ({"kind": None, "apiVersion": None}, 400, "invalid object type: /, Kind="),
+        ({"kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
+        ({"apiVersion": "v2"}, 400, "invalid object type: /v2, Kind=ConfigMap"),
+        ({"metadata": {"managedFields": NOTHING}}, 400, "metadata.managedFields must be nil"),
+        ({"metadata": {"managedFields": [NO_ENTRY]}}, 400, "metadata.managedFields must be nil"),
+        (
+            {"dta": {}, "metadata": {"name": "a", "namespace": "w"}},
+            500,
+            f"{UNTYPED} (w/a; /v1, Kind=ConfigMap): .dta: field not declared in schema",
+        ),
+        (
+            {"data": {"a": 5}},
+            500,
+            "failed to create typed patch object (/ap; /v1, Kind=ConfigMap): .data.a: "
+            + wanted("string", "5"),
+        ),
+    ],
+)
+def test_a_body_that_cannot_be_applied_is_refused_as_a_server_does(
+    change: dict[str, Any], code: int, message: str
+) -> None:
+    with pytest.raises(ApplyRefused) as caught:
+        apply(
+            None,
+            {**config_map(a="1"), **change},
+            manager="m",
+            facts=CONFIG_MAP,
+            api_version="v1",
+            kind="ConfigMap",
+            now=NOW,
+        )
+    assert (caught.value.code, caught.value.message) == (code, message)
+    assert caught.value.reason == ("BadRequest" if code == 400 else "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "wrong"),
+    [
+        ({"x": 1}, ".spec.x: field not declared in schema"),
+        ({"tags": ["a", "a"]}, '.spec.tags: duplicate entries for key [="a"]'),
+        (
+            {"ports": [{"port": 1}, {"port": 1, "protocol": "TCP"}]},
+            '.spec.ports: duplicate entries for key [port=1,protocol="TCP"]',
+        ),
+        (
+            {"ports": [{"port": 1, "nam": "a"}]},
+            '.spec.ports[port=1,protocol="TCP"].nam: field not declared in schema',
+        ),
+        ({"size": "1"}, ".spec.size: " + wanted("numeric (int or float)", '"1"')),
+        ({"size": 1, "color": 1}, ".spec.color: " + wanted("string", "1")),
+        ({"size": True}, ".spec.size: " + wanted("numeric (int or float)", "true")),
+        (
+            {"color": 1, "tags": {}},
+            f"errors:\n  .spec.color: {wanted('string', '1')}\n  .spec.tags: {wanted('list', '{}')}",
+        ),
+        ({"labels": []}, ".spec.labels: " + wanted("map", "[]")),
+        ({"ports": [1]}, f".spec.ports: element 0: {KEYS} may not have non-map elements"),
+        ({"ports": [None]}, f".spec.ports: element 0: {KEYS} may not have a null element"),
+        ({"tags": [None]}, f".spec.tags: element 0: {NO_KEYS} has an element that's an explicit null"),
+        ({"tags": [["a"]]}, ".spec.tags: element 0: not supported: associative list with lists as elements"),
+    ],
+)
+def test_what_does_not_fit_the_schema_is_named_by_its_path(spec: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ApplyRefused) as caught:
+        applying(None, foo(**spec))
+    prefix = f"{UNTYPED} (/f; wire.test/v1, Kind=Foo): "
+    assert (caught.value.code, caught.value.message) == (500, prefix + wrong)
+
+
+def test_what_a_schema_leaves_open_is_taken_as_it_is() -> None:
+    spec = {"any": {"deep": [1, {"a": None}]}, "either": "5%", "labels": {"x": "1"}}
+    assert applied(None, foo(**spec))["spec"] == spec
+    assert applied(None, foo(either=5), facts=FOO)["spec"] == {"either": 5}
+
+
+# kubectl.
+
+
+def test_kubectl_refreshes_its_annotation_where_there_is_one() -> None:
+    live = applied(None, config_map(a="1"), "kubectl")
+    assert "annotations" not in live["metadata"]
+    live["metadata"]["annotations"] = {LAST_APPLIED: "{}"}
+    after = applied(live, config_map(a="2"), "kubectl")
+    assert after["metadata"]["annotations"][LAST_APPLIED] == (
+        '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"ap"}}\n'
+    )
+    assert applied(live, config_map(a="1"), "other")["metadata"]["annotations"] == {LAST_APPLIED: "{}"}
+
+
+def test_kubectl_takes_over_what_it_applied_on_its_own_side() -> None:
+    last = msgspec.json.encode(config_map(a="1")).decode()
+    live = config_map(a="1", b="1")
+    live["metadata"]["annotations"] = {LAST_APPLIED: last}
+    live = written(None, live, "kubectl-client-side-apply")
+    assert applied(live, config_map(a="2"), "kubectl")["data"] == {"a": "2", "b": "1"}
+    assert refused(live, config_map(a="2", b="2"), "kubectl").message.endswith(": .data.b")
+    assert refused(live, config_map(a="2"), "other").message.endswith(": .data.a")

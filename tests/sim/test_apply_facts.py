@@ -1,0 +1,128 @@
+"""One view of any kind: built in, by a structural schema, or without either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from apply_cases import CONFIG_MAP, DEPLOYMENT, FOO, POD, SERVICE
+
+from kubeproto.kinds import table
+from kubeproto.objects import GroupVersionKind
+from kubeproto.sim._apply_facts import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
+
+
+PRESERVES = "x-kubernetes-preserve-unknown-fields"
+
+
+def at(facts: Facts, path: str) -> Facts:
+    """The facts at a path; ``*`` is the element of a list."""
+    for name in path.split("."):
+        below = facts.element if name == "*" else facts.member(name)
+        assert below is not None, path
+        facts = below
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("facts", "path", "shape", "atomic", "keys"),
+    [
+        (CONFIG_MAP, "data", "map", False, ()),
+        (CONFIG_MAP, "data.any-key", "scalar", False, ()),
+        (POD, "spec.containers", "list", False, ("name",)),
+        (POD, "spec.containers.*.ports", "list", False, ("containerPort", "protocol")),
+        (POD, "spec.containers.*.args", "list", True, ()),
+        (POD, "spec.nodeSelector", "map", True, ()),
+        (POD, "metadata.finalizers", "list", False, ()),
+        (POD, "metadata.ownerReferences", "list", False, ("uid",)),
+        (DEPLOYMENT, "spec.selector", "map", True, ()),
+        (SERVICE, "spec.ports.*.targetPort", "scalar", False, ()),
+        (FOO, "metadata.finalizers", "list", False, ()),
+        (FOO, "spec.tags", "list", False, ()),
+        (FOO, "spec.words", "list", True, ()),
+        (FOO, "spec.place", "map", True, ()),
+        (FOO, "spec.ports", "list", False, ("port", "protocol")),
+        (FOO, "spec.labels.a", "scalar", False, ()),
+        (FOO, "spec.any.deep.er", "any", False, ()),
+        (NOTHING_KNOWN, "a.b", "any", False, ()),
+    ],
+)
+def test_a_place_is_known_by_its_path(
+    facts: Facts, path: str, shape: str, atomic: bool, keys: tuple[str, ...]
+) -> None:
+    found = at(facts, path)
+    assert (found.shape, found.atomic, found.keys) == (shape, atomic, keys)
+
+
+def test_what_is_not_declared_is_not_there() -> None:
+    assert POD.member("spce") is None
+    assert at(FOO, "spec").member("x") is None
+
+
+def test_a_typed_object_always_has_its_structs_and_what_is_required() -> None:
+    assert POD.zeros == {"metadata": {}, "spec": {}, "status": {}}
+    assert at(POD, "spec").zeros == {"containers": None}
+    assert at(DEPLOYMENT, "spec").zeros == {"strategy": {}, "template": {}}
+    assert at(FOO, "spec").zeros == {}
+    assert at(CONFIG_MAP, "data").zero is ABSENT
+
+
+def test_a_missing_key_of_an_element_has_its_default() -> None:
+    assert at(POD, "spec.containers.*.ports.*.protocol").default == "TCP"
+    assert at(FOO, "spec.ports.*.protocol").default == "TCP"
+
+
+def test_merge_keys_are_those_of_the_patch_strategy() -> None:
+    assert at(POD, "spec.containers.*.ports").merge_key == "containerPort"
+    assert not at(POD, "spec.tolerations").merges
+    assert at(POD, "metadata.finalizers").merges
+    assert at(POD, "metadata.finalizers").merge_key == ""
+
+
+@pytest.mark.parametrize(
+    ("schema", "shape", "closed"),
+    [
+        ({"type": "object"}, "map", False),
+        ({"type": "object", "properties": {"x": {}}}, "map", True),
+        ({"type": "object", "properties": {"x": {}}, PRESERVES: True}, "map", False),
+        ({"type": "object", "additionalProperties": True}, "map", False),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "map", False),
+        ({PRESERVES: True}, "any", False),
+        ({}, "any", True),
+        ({"type": "integer"}, "scalar", True),
+        ({"type": "array", "items": {"type": "string"}}, "list", False),
+    ],
+)  # fmt: skip
+def test_a_schema_is_open_where_it_says_so(schema: dict[str, Any], shape: str, closed: bool) -> None:
+    below = facts_of_schema({"type": "object", "properties": {"here": schema}}).member("here")
+    assert below is not None
+    assert below.shape == shape
+    assert (below.member("unknown") is None) == closed
+
+
+def test_an_embedded_object_has_metadata() -> None:
+    embedded: dict[str, Any] = {"type": "object", "properties": {}, "x-kubernetes-embedded-resource": True}
+    facts = facts_of_schema({"type": "object", "properties": {"template": embedded}})
+    assert at(facts, "template.metadata.ownerReferences").keys == ("uid",)
+
+
+def test_every_built_in_kind_can_be_walked_to_its_end() -> None:
+    seen: set[int] = set()
+
+    def walk(facts: Facts) -> None:
+        if id(facts) not in seen:
+            seen.add(id(facts))
+            assert facts.keys == () or not facts.atomic
+            for below in (*facts.fields.values(), facts.rest):
+                if below is not None and below is not UNTYPED:
+                    walk(below)
+
+    for type_ in table().types.values():
+        if type_.gvk:
+            walk(facts_of_kind(type_.gvk))
+    assert len(seen) > 1000
+
+
+def test_a_kind_that_is_not_built_in_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        facts_of_kind(GroupVersionKind("wire.test", "v1", "Foo"))

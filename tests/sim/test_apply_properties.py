@@ -1,0 +1,189 @@
+"""What holds whoever applies what over whatever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apply_cases import FOO, LATER, NOW, Object, applied, applying, foo, owners, written
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.sim._apply import Applied, Conflicts
+from kubeproto.sim._apply_fields import compare, fields_of
+from kubeproto.sim._apply_merge import merged, removed, with_parents
+from kubeproto.sim._apply_tracking import UNOWNED
+from kubeproto.sim._fieldsets import (
+    EMPTY,
+    decode_fields,
+    difference,
+    fieldset,
+    intersection,
+    leaves,
+    paths,
+    union,
+)
+
+NAMES: st.SearchStrategy[str] = st.sampled_from("abc")
+NUMBERS: st.SearchStrategy[int] = st.integers(0, 2)
+PORTS: st.SearchStrategy[Object] = st.fixed_dictionaries({"port": NUMBERS}, optional={"name": NAMES})
+ANY: st.SearchStrategy[Any] = st.recursive(
+    NUMBERS | st.booleans() | NAMES,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, min_size=1, max_size=2),
+    max_leaves=4,
+)
+SPECS: st.SearchStrategy[Object] = st.fixed_dictionaries(
+    {},
+    optional={
+        "color": NAMES,
+        "size": NUMBERS,
+        "labels": st.dictionaries(NAMES, NAMES, min_size=1, max_size=3),
+        "tags": st.lists(NAMES, min_size=1, max_size=3, unique=True),
+        "words": st.lists(NAMES, max_size=3),
+        "place": st.fixed_dictionaries({}, optional={"x": NUMBERS, "y": NUMBERS}),
+        "ports": st.lists(PORTS, min_size=1, max_size=3, unique_by=lambda port: int(port["port"])),
+        "any": st.dictionaries(NAMES, ANY, min_size=1, max_size=2),
+    },
+)
+FOOS = SPECS.map(lambda spec: foo(**spec))
+MANAGERS: st.SearchStrategy[str] = st.sampled_from(["m1", "m2", "m3"])
+WRITES = st.lists(st.tuples(MANAGERS, FOOS, st.booleans()), min_size=1, max_size=5)
+
+
+def history(writes: list[tuple[str, Object, bool]]) -> Object:
+    """An object after some writes: applied by force, or put there."""
+    live: Object | None = None
+    for manager, body, applies in writes:
+        if applies or live is None:
+            live = applied(live, body, manager, force=True)
+        else:
+            live = written(live, {**live, "spec": body["spec"]}, manager)
+    assert live is not None
+    return live
+
+
+def own(body: Object) -> Any:
+    """What an applier of this body owns."""
+    return difference(fields_of(body, FOO), UNOWNED)
+
+
+@given(WRITES, FOOS, MANAGERS)
+def test_applying_twice_is_applying_once(
+    writes: list[tuple[str, Object, bool]], body: Object, manager: str
+) -> None:
+    once = applied(history(writes), body, manager, force=True)
+    again = applying(once, body, manager, now=LATER)
+    assert isinstance(again, Applied)
+    assert not again.changed
+    assert again.object == once
+
+
+@given(WRITES, FOOS, MANAGERS)
+def test_what_is_applied_is_there_and_is_owned(
+    writes: list[tuple[str, Object, bool]], body: Object, manager: str
+) -> None:
+    after = applied(history(writes), body, manager, force=True)
+    assert not compare(after, merged(after, body, FOO), FOO).written
+    [mine] = [
+        decode_fields(entry["fieldsV1"])
+        for entry in after["metadata"].get("managedFields", [])
+        if (entry["manager"], entry["operation"]) == (manager, "Apply")
+    ] or [EMPTY]
+    assert mine == own(body)
+
+
+@given(WRITES, FOOS)
+def test_conflicts_name_what_others_own_and_force_ends_them(
+    writes: list[tuple[str, Object, bool]], body: Object
+) -> None:
+    live = history(writes)
+    outcome = applying(live, body, "new")
+    forced = applied(live, body, "new", force=True)
+    if isinstance(outcome, Conflicts):
+        for conflict in outcome.conflicts:
+            if conflict.owner.manager == "before-first-apply":
+                continue  # whose entry is not written unless the body is applied
+            assert intersection(own(body), decode_fields(owners_of(live, conflict.owner.manager)))
+        assert isinstance(applying(forced, body, "new"), Applied)
+    else:
+        assert outcome.object == forced
+
+
+def owners_of(live: Object, manager: str) -> Any:
+    sets = [entry["fieldsV1"] for entry in live["metadata"]["managedFields"] if entry["manager"] == manager]
+    fields = EMPTY
+    for each in sets:
+        fields = union(fields, decode_fields(each))
+    return fields
+
+
+@given(WRITES)
+def test_what_is_owned_is_there(writes: list[tuple[str, Object, bool]]) -> None:
+    live = history(writes)
+    there = with_parents(fields_of(live, FOO), FOO)
+    for fields in owners(live).values():
+        # A map that stands for itself in an entry may be there for what others put into it.
+        assert not difference(leaves(decode_fields(fields)), union(there, shells(live)))
+
+
+def shells(live: Object) -> Any:
+    """Maps and lists without anything that counts as a field of its own."""
+    return fieldset(("f:spec", f"f:{name}") for name in live.get("spec", {}))
+
+
+@given(FOOS, FOOS)
+def test_who_creates_by_writing_owns_every_leaf(before: Object, after: Object) -> None:
+    created = written(None, before, "w")
+    everything = difference(leaves(fields_of(before, FOO)), UNOWNED)
+    owned = decode_fields(owners(created).get("w", {}))
+    assert not difference(everything, owned)
+    changed = written(created, after, "other", now=LATER)
+    left = [decode_fields(fields) for fields in owners(changed).values()]
+    # Whatever the second did not change is still the first's, and nothing belongs to two.
+    assert not intersection(*left) if len(left) == 2 else True
+
+
+@given(FOOS, FOOS)
+def test_a_comparison_seen_from_the_other_side_adds_what_was_removed(a: Object, b: Object) -> None:
+    there, back = compare(a, b, FOO), compare(b, a, FOO)
+    assert (there.added, there.removed) == (back.removed, back.added)
+    assert there.modified == back.modified
+    assert not intersection(there.added, there.removed)
+
+
+@given(FOOS)
+def test_an_object_does_not_differ_from_itself(body: Object) -> None:
+    changes = compare(body, {**body, "spec": dict(reversed(list(body["spec"].items())))}, FOO)
+    assert not changes.written
+    assert not changes.removed
+
+
+@given(FOOS, FOOS)
+def test_fields_that_are_removed_are_gone_and_no_others(body: Object, other: Object) -> None:
+    gone = intersection(own(body), own(other))
+    left = fields_of(removed(body, gone, FOO), FOO)
+    assert not intersection(left, gone)
+    spared = {path for path in paths(fields_of(body, FOO)) if not beneath(path, set(paths(gone)))}
+    assert spared <= set(paths(left))
+
+
+def beneath(path: tuple[str, ...], gone: set[tuple[str, ...]]) -> bool:
+    return any(path[: len(each)] == each for each in gone)
+
+
+@given(FOOS, FOOS)
+def test_laying_an_object_over_another_keeps_what_it_does_not_speak_of(live: Object, body: Object) -> None:
+    result = merged(live, body, FOO)
+    assert merged(result, body, FOO) == result
+    assert not compare(live, result, FOO).removed or has_atomic_change(live, body)
+
+
+def has_atomic_change(live: Object, body: Object) -> bool:
+    """Only within what is one value as a whole can something go."""
+    return bool(live["spec"].get("any") != body["spec"].get("any"))
+
+
+@given(FOOS)
+def test_applying_less_and_less_leaves_nothing_behind(body: Object) -> None:
+    live = applied(None, body, "m1", now=NOW)
+    bare = {name: value for name, value in body.items() if name != "spec"}
+    assert "spec" not in applied(live, bare, "m1") or not body["spec"]

@@ -1,0 +1,158 @@
+"""Sets of fields: their form on the wire, and the laws of union, intersection and difference."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from apply_cases import RECORDINGS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.sim._apply_values import is_list, is_map
+from kubeproto.sim._fieldsets import (
+    EMPTY,
+    FieldSet,
+    Path,
+    decode_fields,
+    difference,
+    encode_fields,
+    fieldset,
+    format_path,
+    intersection,
+    keys_step,
+    leaves,
+    paths,
+    union,
+    value_step,
+)
+
+STEPS = st.one_of(
+    st.sampled_from(
+        ["f:a", "f:b", "f:c", 'k:{"n":"x"}', 'k:{"n":1,"p":"y"}', 'v:"s"', "v:1", "v:true", "i:0"]
+    )
+)
+PATHS = st.lists(STEPS, min_size=1, max_size=4).map(tuple)
+PATH_SETS: st.SearchStrategy[set[Path]] = st.sets(PATHS, max_size=8)
+
+
+@given(PATH_SETS)
+def test_a_set_holds_the_paths_that_it_is_made_of(wanted: set[Path]) -> None:
+    assert set(paths(fieldset(wanted))) == wanted
+
+
+@given(PATH_SETS)
+def test_equal_sets_are_equal_however_they_came_about(wanted: set[Path]) -> None:
+    assert fieldset(sorted(wanted)) == fieldset(sorted(wanted, reverse=True))
+    assert decode_fields(json.loads(json.dumps(encode_fields(fieldset(wanted))))) == fieldset(wanted)
+
+
+@given(PATH_SETS, PATH_SETS)
+def test_union_intersection_and_difference_are_those_of_the_paths(a: set[Path], b: set[Path]) -> None:
+    first, second = fieldset(a), fieldset(b)
+    assert union(first, second) == fieldset(a | b)
+    assert intersection(first, second) == fieldset(a & b)
+    assert difference(first, second) == fieldset(a - b)
+
+
+@given(PATH_SETS, PATH_SETS)
+def test_no_set_is_changed_by_what_is_made_of_it(a: set[Path], b: set[Path]) -> None:
+    first, second = fieldset(a), fieldset(b)
+    for make in (union, intersection, difference):
+        make(first, second)
+    assert (first, second) == (fieldset(a), fieldset(b))
+
+
+@given(PATH_SETS)
+def test_leaves_are_the_paths_that_no_other_goes_on_from(wanted: set[Path]) -> None:
+    def goes_on(path: Path) -> bool:
+        return any(other != path and other[: len(path)] == path for other in wanted)
+
+    assert leaves(fieldset(wanted)) == fieldset({path for path in wanted if not goes_on(path)})
+
+
+def entries() -> list[Any]:
+    """Every set of fields in the recorded answers, as it stands there."""
+    found: list[Any] = []
+
+    def look(value: Any) -> None:
+        if is_map(value):
+            for name, held in value.items():
+                if name == "fieldsV1":
+                    found.append(held)
+                else:
+                    look(held)
+        elif is_list(value):
+            for held in value:
+                look(held)
+
+    for recording in sorted(RECORDINGS.glob("*.json")):
+        body = json.loads(recording.read_text())["response"].get("body")
+        for line in body.splitlines() if isinstance(body, str) else ():
+            if "fieldsV1" in line:
+                look(json.loads(line))
+    return found
+
+
+def test_recorded_sets_come_out_as_they_went_in_to_the_order_of_the_keys() -> None:
+    assert len(entries()) > 15
+    for fields in entries():
+        assert json.dumps(encode_fields(decode_fields(fields))) == json.dumps(fields)
+
+
+def test_steps_are_sorted_as_a_server_sorts_them() -> None:
+    expected = [
+        ".", "f:A", "f:a", "f:b",
+        'k:{"n":1}', 'k:{"n":1,"p":"y"}', 'k:{"n":9}', 'k:{"n":10}', 'k:{"n":"a"}', 'k:{"n":true}',
+        "v:2", "v:10", 'v:"10"', 'v:"b"', "v:false", "i:2", "i:10",
+    ]  # fmt: skip
+    shuffled: dict[str, Any] = {step: {} for step in sorted(expected)}
+    assert list(encode_fields(shuffled)) == expected
+
+
+WRONG: list[Any] = [
+    None,
+    [],
+    "f:a",
+    {"f:a": 1},
+    {"f:a": None},
+    {"a": {}},
+    {"x:a": {}},
+    {"k:[]": {}},
+    {"v:{": {}},
+    {"i:a": {}},
+    {'i:"1"': {}},
+    {"": {}},
+    {"f:a": {"b": {}}},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_no_set_of_fields_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError):
+        decode_fields(wrong)
+
+
+def test_the_steps_of_elements_are_their_json() -> None:
+    assert keys_step({"protocol": "TCP", "port": 80}) == 'k:{"port":80,"protocol":"TCP"}'
+    assert [value_step(value) for value in ("a", 1, True)] == ['v:"a"', "v:1", "v:true"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (("f:spec", "f:containers", 'k:{"name":"c"}', "f:image"), '.spec.containers[name="c"].image'),
+        (("f:ports", 'k:{"port":80,"protocol":"TCP"}'), '.ports[port=80,protocol="TCP"]'),
+        (("f:finalizers", 'v:"a/b"'), '.finalizers[="a/b"]'),
+        (("f:list", "i:3", "f:x"), ".list[3].x"),
+    ],
+)
+def test_a_path_reads_as_in_a_message(path: Path, text: str) -> None:
+    assert format_path(path) == text
+
+
+def test_paths_of_one_level_come_before_those_inside() -> None:
+    fields: FieldSet = fieldset([("f:a",), ("f:a", "f:x"), ("f:b",)])
+    assert list(paths(fields)) == [("f:a",), ("f:b",), ("f:a", "f:x")]
+    assert list(paths(EMPTY)) == []

@@ -1,0 +1,110 @@
+"""Strategic merge patches as kubectl makes them lead from any object to any other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apply_cases import POD
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.sim._apply_facts import NOTHING_KNOWN, Facts
+from kubeproto.sim._apply_values import is_list, is_map
+from kubeproto.sim._strategic import strategic_merge
+
+META = "metadata"
+
+Map = dict[str, Any]
+
+
+NAMES: st.SearchStrategy[str] = st.sampled_from("abcdef")
+
+
+def by_name(element: Map) -> str:
+    """What makes an element unique."""
+    return str(element["name"])
+
+
+CONTAINERS: st.SearchStrategy[list[Map]] = st.lists(
+    st.fixed_dictionaries(
+        {"name": NAMES},
+        optional={
+            "image": NAMES,
+            "args": st.lists(NAMES, min_size=1, max_size=3),
+            "env": st.lists(
+                st.fixed_dictionaries({"name": NAMES, "value": NAMES}),
+                min_size=1,
+                max_size=3,
+                unique_by=by_name,
+            ),
+        },
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=by_name,
+)
+PODS: st.SearchStrategy[Map] = st.fixed_dictionaries(
+    {"spec": st.fixed_dictionaries({"containers": CONTAINERS}, optional={"nodeName": NAMES})},
+    optional={
+        META: st.fixed_dictionaries(
+            {},
+            optional={
+                "labels": st.dictionaries(NAMES, NAMES, min_size=1, max_size=3),
+                "finalizers": st.lists(NAMES, min_size=1, max_size=3, unique=True),
+            },
+        )
+    },
+)
+
+
+def make_patch(before: Map, after: Map, facts: Facts) -> Map:
+    patch: Map = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        old = before.get(name)
+        below = facts.member(name) or NOTHING_KNOWN
+        if old == value:
+            continue
+        if is_map(value) and is_map(old):
+            patch[name] = make_patch(old, value, below)
+        elif is_list(value) and is_list(old) and below.merges:
+            patch |= make_list_patch(name, old, value, below)
+        else:
+            patch[name] = value
+    return patch
+
+
+def make_list_patch(name: str, old: list[Any], new: list[Any], facts: Facts) -> Map:
+    key = facts.merge_key
+    if not key:
+        gone = [value for value in old if value not in new]
+        added = [value for value in new if value not in old]
+        return {
+            f"$setElementOrder/{name}": new,
+            f"$deleteFromPrimitiveList/{name}": gone,
+            **({name: added} if added else {}),
+        }
+    was = {element[key]: element for element in old}
+    changed = [
+        {key: element[key], **make_patch(was.get(element[key], {}), element, facts.element)}
+        for element in new
+        if was.get(element[key]) != element
+    ]
+    names = {element[key] for element in new}
+    gone = [{key: at, "$patch": "delete"} for at in was if at not in names]
+    return {f"$setElementOrder/{name}": [{key: element[key]} for element in new], name: changed + gone}
+
+
+@given(PODS, PODS)
+def test_a_patch_made_of_two_objects_leads_from_one_to_the_other(before: Map, after: Map) -> None:
+    assert strategic_merge(before, make_patch(before, after, POD), POD) == after
+
+
+@given(PODS, PODS)
+def test_a_patch_applied_twice_does_what_it_did_once(before: Map, patch: Map) -> None:
+    once = strategic_merge(before, patch, POD)
+    assert strategic_merge(once, patch, POD) == once
+
+
+@given(PODS)
+def test_an_empty_patch_changes_nothing(before: Map) -> None:
+    assert strategic_merge(before, {}, POD) == before
