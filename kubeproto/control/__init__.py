@@ -1,5 +1,6 @@
 """What a controller stands on: the Store that mirrors a kind, and the queue of what to work on."""
 
+from . import _election as election
 from . import _finalizers as finalizers
 from ._actions import Action, AwaitChange, Requeue, await_change, requeue
 from ._changes import Change, Entry
@@ -33,6 +34,7 @@ __all__ = [
     "Work",
     "WorkQueue",
     "await_change",
+    "election",
     "finalizers",
     "key_of",
     "requeue",

@@ -1,0 +1,476 @@
+"""Leader election: a row for each arrow of its picture, and every other pair refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final, get_args
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+import kubeproto as kp
+from kubeproto import LocalProtocolError
+from kubeproto.control import _election as election
+from kubeproto.control._election import (
+    Abandon,
+    Action,
+    Candidate,
+    Checking,
+    Clearing,
+    Ended,
+    Event,
+    Failed,
+    Found,
+    Idle,
+    Lapsed,
+    Lead,
+    Leaving,
+    Looking,
+    Lose,
+    Notice,
+    Renewing,
+    SendCreate,
+    SendGet,
+    SendUpdate,
+    Standing,
+    Started,
+    State,
+    Stopped,
+    Taking,
+    Wrote,
+    standing,
+    step,
+)
+from kubeproto.control._election_values import Course
+from kubeproto.kinds.coordination_v1 import Lease, LeaseSpec
+from kubeproto.objects import MicroTime
+from kubeproto.wire import Broken, Conflicted, Refused, Rejected, ServerFailed, Throttled
+
+OLD: Final = MicroTime(2020, 1, 1, tzinfo=UTC)
+WALL: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
+BLANK: Final = Lease(metadata=kp.ObjectMeta(name="books", namespace="n", labels={"app": "books"}))
+ME: Final = Candidate(lease=BLANK, identity="me")
+CONFLICT: Final = Failed(Conflicted("changed", 409))
+ABSENT: Final = Failed(Refused("not found", 404))
+DOWN: Final = Failed(ServerFailed("down", 503))
+GET_SOON: Final = SendGet(102, 104.4)
+
+
+def lease(holder: str | None, *, version: str = "7", duration: int | None = 15, **spec: Any) -> Lease:
+    """A lease as a server has it."""
+    metadata = replace(BLANK.metadata, resource_version=version)
+    times: dict[str, Any] = {"acquire_time": OLD, "renew_time": OLD, "lease_transitions": 3}
+    return Lease(
+        metadata=metadata,
+        spec=LeaseSpec(holder_identity=holder, lease_duration_seconds=duration, **(times | spec)),
+    )
+
+
+MINE: Final = lease("me")
+OTHERS: Final = lease("other")
+
+
+def seen(held: Lease = MINE, *, since: float = 90, candidate: Candidate = ME) -> Course:
+    return Course(candidate, held, since, held.spec.holder_identity or "")
+
+
+def update(held: Lease, at: float = 100, **spec: Any) -> SendUpdate:
+    return SendUpdate(replace(held, spec=replace(held.spec, **spec)), at, at)
+
+
+def renewal(held: Lease = MINE, at: float = 100) -> SendUpdate:
+    return update(held, at, renew_time=None)
+
+
+def taking(held: Lease, transitions: int = 4) -> SendUpdate:
+    return update(
+        held,
+        holder_identity="me",
+        lease_duration_seconds=15,
+        lease_transitions=transitions,
+        acquire_time=None,
+        renew_time=None,
+    )
+
+
+CREATION: Final = SendCreate(
+    replace(BLANK, spec=LeaseSpec(holder_identity="me", lease_duration_seconds=15, lease_transitions=0)),
+    100,
+    100,
+)
+CLEARING: Final = update(
+    MINE, holder_identity="", lease_duration_seconds=1, acquire_time=None, renew_time=None
+)
+BLANK_COURSE: Final = Course(ME, BLANK, 100)
+RENEWED: Final = lease("me", version="8", renew_time=MicroTime(2021, 1, 1, tzinfo=UTC))
+EMPTY: Final = replace(lease(None), spec=LeaseSpec())
+KEEPING: Final = replace(ME, release=False)
+
+Row = tuple[State, Event, State, tuple[Action, ...]]
+
+ROWS: Final[dict[str, Row]] = {
+    "start": (Idle(ME), Started(), Looking(BLANK_COURSE), (SendGet(100, 100),)),
+    "le_01 no lease": (Looking(seen(BLANK)), ABSENT, Taking(BLANK_COURSE, 100), (CREATION,)),
+    "le_02 a lease without a record": (
+        Looking(Course(ME, BLANK, 90)),
+        Found(EMPTY),
+        Taking(Course(ME, EMPTY, 90), 100),
+        (taking(EMPTY, 1),),
+    ),
+    "le_03 another's, at first sight": (
+        Looking(seen(BLANK)),
+        Found(lease("other", duration=3)),
+        Looking(seen(lease("other", duration=3), since=100)),
+        (Notice("other"), GET_SOON),
+    ),
+    "le_03 another's, unchanged for as long as its record says": (
+        Looking(seen(lease("other", duration=3), since=97)),
+        Found(lease("other", duration=3, version="9")),
+        Taking(seen(lease("other", duration=3, version="9"), since=97), 100),
+        (taking(lease("other", duration=3, version="9")),),
+    ),
+    "le_03 another's, unchanged for a moment less": (
+        Looking(seen(lease("other", duration=3), since=97.1)),
+        Found(lease("other", duration=3)),
+        Looking(seen(lease("other", duration=3), since=97.1)),
+        (GET_SOON,),
+    ),
+    "le_04 a record that is all empty": (
+        Looking(seen(BLANK)),
+        Found(lease("", duration=0, lease_transitions=0)),
+        Taking(seen(lease("", duration=0, lease_transitions=0), since=100), 100),
+        (taking(lease("", duration=0, lease_transitions=0), 1),),
+    ),
+    "le_05 another's, run out by the own clock": (
+        Looking(seen(OTHERS, since=85)),
+        Found(OTHERS),
+        Taking(seen(OTHERS, since=85), 100),
+        (taking(OTHERS),),
+    ),
+    "le_06 given back, though just seen": (
+        Looking(seen(OTHERS, since=99)),
+        Found(lease("", duration=1)),
+        Taking(seen(lease("", duration=1), since=100), 100),
+        (Notice(""), taking(lease("", duration=1))),
+    ),
+    "le_07 another's, and renewed": (
+        Looking(seen(OTHERS, since=10)),
+        Found(lease("other", renew_time=None)),
+        Looking(seen(lease("other", renew_time=None), since=100)),
+        (GET_SOON,),
+    ),
+    "another's without a duration gets the own": (
+        Looking(seen(lease("other", duration=None), since=86)),
+        Found(lease("other", duration=None)),
+        Looking(seen(lease("other", duration=None), since=86)),
+        (GET_SOON,),
+    ),
+    "le_08 one's own, after a restart": (
+        Looking(seen(BLANK)),
+        Found(MINE),
+        Taking(seen(since=100), 100),
+        (Notice("me"), renewal()),
+    ),
+    "cannot look": (Looking(seen(OTHERS)), DOWN, Looking(seen(OTHERS)), (GET_SOON,)),
+    "cannot look, and asked to wait": (
+        Looking(seen(OTHERS)),
+        Failed(Throttled("slow", 429, 5.0)),
+        Looking(seen(OTHERS)),
+        (SendGet(105, 111),),
+    ),
+    "cannot look, and asked to wait for ever": (
+        Checking(seen(), 109),
+        Failed(Throttled("slow", 429, 1e9)),
+        Checking(seen(), 109),
+        (SendGet(160, 160),),
+    ),
+    "took it": (
+        Taking(seen(OTHERS), 99),
+        Wrote(MINE),
+        Renewing(seen(since=100), 109, 101),
+        (Notice("me"), Lead(109), renewal(at=101)),
+    ),
+    "took it, but the answer took as long as a term": (
+        Taking(seen(OTHERS), 90),
+        Wrote(MINE),
+        Taking(seen(since=100), 100),
+        (Notice("me"), renewal()),
+    ),
+    "another was faster": (Taking(seen(OTHERS), 99), CONFLICT, Looking(seen(OTHERS)), (GET_SOON,)),
+    "le_17 renewed without a look": (
+        Renewing(seen(since=98), 108, 99),
+        Wrote(RENEWED),
+        Renewing(seen(RENEWED, since=100), 109, 101),
+        (Lead(109), renewal(RENEWED, 101)),
+    ),
+    "renewed by an answer that took long": (
+        Renewing(seen(), 101, 95),
+        Wrote(RENEWED),
+        Renewing(seen(RENEWED, since=100), 105, 100),
+        (Lead(105), renewal(RENEWED, 100)),
+    ),
+    "le_18 could not renew": (
+        Renewing(seen(), 108, 99),
+        CONFLICT,
+        Checking(seen(), 108),
+        (SendGet(100, 100),),
+    ),
+    "le_18 looked, and it is still mine": (
+        Checking(seen(), 108),
+        Found(RENEWED),
+        Renewing(seen(RENEWED, since=100), 108, 100, True),
+        (renewal(RENEWED),),
+    ),
+    "could not renew after a look": (
+        Renewing(seen(), 108, 99, True),
+        CONFLICT,
+        Checking(seen(), 108),
+        (SendGet(102, 102),),
+    ),
+    "leads, and cannot look": (Checking(seen(), 108), DOWN, Checking(seen(), 108), (SendGet(102, 102),)),
+    "leads, and finds another": (
+        Checking(seen(), 108),
+        Found(OTHERS),
+        Looking(seen(OTHERS, since=100)),
+        (Lose("the lease is other's"), Notice("other"), GET_SOON),
+    ),
+    "leads, and finds nobody": (
+        Checking(seen(), 108),
+        Found(lease("")),
+        Taking(seen(lease(""), since=100), 100),
+        (Lose("the lease is nobody's"), Notice(""), taking(lease(""))),
+    ),
+    "leads, and the lease is gone": (
+        Checking(seen(), 108),
+        ABSENT,
+        Taking(BLANK_COURSE, 100),
+        (Lose("the lease is gone"), Notice(""), CREATION),
+    ),
+    "the time is up": (
+        Renewing(seen(), 100, 99),
+        Lapsed(),
+        Taking(seen(), 99),
+        (Lose("the lease could not be renewed in time"),),
+    ),
+    "the time is up, while it looks": (
+        Checking(seen(), 100),
+        Lapsed(),
+        Looking(seen()),
+        (Lose("the lease could not be renewed in time"),),
+    ),
+    "an answer after the time": (
+        Renewing(seen(), 100, 99),
+        Wrote(RENEWED),
+        Renewing(seen(RENEWED, since=100), 109, 101),
+        (Lose("the lease could not be renewed in time"), Lead(109), renewal(RENEWED, 101)),
+    ),
+    "a failure after the time": (
+        Checking(seen(), 100),
+        DOWN,
+        Looking(seen()),
+        (Lose("the lease could not be renewed in time"), GET_SOON),
+    ),
+    "le_13 le_15 stops while it writes": (
+        Renewing(seen(), 108, 99),
+        Stopped(),
+        Leaving(seen(), 110),
+        (Lose("stopped"), Abandon(), SendGet(100, 100)),
+    ),
+    "le_15 stops while it looks": (
+        Checking(seen(), 108),
+        Stopped(),
+        Leaving(seen(), 110),
+        (Lose("stopped"), Abandon(), SendGet(100, 100)),
+    ),
+    "stops while it takes": (
+        Taking(seen(OTHERS), 99),
+        Stopped(),
+        Leaving(seen(OTHERS), 110),
+        (Abandon(), SendGet(100, 100)),
+    ),
+    "stops with a lease that has lapsed": (
+        Looking(seen()),
+        Stopped(),
+        Leaving(seen(), 110),
+        (Abandon(), SendGet(100, 100)),
+    ),
+    "stops and keeps the lease": (
+        Renewing(seen(candidate=KEEPING), 108, 99),
+        Stopped(),
+        Ended(KEEPING),
+        (Lose("stopped"), Abandon()),
+    ),
+    "stops while another leads": (Looking(seen(OTHERS)), Stopped(), Ended(ME), (Abandon(),)),
+    "stops before it begins": (Idle(ME), Stopped(), Ended(ME), ()),
+    "le_12 gives back": (Leaving(seen(), 110), Found(MINE), Clearing(seen(), 110), (CLEARING,)),
+    "le_13 gives nothing back that is another's": (
+        Leaving(seen(), 110),
+        Found(OTHERS),
+        Ended(ME),
+        (Notice("other"),),
+    ),
+    "gives nothing back that is gone": (Leaving(seen(), 110), ABSENT, Ended(ME), ()),
+    "le_12 gave back": (Clearing(seen(), 110), Wrote(lease("")), Ended(ME), (Notice(""),)),
+    "le_14 a conflict while it gives back": (
+        Clearing(seen(), 110),
+        CONFLICT,
+        Leaving(seen(), 110),
+        (SendGet(100, 100),),
+    ),
+    "fails to give back": (Clearing(seen(), 110), DOWN, Leaving(seen(), 110), (SendGet(102, 102),)),
+    "fails to look what to give back": (
+        Leaving(seen(), 110),
+        Failed(Broken("lost")),
+        Leaving(seen(), 110),
+        (SendGet(102, 102),),
+    ),
+    "fails to give back until the deadline": (Clearing(seen(), 102), DOWN, Ended(ME), ()),
+    "a conflict at the deadline": (Clearing(seen(), 100), CONFLICT, Ended(ME), ()),
+    "is stopped twice": (Clearing(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),
+    "is stopped twice, at once": (Leaving(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),
+    **{
+        f"the timer of a term that has ended, in {type(state).__name__}": (state, Lapsed(), state, ())
+        for state in (Looking(seen()), Taking(seen(), 99), Leaving(seen(), 110), Clearing(seen(), 110))
+    },
+}
+
+
+@pytest.mark.parametrize(("state", "event", "after", "actions"), ROWS.values(), ids=ROWS)
+def test_le_01_to_08_and_12_to_18_each_arrow_of_the_picture(
+    state: State, event: Event, after: State, actions: tuple[Action, ...]
+) -> None:
+    assert step(state, event, 100) == (after, actions)
+
+
+STATES: Final[tuple[State, ...]] = (
+    Idle(ME),
+    Looking(seen()),
+    Taking(seen(), 99),
+    Renewing(seen(), 108, 99),
+    Checking(seen(), 108),
+    Leaving(seen(), 110),
+    Clearing(seen(), 110),
+    Ended(ME),
+)
+EVENTS: Final[tuple[Event, ...]] = (Started(), Found(MINE), Wrote(MINE), DOWN, Lapsed(), Stopped())
+
+
+def test_every_other_pair_is_refused() -> None:
+    assert {type(state) for state in STATES} == set(get_args(State))
+    assert {type(event) for event in EVENTS} == set(get_args(Event))
+    drawn = {(type(state), type(event)) for state, event, _, _ in ROWS.values()}
+    for state in STATES:
+        for event in EVENTS:
+            if (type(state), type(event)) in drawn:
+                step(state, event, 100)
+            else:
+                with pytest.raises(LocalProtocolError, match="the election cannot take"):
+                    step(state, event, 100)
+
+
+# What is written
+
+
+def test_the_times_in_a_lease_are_those_of_the_wall_when_it_is_sent() -> None:
+    assert CREATION.body(WALL).spec == LeaseSpec(
+        acquire_time=MicroTime.of(WALL),
+        renew_time=MicroTime.of(WALL),
+        holder_identity="me",
+        lease_duration_seconds=15,
+        lease_transitions=0,
+    )
+    renewed = renewal().body(WALL).spec
+    assert (renewed.acquire_time, renewed.renew_time) == (OLD, MicroTime.of(WALL))
+    assert MINE.spec.renew_time == OLD
+
+
+def test_le_11_what_a_lease_holds_besides_survives_a_round_trip_and_a_take() -> None:
+    raw = kp.encode(lease("other", strategy="OldestEmulationVersion", preferred_holder="x"))
+    found = kp.decode(raw, Lease)
+    _, actions = step(Looking(seen(found, since=0)), Found(found), 100)
+    [send] = actions
+    assert isinstance(send, SendUpdate)
+    document = msgspec.json.decode(kp.encode(send.body(WALL)))
+    assert document == {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {
+            "name": "books", "namespace": "n", "resourceVersion": "7", "labels": {"app": "books"},
+        },
+        "spec": {
+            "holderIdentity": "me", "leaseDurationSeconds": 15, "leaseTransitions": 4,
+            "acquireTime": "2026-01-01T12:00:00.000000Z", "renewTime": "2026-01-01T12:00:00.000000Z",
+            "strategy": "OldestEmulationVersion", "preferredHolder": "x",
+        },
+    }  # fmt: skip
+
+
+def test_a_new_lease_is_made_from_the_candidates_own_with_its_labels() -> None:
+    assert CREATION.body(WALL).metadata == BLANK.metadata
+
+
+# Who may stand
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"identity": ""}, "needs an identity"),
+        ({"lease": Lease()}, "a name and a namespace"),
+        ({"lease": MINE}, "no version or holder"),
+        ({"lease": replace(BLANK, spec=LeaseSpec(holder_identity="x"))}, "no version or holder"),
+        ({"lease_duration": 10}, "must be longer than renew_deadline 10.0"),
+        ({"lease_duration": 0}, "whole seconds"),
+        ({"lease_duration": 15.5}, "whole seconds"),
+        ({"renew_deadline": 2.4}, "longer than 1.2 times retry_period"),
+        ({"retry_period": 0.0}, "must be positive"),
+        ({"retry_period": -1.0}, "must be positive"),
+        ({"renew_deadline": float("nan")}, "must be longer"),
+        ({"jitter": -0.1}, "must not be negative"),
+    ],
+)
+def test_le_16_a_candidate_that_could_not_keep_its_word_is_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        replace(ME, **wrong)
+
+
+def test_the_defaults_are_those_of_gos_clients() -> None:
+    assert (ME.lease_duration, ME.renew_deadline, ME.retry_period, ME.jitter) == (15, 10, 2, 1.2)
+
+
+# How it stands
+
+
+@pytest.mark.parametrize(
+    ("state", "now", "said"),
+    [
+        (Idle(ME), 0, Standing(False, "", True)),
+        (Looking(seen(OTHERS)), 1e6, Standing(False, "other", True)),
+        (Taking(seen(OTHERS), 99), 100, Standing(False, "other", True)),
+        (Renewing(seen(), 110, 101), 109, Standing(True, "me", True)),
+        (Renewing(seen(), 110, 101), 110, Standing(False, "me", True)),
+        (Checking(seen(), 110), 135, Standing(False, "me", True)),
+        (Checking(seen(), 110), 135.1, Standing(False, "me", False)),
+        (Ended(ME), 0, Standing(False, "", True)),
+    ],
+)
+def test_le_19_it_leads_until_its_time_is_up_and_is_ill_only_after_lease_and_tolerance(
+    state: State, now: float, said: Standing
+) -> None:
+    assert standing(state, now) == said
+
+
+def test_le_17_the_requests_of_a_quiet_start_are_get_create_update_update() -> None:
+    state, sends = election.begin(ME), list[str]()
+    story: list[tuple[Event, float]] = [(Started(), 0), (ABSENT, 1), (Wrote(MINE), 2), (Wrote(MINE), 4)]
+    now_state: State = state
+    for event, now in story:
+        now_state, actions = step(now_state, event, now)
+        sends += [type(a).__name__ for a in actions if isinstance(a, SendGet | SendCreate | SendUpdate)]
+    assert sends == ["SendGet", "SendCreate", "SendUpdate", "SendUpdate"]
+
+
+def test_a_create_that_came_too_late_looks_again() -> None:
+    taken = Failed(Rejected("already exists", 409))
+    assert step(Taking(BLANK_COURSE, 99), taken, 100) == (Looking(BLANK_COURSE), (GET_SOON,))

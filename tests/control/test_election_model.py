@@ -1,0 +1,361 @@
+"""Several candidates over one lease: clocks drift, processes pause and die, messages are late or lost.
+
+Whatever happens, no two act at once; and once all is well again, one of them leads.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec import Struct
+from msgspec.structs import replace
+
+import kubeproto as kp
+from kubeproto.control import _election as election
+from kubeproto.control._election import (
+    Abandon,
+    Candidate,
+    Ended,
+    Event,
+    Failed,
+    Found,
+    Lapsed,
+    Lead,
+    Lose,
+    SendCreate,
+    SendGet,
+    SendUpdate,
+    Started,
+    State,
+    Stopped,
+    Wrote,
+    step,
+)
+from kubeproto.kinds.coordination_v1 import Lease
+from kubeproto.wire import Broken, Conflicted, Outcome, Refused, Rejected
+
+BLANK: Final = Lease(metadata=kp.ObjectMeta(name="books", namespace="n"))
+EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
+# The fastest clock is 1.45 times as fast as the slowest; the machine promises what it does up to 1.5.
+RATES: Final = (0.8, 1.0, 1.16)
+
+Send = SendGet | SendCreate | SendUpdate
+
+
+class Message(Struct, eq=False):
+    """A request on its way to the server, then its answer on its way back."""
+
+    sender: Process
+    lease: Lease | None  # None to read it
+    answer: Event | None = None
+
+
+class Server:
+    """One lease under optimistic concurrency."""
+
+    def __init__(self) -> None:
+        self.lease: Lease | None = None
+        self.version = 0
+
+    def receive(self, lease: Lease | None) -> Event:
+        held = self.lease
+        if lease is None:
+            return Failed(Refused("not found", 404)) if held is None else Found(held)
+        version = lease.metadata.resource_version
+        if not version and held is not None:
+            return Failed(Rejected("already exists", 409))
+        if version and (held is None or held.metadata.resource_version != version):
+            return Failed(Conflicted("changed", 409))
+        self.version += 1
+        metadata = replace(lease.metadata, resource_version=str(self.version))
+        self.lease = replace(lease, metadata=metadata)
+        return Wrote(self.lease)
+
+
+class Process:
+    """A driver of the machine with clocks of its own. It decides nothing."""
+
+    def __init__(self, name: str, rate: float) -> None:
+        self.candidate = Candidate(lease=BLANK, identity=name)
+        self.rate, self.offset, self.skew = rate, 1000.0 * rate, timedelta(hours=len(name))
+        self.paused = False
+        self.state: State = election.begin(self.candidate)
+        self.until = 0.0
+        self.planned: Send | None = None
+        self.flying: Message | None = None
+
+    def clock(self, time: float) -> float:
+        return self.offset + self.rate * time
+
+    def acts(self, time: float) -> bool:
+        return self.clock(time) < self.until
+
+    def tell(self, event: Event, time: float) -> None:
+        self.state, actions = step(self.state, event, self.clock(time))
+        for action in actions:
+            match action:
+                case Lead(until):
+                    self.until = until
+                case Lose():
+                    self.until = 0.0
+                case Abandon():
+                    self.planned = self.flying = None
+                case SendGet() | SendCreate() | SendUpdate():
+                    assert self.planned is None
+                    assert self.flying is None
+                    self.planned = action
+                case _:
+                    pass
+
+
+class World:
+    """Three processes, a server, and a network that keeps what nobody waits for any more."""
+
+    def __init__(self, rates: tuple[float, ...] = RATES) -> None:
+        self.time = 0.0
+        self.server = Server()
+        self.processes = [Process(f"candidate {n}", rate) for n, rate in enumerate(rates)]
+        self.network: list[Message] = []
+        for process in self.processes:
+            process.tell(Started(), 0.0)
+
+    @property
+    def acting(self) -> list[str]:
+        return [process.candidate.identity for process in self.processes if process.acts(self.time)]
+
+    def send(self, process: Process) -> None:
+        planned = process.planned
+        if process.paused or planned is None or process.clock(self.time) < planned.at:
+            return
+        wall = EPOCH + process.skew + timedelta(seconds=self.time)
+        body = None if isinstance(planned, SendGet) else planned.body(wall)
+        process.planned, process.flying = None, Message(process, body)
+        self.network.append(process.flying)
+
+    def arrive(self, message: Message) -> None:
+        """The request reaches the server, perhaps long after its sender has lost patience."""
+        if message.answer is None:
+            message.answer = self.server.receive(message.lease)
+
+    def answer(self, message: Message) -> None:
+        process = message.sender
+        if message.answer is None or process.paused:
+            return
+        self.network.remove(message)
+        if process.flying is message:
+            process.flying = None
+            process.tell(message.answer, self.time)
+
+    def fail(self, process: Process, outcome: Outcome) -> None:
+        """The connection breaks on this side; what was sent may still arrive."""
+        if process.flying is not None and not process.paused:
+            process.flying = None
+            process.tell(Failed(outcome), self.time)
+
+    def lapse(self, process: Process) -> None:
+        if process.until and not process.paused and process.clock(self.time) >= process.until:
+            process.until = 0.0
+            process.tell(Lapsed(), self.time)
+
+    def stop(self, process: Process) -> None:
+        if not process.paused and not isinstance(process.state, Ended):
+            process.until = 0.0
+            process.tell(Stopped(), self.time)
+
+    def begin_again(self, process: Process) -> None:
+        """After an end, or after a crash: the same name, and nothing remembered."""
+        process.until, process.planned, process.flying, process.paused = 0.0, None, None, False
+        process.state = election.begin(process.candidate)
+        process.tell(Started(), self.time)
+
+    def exchange(self, process: Process) -> None:
+        """A whole request without any trouble, if one is due."""
+        self.lapse(process)
+        self.send(process)
+        if process.flying is not None:
+            self.arrive(process.flying)
+            self.answer(process.flying)
+
+    def live(self, seconds: float) -> None:
+        """Some time without trouble."""
+        end = self.time + seconds
+        while self.time < end:
+            self.time += 0.25
+            for process in self.processes:
+                self.exchange(process)
+            assert len(self.acting) <= 1
+
+    def recover(self) -> None:
+        """All trouble is over: within two leases somebody leads, and somebody else if that one stops."""
+        for process in self.processes:
+            process.paused = False
+            self.fail(process, Broken("lost"))
+            if isinstance(process.state, Ended):
+                self.begin_again(process)
+        self.live(60)
+        [leader] = self.acting
+        [first] = [process for process in self.processes if process.candidate.identity == leader]
+        self.stop(first)
+        assert self.acting == []
+        self.live(15)
+        assert len(self.acting) == 1
+        assert self.acting != [leader]
+
+
+class ElectionMachine(RuleBasedStateMachine):
+    """Trouble of every kind, in any order."""
+
+    @initialize(calm=st.sampled_from([0.0, 10.0]))
+    def begin(self, calm: float) -> None:
+        self.world = World()
+        self.world.live(calm)
+
+    @rule(seconds=st.sampled_from([0.1, 0.5, 1.0, 2.0, 4.0, 7.0, 9.0, 14.0]))
+    def wait(self, seconds: float) -> None:
+        self.world.time += seconds
+
+    @rule(n=st.integers(0, 2), stage=st.integers(1, 4))
+    def work(self, n: int, stage: int) -> None:
+        """One candidate gets so far with its request."""
+        world, process = self.world, self.world.processes[n]
+        world.send(process)
+        if stage > 1 and process.flying is not None:
+            world.arrive(process.flying)
+            if stage > 2:
+                world.answer(process.flying)
+
+    @rule(n=st.integers(0, 5), answered=st.booleans())
+    def move_a_message(self, n: int, answered: bool) -> None:
+        if self.world.network:
+            message = self.world.network[n % len(self.world.network)]
+            self.world.answer(message) if answered else self.world.arrive(message)
+
+    @rule(n=st.integers(0, 5))
+    def lose_a_message(self, n: int) -> None:
+        if self.world.network:
+            message = self.world.network.pop(n % len(self.world.network))
+            if message.sender.flying is message:
+                self.world.fail(message.sender, Broken("lost"))
+                if message.sender.flying is message:  # it sleeps, and learns when it wakes up
+                    self.world.network.append(message)
+
+    @rule(n=st.integers(0, 2))
+    def fail(self, n: int) -> None:
+        self.world.fail(self.world.processes[n], Broken("lost"))
+
+    @rule(n=st.integers(0, 2))
+    def lapse(self, n: int) -> None:
+        self.world.lapse(self.world.processes[n])
+
+    @rule(n=st.integers(0, 2))
+    def pause_or_wake(self, n: int) -> None:
+        self.world.processes[n].paused ^= True
+
+    @rule(n=st.integers(0, 2))
+    def stop(self, n: int) -> None:
+        self.world.stop(self.world.processes[n])
+
+    @rule(n=st.integers(0, 2))
+    def begin_again(self, n: int) -> None:
+        self.world.begin_again(self.world.processes[n])
+
+    @rule(seconds=st.sampled_from([3.0, 20.0]))
+    def live(self, seconds: float) -> None:
+        self.world.live(seconds)
+
+    @invariant()
+    def l_01_no_two_act_at_once(self) -> None:
+        if hasattr(self, "world"):
+            assert len(self.world.acting) <= 1
+
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            self.world.recover()
+
+
+ElectionMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=50, deadline=None)
+TestElectionMachine = ElectionMachine.TestCase
+
+
+def trouble(world: World, dice: Random, steps: int) -> int:
+    """So many steps of a bad day, with never two acting at once. How often the lead changed."""
+    changes, leader = 0, list[str]()
+    for _ in range(steps):
+        process = dice.choice(world.processes)
+        kind = dice.random()
+        world.time += dice.choice([0.0, 0.1, 0.3, 1.0]) if kind < 0.97 else dice.uniform(0, 20)
+        if kind < 0.40:
+            world.exchange(process)
+        elif kind < 0.55:
+            world.send(process)
+        elif kind < 0.75 and world.network:
+            world.arrive(dice.choice(world.network))
+        elif kind < 0.85 and world.network:
+            world.answer(dice.choice(world.network))
+        elif kind < 0.90:
+            world.fail(process, Broken("lost"))
+        elif kind < 0.94:
+            process.paused = not process.paused
+        elif kind < 0.95:
+            world.stop(process)
+        elif kind < 0.96 or isinstance(process.state, Ended):
+            world.begin_again(process)
+        else:
+            world.lapse(process)
+        assert len(world.acting) <= 1
+        if world.acting and world.acting != leader:
+            changes, leader = changes + 1, world.acting
+    return changes
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_l_01_on_a_bad_day_no_two_act_at_once_and_afterwards_one_leads(seed: int) -> None:
+    world = World()
+    trouble(world, Random(seed), 400)
+    world.recover()
+
+
+def test_l_02_the_lead_changes_often_on_such_days() -> None:
+    assert sum(trouble(World(), Random(seed), 400) for seed in range(10)) > 30
+
+
+def test_l_03_clocks_that_drift_further_than_promised_are_noticed_by_this_model() -> None:
+    """A clock twice as fast as another takes the lease too early, and the model sees it."""
+    world = World((0.5, 1.5))
+    slow, fast = world.processes
+    world.exchange(slow)  # looks
+    world.exchange(slow)  # creates
+    assert world.acting == ["candidate 0"]
+    slow.paused = True
+    for _ in range(48):
+        world.time += 0.25
+        world.exchange(fast)
+    assert world.acting == ["candidate 0", "candidate 1"]
+
+
+def test_l_04_a_leader_that_hears_nothing_stops_before_another_can_start() -> None:
+    world = World()
+    world.live(5)
+    [name] = world.acting
+    [leader] = [process for process in world.processes if process.candidate.identity == name]
+    leader.paused = True
+    quiet_from = took_at = 0.0
+    while not took_at:
+        world.time += 0.25
+        for process in world.processes:
+            world.exchange(process)
+        assert len(world.acting) <= 1
+        if not world.acting and not quiet_from:
+            quiet_from = world.time
+        if world.acting and world.acting != [name]:
+            took_at = world.time
+    assert 0 < quiet_from < took_at
+    leader.paused = False
+    world.live(30)
+    assert world.acting != [name]
