@@ -165,7 +165,14 @@ class Server:
 
     async def _listen(self, context: ssl.SSLContext | None) -> asyncio.Server:
         return await asyncio.start_server(
-            self._serve, "127.0.0.1", 0, ssl=context, limit=1 << 22, backlog=2048
+            self._serve,
+            "127.0.0.1",
+            0,
+            ssl=context,
+            # As Go does, the farewell of TLS is said and not waited for.
+            ssl_shutdown_timeout=0.01 if context else None,
+            limit=1 << 22,
+            backlog=2048,
         )
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

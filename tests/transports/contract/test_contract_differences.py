@@ -52,7 +52,7 @@ def test_a_server_that_never_reads_the_body(rig: Rig, serve: Serve, gate: Gate) 
         peer.transport.resume_reading()
 
     head = post(b"x" * 30_000_000)
-    found = outcome(rig, serve(script), head, lambda _: "the answer is read", timeout=0.5)
+    found = outcome(rig, serve(script), head, lambda _: "the answer is read", timeout=0.3)
     gate.open()
     assert found == UNREAD.of(rig.label)
 

@@ -19,7 +19,7 @@ Serve = Callable[..., Server]
 
 # Long enough that nothing but a fault reaches it, and so short that a test for what reaches it is quick.
 LONG: Final = 60.0
-SHORT: Final = 0.03
+SHORT: Final = 0.02
 
 HEAD: Final = answer(length=False, body=b"")[:-2]  # without the empty line
 

@@ -16,7 +16,7 @@ from kubeproto.wire import Retry, RetryPolicy, Safety, classify
 
 Serve = Callable[..., Server]
 
-SHORT: Final = 0.03
+SHORT: Final = 0.02
 
 
 def test_a_connection_is_used_again(rig: Rig, serve: Serve) -> None:

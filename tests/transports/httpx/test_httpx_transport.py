@@ -153,7 +153,11 @@ def upgrade_blocking(request: Head) -> None:
         read(transport, request)
 
 
-@pytest.mark.parametrize("way", [lambda request: asyncio.run(upgrade(request)), upgrade_blocking])
+def upgrade_on_asyncio(request: Head) -> None:
+    asyncio.run(upgrade(request))
+
+
+@pytest.mark.parametrize("way", [upgrade_on_asyncio, upgrade_blocking])
 def test_httpx_has_no_websockets_and_says_so_before_anything_is_sent(way: Callable[[Head], None]) -> None:
     pods = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default")
     with pytest.raises(kp.LocalProtocolError, match="no WebSockets"):
