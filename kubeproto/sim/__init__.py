@@ -1,9 +1,58 @@
 """A Kubernetes API server as a pure machine: requests in, answers out, on a virtual clock."""
 
 from ._cluster import Cluster, Exchange
+from ._faults import (
+    Cut,
+    Delay,
+    Disagree,
+    Empty,
+    ErrorEvent,
+    Expel,
+    Expire,
+    Fail,
+    Fault,
+    Faults,
+    HalfOpen,
+    Html,
+    Lag,
+    Lose,
+    Refuse,
+    TooLarge,
+    TooManyRequests,
+)
 from ._refusals import Refused
 from ._server import Answer
+from ._streams import Stream
+from ._transports import BlockingSimTransport, Receiving, SimTransport
 from ._watches import Watch
 from ._world import Modes
 
-__all__ = ["Answer", "Cluster", "Exchange", "Modes", "Refused", "Watch"]
+__all__ = [
+    "Answer",
+    "BlockingSimTransport",
+    "Cluster",
+    "Cut",
+    "Delay",
+    "Disagree",
+    "Empty",
+    "ErrorEvent",
+    "Exchange",
+    "Expel",
+    "Expire",
+    "Fail",
+    "Fault",
+    "Faults",
+    "HalfOpen",
+    "Html",
+    "Lag",
+    "Lose",
+    "Modes",
+    "Receiving",
+    "Refuse",
+    "Refused",
+    "SimTransport",
+    "Stream",
+    "TooLarge",
+    "TooManyRequests",
+    "Watch",
+]

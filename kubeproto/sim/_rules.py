@@ -128,7 +128,7 @@ def _annotations(annotations: dict[str, str]) -> Iterator[Violation]:
 
 def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
     for one in finalizers:
-        if not served.custom and not _passes(check_finalizer, one):
+        if served.group != "apiextensions.k8s.io" and not served.custom and not _passes(check_finalizer, one):
             text = "name is neither a standard finalizer name nor is it fully qualified"
             yield Violation("FieldValueInvalid", "metadata.finalizers", one, text)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:

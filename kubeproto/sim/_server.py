@@ -30,6 +30,7 @@ from ._refusals import (
     version_too_large,
 )  # fmt: skip
 from ._routes import Route, find_route
+from ._streams import Stream
 from ._typed import escaped
 from ._views import Viewer
 from ._watches import Watch, open_watch
@@ -52,7 +53,7 @@ class Answer(Struct, frozen=True):
 
     status: int
     headers: Headers
-    body: bytes | Watch
+    body: bytes | Stream
     after: float = 0.0
 
 

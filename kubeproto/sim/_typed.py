@@ -72,7 +72,7 @@ class Plan:
             if value is None:
                 del obj[name]
             elif form:
-                if not value and not kept and isinstance(value, (dict, list)):
+                if not value and not kept and isinstance(value, list if form[0] == "list" else dict):
                     del obj[name]
                 elif leaf is not None:
                     self._tidy_many(obj, name, value, form, leaf, path, unknown)

@@ -1,0 +1,129 @@
+"""The core's transports to a simulated cluster: nothing is carried anywhere, and nothing waits.
+
+Where a real transport would wait for bytes, time jumps to the next moment at which something happens by
+itself: a bookmark, a timeout, the end of a grace period. So an idle watch ends when its time is over, and
+silence that lasts longer than `idle` is a `DeadlineExceeded`, both at once. Who has a clock of his own to drive
+the cluster by asks it for answers and takes from their streams himself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from .._errors import DeadlineExceeded
+from ..wire import Head, Headers
+from ._server import Answer
+from ._streams import Stream
+
+if TYPE_CHECKING:
+    from ._cluster import Cluster
+
+Answering = Callable[[Head], Answer]
+
+
+class Receiving:
+    """An answer whose body is still arriving: iterate for its bytes, once, in either way."""
+
+    def __init__(self, cluster: Cluster, answer: Answer, deadline: float | None, idle: float | None) -> None:
+        self.status = answer.status
+        self.headers: Headers = answer.headers
+        self.body = answer.body
+        self._cluster = cluster
+        self._deadline = deadline
+        self._idle = idle
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            piece = self._next()
+            if piece is None:
+                return
+            yield piece
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self:
+            yield piece
+
+    def _next(self) -> bytes | None:
+        """The next bytes; None at the end. Time jumps until there are some."""
+        body = self.body
+        if isinstance(body, bytes):
+            self.body = b""
+            return body or None
+        silent_since = self._cluster.now
+        while True:
+            if data := body.take():
+                return data
+            if body.ended:
+                return None
+            self._jump(silent_since)
+
+    def _jump(self, silent_since: float) -> None:
+        cluster = self._cluster
+        ends = [time for time in (self._deadline, self._silence(silent_since)) if time is not None]
+        end, due = min(ends, default=None), cluster.due
+        if due is None or (end is not None and end < due):
+            if end is None:
+                raise DeadlineExceeded("nothing will ever come on this stream, and no limit was given")
+            cluster.advance_to(end)
+            raise DeadlineExceeded(f"no bytes came until {end - silent_since:g} s had passed")
+        cluster.advance_to(due)
+
+    def _silence(self, since: float) -> float | None:
+        return None if self._idle is None else since + self._idle
+
+
+class _Exchange:
+    """One request on its way. Leaving it closes what is still open."""
+
+    def __init__(
+        self, cluster: Cluster, answering: Answering, head: Head, timeout: float | None, idle: float | None
+    ) -> None:
+        self._cluster = cluster
+        self._answering = answering
+        self._head = head
+        self._timeout = timeout
+        self._idle = idle
+        self._body: bytes | Stream = b""
+
+    def __enter__(self) -> Receiving:
+        cluster, begun = self._cluster, self._cluster.now
+        deadline = None if self._timeout is None else begun + self._timeout
+        answer = self._answering(self._head)
+        self._body = answer.body
+        limits = [limit for limit in (self._timeout, self._idle) if limit is not None]
+        if answer.after > min(limits, default=answer.after):
+            cluster.advance(min(limits))
+            raise DeadlineExceeded(f"no answer within {min(limits):g} s")
+        if answer.after:
+            cluster.advance(answer.after)
+        return Receiving(cluster, answer, deadline, self._idle)
+
+    def __exit__(self, *_: object) -> None:
+        if not isinstance(self._body, bytes):
+            self._body.close()
+
+    async def __aenter__(self) -> Receiving:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+class SimTransport:
+    """Carries requests to a simulated cluster, for any event loop or none."""
+
+    def __init__(self, cluster: Cluster, answering: Answering | None = None) -> None:
+        self.cluster = cluster
+        self._answering = answering or cluster.answer
+
+    def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> _Exchange:
+        """Send a request and wait for the head of its answer."""
+        return _Exchange(self.cluster, self._answering, head, timeout, idle)
+
+
+class BlockingSimTransport(SimTransport):
+    """The same for synchronous use."""

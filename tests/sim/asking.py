@@ -1,0 +1,122 @@
+"""A program that talks to a simulated cluster by hand: requests in, decoded answers out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.wire import Head
+
+MERGE: Final = "application/merge-patch+json"
+JSON_PATCH: Final = "application/json-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+CONFIGMAPS: Final = "/api/v1/namespaces/default/configmaps"
+BOOKS: Final = "/apis/example.io/v1/namespaces/default/books"
+
+
+class BookSpec(kp.Fields):
+    title: str
+    pages: int = 1
+    authors: list[str] = []
+
+
+class BookStatus(kp.Fields):
+    readers: int | None = None
+
+
+class Book(kp.Object[BookSpec, BookStatus], group="example.io", version="v1", plural="books"):
+    """A custom resource with a status of its own."""
+
+
+class Asker:
+    """Asks a cluster, and keeps the last answer."""
+
+    def __init__(self, cluster: sim.Cluster | None = None) -> None:
+        self.cluster = cluster or sim.Cluster(crds=[Book])
+        self.answer = sim.Answer(0, (), b"")
+
+    def send(
+        self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
+    ) -> sim.Answer:
+        """The answer to a request; a body that is bytes goes out as it is."""
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        named = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}
+        named |= {name.replace("_", "-"): value for name, value in headers.items()}
+        self.answer = self.cluster.answer(Head(method, target, tuple(named.items()), data))
+        return self.answer
+
+    def ask(
+        self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
+    ) -> Any:
+        """The decoded body of the answer, whatever it says."""
+        answer = self.send(method, target, body, media, **headers)
+        assert isinstance(answer.body, bytes)
+        return json.loads(answer.body)
+
+    def refused(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
+        """The Status of a refusal; nothing may have changed."""
+        before = self.cluster.version
+        status = self.ask(method, target, body, media)
+        assert self.answer.status >= 400, status
+        assert self.cluster.version == before
+        return status
+
+    def watch(self, target: str, **headers: str) -> sim.Stream:
+        """An open watch."""
+        answer = self.send("GET", f"{target}{'&' if '?' in target else '?'}watch=true", **headers)
+        assert not isinstance(answer.body, bytes), answer.body
+        return answer.body
+
+    def config(self, name: str, data: dict[str, str] | None = None, **metadata: Any) -> Any:
+        """Create a ConfigMap."""
+        return self.made(CONFIGMAPS, {"metadata": {"name": name, **metadata}, "data": data or {"a": "1"}})
+
+    def book(self, name: str, **spec: Any) -> Any:
+        """Create a book."""
+        spec = {"title": "Moby-Dick", "authors": []} | spec
+        return self.made(
+            BOOKS,
+            {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": name}, "spec": spec},
+        )
+
+    def pod(self, name: str, node: str = "", labels: dict[str, str] | None = None) -> Any:
+        """Create a pod."""
+        spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
+        meta = {"name": name} | ({"labels": labels} if labels else {})
+        made = self.made("/api/v1/namespaces/default/pods", {"metadata": meta, "spec": spec | ({"nodeName": node} if node else {})})
+        return made
+
+    def made(self, target: str, body: Any) -> Any:
+        """What a POST made."""
+        made = self.ask("POST", target, body)
+        assert self.answer.status == 201, made
+        return made
+
+    @property
+    def status(self) -> int:
+        """The status code of the last answer."""
+        return self.answer.status
+
+
+def events(data: bytes) -> list[tuple[str, Any]]:
+    """Events as type and object."""
+    decoded = [json.loads(line) for line in data.splitlines()]
+    return [(event["type"], event["object"]) for event in decoded]
+
+
+def told(data: bytes) -> list[tuple[str, str]]:
+    """Events as type and name; of bookmarks the version."""
+    return [
+        (change, obj["metadata"].get("name", obj["metadata"].get("resourceVersion", "")))
+        if change != "ERROR"
+        else (change, str(obj["code"]))
+        for change, obj in events(data)
+    ]
+
+
+def names(listed: Any) -> list[str]:
+    """The names in a list."""
+    return [item["metadata"]["name"] for item in listed["items"]]

@@ -1,0 +1,194 @@
+"""Requests that no honest client sends: a clear answer, and nothing changed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from asking import BOOKS, CONFIGMAPS, MERGE, Asker
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import sim
+from kubeproto.wire import Head
+
+
+@pytest.fixture
+def asker() -> Asker:
+    return Asker()
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status"),
+    [
+        ("GET", "/api/v1/namespaces/default/configmaps/..", 400),
+        ("GET", "/api/v1/namespaces/default/configmaps/.", 400),
+        ("GET", "/api/v1/namespaces/../configmaps/a", 400),
+        ("GET", "/api/v1/namespaces/default/configmaps/a%25b", 400),
+        ("GET", "/api/v1/namespaces/default/configmaps/a%2Fb", 404),
+        ("GET", "/api/v1//configmaps", 404),
+        ("GET", "/api/v1/namespaces/default/configmaps/a%20b", 404),
+        ("GET", "/api/v1/namespaces/default/configmaps/", 200),
+        ("GET", "/api/v1/configmaps/a", 404),
+        ("GET", "/api/v1/namespaces/default/nodes", 404),
+        ("GET", "/api/v1/namespaces/nowhere/configmaps", 200),
+        ("GET", "/apis/none.such/v1/foos", 404),
+        ("GET", "/apis/apps/v7/deployments", 404),
+        ("HEAD", CONFIGMAPS, 405),
+        ("OPTIONS", CONFIGMAPS, 405),
+        ("POST", "/api/v1/configmaps", 405),
+        ("DELETE", "/api/v1/configmaps", 405),
+        ("DELETE", "/api/v1/namespaces", 405),
+        ("PUT", CONFIGMAPS, 405),
+        ("POST", f"{CONFIGMAPS}/a", 405),
+        ("GET", "/api/v1/namespaces/default/finalize", 405),
+        ("GET", f"{CONFIGMAPS}/a/b/c/d", 404),
+        ("GET", f"{BOOKS}/a/scale", 404),
+        ("GET", "/", 404),
+        ("GET", "", 404),
+        ("GET", "api/v1", 404),
+        ("GET", "/api", 200),
+        ("GET", "/healthz", 200),
+        ("GET", "/readyz?verbose", 200),
+        ("GET", "/openapi/v3", 200),
+    ],
+)
+def test_every_path_has_its_answer(asker: Asker, method: str, target: str, status: int) -> None:
+    before = asker.cluster.version
+    assert asker.send(method, target).status == status
+    assert asker.cluster.version == before
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("limit=abc", 400, 'strconv.ParseInt: parsing "abc": invalid syntax'),
+        ("limit=99999999999999999999", 400, "value out of range"),
+        ("limit=-1", 200, ""),
+        ("limit=1&limit=abc", 200, ""),
+        ("unknown=1", 200, ""),
+        ("timeoutSeconds=x", 400, "strconv.ParseInt"),
+        ("timeout=5", 400, "invalid timeout specified in the request URL"),
+        ("timeout=5s", 200, ""),
+        ("timeout=-5s", 200, ""),
+        ("timeout=x", 400, "invalid timeout specified in the request URL"),
+        ("resourceVersion=abc", 400, "invalid resource version"),
+        ("resourceVersion=007", 504, "Too large"),
+        ("labelSelector=a,", 400, "found '', expected: identifier after ','"),
+        ("labelSelector=a%3Db%3Dc", 400, "unable to parse requirement"),
+        ("fieldSelector=a%3Db", 400, "is not a known field selector"),
+        ("continue=%00", 400, "invalid continue token"),
+        ("%00=1&=&&", 200, ""),
+    ],
+)
+def test_every_query_has_its_answer(asker: Asker, query: str, status: int, message: str) -> None:
+    answer = asker.ask("GET", f"{CONFIGMAPS}?{query}")
+    assert asker.status == status, answer
+    assert message in answer.get("message", "")
+
+
+def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(asker: Asker) -> None:
+    for target in (f"{CONFIGMAPS}/a?resourceVersion=x", f"{CONFIGMAPS}?watch=1&resourceVersion=x"):
+        status = asker.refused("GET", target)
+        assert (status["code"], "reason" in status) == (500, False)
+
+
+@pytest.mark.parametrize(
+    ("body", "media", "status"),
+    [
+        (b"", "application/json", 400),
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b"3", "application/json", 400),
+        (b"\xff\xfe", "application/json", 400),
+        (b'{"metadata":3}', "application/json", 400),
+        (b'{"metadata":{"name":3}}', "application/json", 400),
+        (b'{"metadata":{"name":"a","labels":[]}}', "application/json", 400),
+        (b'{"metadata":{"name":"a"},"data":{"a":{"b":1}}}', "application/json", 400),
+        (b'{"metadata":{"name":"a"},"kind":"Pod"}', "application/json", 400),
+        (b'{"metadata":{"name":"a"},"apiVersion":"v2"}', "application/json", 400),
+        (b'{"metadata":{"name":"../a"}}', "application/json", 422),
+        (b'{"metadata":{"name":"a","labels":{"-":"x"}}}', "application/json", 422),
+        (b'{"metadata":{"name":"a","finalizers":["x"]}}', "application/json", 422),
+        (b'{"metadata":{"name":"a","ownerReferences":[{"name":"x"}]}}', "application/json", 422),
+        (b"{}", "text/html", 415),
+        (b"a: b: c", "application/yaml", 400),
+        (b"metadata: {name: a}", "application/yaml", 201),
+        (b'{"metadata":{"name":"b"}}', "", 201),
+        (b"[" * 100_000, "application/json", 400),
+        (b'{"metadata":{"name":"a"},"data":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001, "application/json", 400),
+    ],
+)
+def test_every_body_has_its_answer(asker: Asker, body: bytes, media: str, status: int) -> None:
+    before = asker.cluster.version
+    asker.send("POST", CONFIGMAPS, body, media)
+    assert asker.status == status, asker.answer.body
+    assert (asker.cluster.version == before) is (status != 201)
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [("text/html", 406), ("application/*", 406), ("*/*", 200), ("", 200), ("application/json;x=y", 200),
+     ("text/html,application/json", 200), ("application/json;as=Nothing;g=meta.k8s.io;v=v1", 406),
+     ("application/json;as=Table;g=meta.k8s.io;v=v9,application/json", 200)],
+)  # fmt: skip
+def test_the_first_form_that_can_be_had_is_given(asker: Asker, accept: str, status: int) -> None:
+    assert asker.send("GET", CONFIGMAPS, Accept=accept).status == status
+
+
+def test_a_watch_cannot_be_had_in_yaml(asker: Asker) -> None:
+    assert asker.send("GET", f"{CONFIGMAPS}?watch=1", Accept="application/yaml").status == 406
+
+
+SEGMENTS = st.sampled_from(
+    ["api", "apis", "v1", "namespaces", "default", "pods", "configmaps", "a", "status", "scale", "finalize", "watch",
+     "example.io", "books", "..", "%2F", "%25", "%00", "", "exec", "log", "eviction", "token", "binding", "x" * 300]
+)  # fmt: skip
+TARGETS = st.lists(SEGMENTS, max_size=8).map(lambda parts: "/" + "/".join(parts))
+QUERIES = st.one_of(
+    st.just(""),
+    st.text(max_size=30).map(lambda text: "?" + text),
+    st.sampled_from(["?watch=1", "?limit=1", "?dryRun=All", "?resourceVersion=5", "?fieldManager=m&force=1"]),
+)
+BODIES = st.one_of(
+    st.binary(max_size=40),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["kind", "apiVersion", "metadata", "name", "spec", "status", "data", "labels"]), inner, max_size=4
+        ),
+        max_leaves=10,
+    ).map(lambda value: json.dumps(value).encode()),
+)
+MEDIA = st.sampled_from(
+    ["", "application/json", MERGE, "application/json-patch+json", "application/strategic-merge-patch+json",
+     "application/apply-patch+yaml", "application/yaml", "text/plain"]
+)  # fmt: skip
+METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "BREW"])
+
+
+@given(METHODS, TARGETS, QUERIES, BODIES, MEDIA)
+def test_whatever_comes_there_is_an_answer_and_a_refusal_changes_nothing(
+    method: str, target: str, query: str, body: bytes, media: str
+) -> None:
+    cluster = FORKED.fork()
+    before = cluster.version
+    answer = cluster.answer(Head(method, target + query, (("Content-Type", media),), body))
+    assert 200 <= answer.status < 600
+    if answer.status >= 300:
+        assert cluster.version == before
+    if isinstance(answer.body, bytes) and answer.status >= 400 and ("Content-Type", "application/json") in answer.headers:
+        assert json.loads(answer.body)["kind"] == "Status"
+    cluster.advance(1)
+
+
+def _prepared() -> sim.Cluster:
+    asker = Asker()
+    asker.config("a")
+    asker.book("a")
+    asker.pod("a")
+    return asker.cluster
+
+
+FORKED = _prepared()

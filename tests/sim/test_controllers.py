@@ -1,0 +1,147 @@
+"""What the cluster does by itself when time passes: garbage, definitions, pods that end, and forks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asking import BOOKS, CONFIGMAPS, MERGE, Asker, Book, told
+
+from kubeproto import sim
+from kubeproto.crd import definition_of
+from kubeproto.objects import encode
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@pytest.fixture
+def asker() -> Asker:
+    return Asker()
+
+
+def owned_by(owner: Any, *, blocks: bool = True) -> dict[str, Any]:
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner["metadata"]["name"],
+                 "uid": owner["metadata"]["uid"], "blockOwnerDeletion": blocks}  # fmt: skip
+    return {"ownerReferences": [reference]}
+
+
+def test_in_the_background_the_owner_goes_first(asker: Asker) -> None:
+    owner = asker.config("owner")
+    asker.config("child", **owned_by(owner))
+    assert asker.ask("DELETE", f"{CONFIGMAPS}/owner")["status"] == "Success"
+    assert asker.cluster.get("v1/ConfigMap", "child")
+    asker.cluster.advance(0)
+    assert asker.cluster.get("v1/ConfigMap", "child") is None
+
+
+def test_in_the_foreground_what_blocks_goes_first(asker: Asker) -> None:
+    owner = asker.config("owner")
+    asker.config("child", **owned_by(owner), finalizers=["x.io/a"])
+    deleted = asker.ask("DELETE", f"{CONFIGMAPS}/owner", {"propagationPolicy": "Foreground"})
+    assert deleted["metadata"]["finalizers"] == ["foregroundDeletion"]
+    asker.cluster.advance(1)
+    assert asker.cluster.get("v1/ConfigMap", "owner")
+    asker.ask("PATCH", f"{CONFIGMAPS}/child", {"metadata": {"finalizers": None}}, MERGE)
+    asker.cluster.advance(1)
+    assert asker.cluster.get("v1/ConfigMap", "child") is None
+    assert asker.cluster.get("v1/ConfigMap", "owner") is None
+
+
+def test_orphans_stay_and_lose_their_owner(asker: Asker) -> None:
+    owner = asker.config("owner")
+    asker.config("child", **owned_by(owner))
+    asker.ask("DELETE", f"{CONFIGMAPS}/owner?propagationPolicy=Orphan")
+    asker.cluster.advance(1)
+    assert asker.cluster.get("v1/ConfigMap", "owner") is None
+    child = asker.cluster.get("v1/ConfigMap", "child")
+    assert child is not None
+    assert "ownerReferences" not in child["metadata"]
+
+
+def test_a_child_of_nobody_goes_and_one_with_another_owner_left_stays(asker: Asker) -> None:
+    first, second = asker.config("first"), asker.config("second")
+    references = owned_by(first)["ownerReferences"] + owned_by(second)["ownerReferences"]
+    asker.config("child", ownerReferences=references)
+    asker.config("of-nobody", **owned_by({"metadata": {"name": "first", "uid": "another"}}))
+    asker.ask("DELETE", f"{CONFIGMAPS}/first")
+    asker.cluster.advance(1)
+    assert asker.cluster.get("v1/ConfigMap", "of-nobody") is None
+    child = asker.cluster.get("v1/ConfigMap", "child")
+    assert child is not None
+    assert child["metadata"]["ownerReferences"] == owned_by(second)["ownerReferences"]
+
+
+def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() -> None:
+    asker = Asker(sim.Cluster())
+    definition = json.loads(encode(definition_of(Book)))
+    asker.made(DEFINITIONS, definition)
+    assert asker.send("GET", BOOKS).status == 404
+    asker.cluster.advance(0.1)
+    conditions = asker.ask("GET", f"{DEFINITIONS}/books.example.io")["status"]["conditions"]
+    assert {one["type"]: one["status"] for one in conditions} == {"NamesAccepted": "True", "Established": "True"}
+    status = asker.refused("GET", BOOKS)
+    assert (status["code"], dict(asker.answer.headers)["Retry-After"]) == (429, "1")
+    asker.cluster.advance(0.05)
+    assert asker.send("GET", BOOKS).status == 200
+
+
+def test_a_definition_that_goes_takes_its_objects_and_its_watches_along(asker: Asker) -> None:
+    book = asker.book("a")
+    asker.ask("PATCH", f"{BOOKS}/a", {"metadata": {"finalizers": ["x.io/a"]}}, MERGE)
+    watch = asker.watch(f"{BOOKS}?resourceVersion={asker.cluster.version}")
+    asker.ask("DELETE", f"{DEFINITIONS}/books.example.io")
+    book["metadata"] = {"name": "b"}
+    assert asker.refused("POST", BOOKS, book)["message"].endswith("custom resource definition is terminating")
+    asker.cluster.advance(1)
+    assert told(watch.take()) == [("MODIFIED", "a")]
+    asker.ask("PATCH", f"{BOOKS}/a", {"metadata": {"finalizers": None}}, MERGE)
+    asker.cluster.advance(1)
+    watch.take()
+    assert watch.ended
+    assert asker.send("GET", BOOKS).status == 404
+
+
+def test_an_object_is_shown_in_each_version_that_is_served() -> None:
+    definition = json.loads(encode(definition_of(Book)))
+    [first] = definition["spec"]["versions"]
+    definition["spec"]["versions"] = [first, first | {"name": "v2", "storage": False}]
+    asker = Asker(sim.Cluster(crds=[definition]))
+    asker.book("a")
+    second = BOOKS.replace("/v1/", "/v2/")
+    assert asker.ask("GET", f"{second}/a")["apiVersion"] == "example.io/v2"
+    watch = asker.watch(second)
+    asker.ask("PATCH", f"{second}/a", {"spec": {"title": "t"}}, MERGE)
+    lines = [json.loads(line)["object"]["apiVersion"] for line in watch.take().splitlines()]
+    assert lines == ["example.io/v2", "example.io/v2"]
+    assert asker.ask("GET", f"{BOOKS}/a")["apiVersion"] == "example.io/v1"
+    assert asker.ask("GET", f"{BOOKS}/a")["spec"]["title"] == "t"
+
+
+def test_a_fork_goes_its_own_way_and_the_same_way(asker: Asker) -> None:
+    asker.book("a")
+    twin, same = Asker(asker.cluster.fork()), Asker(asker.cluster.fork())
+    assert twin.book("b") == same.book("b")
+    assert asker.cluster.get(Book, "b") is None
+    old = twin.watch(f"{BOOKS}?resourceVersion={asker.cluster.version - 1}")
+    assert told(old.take()) == [("ADDED", "a"), ("ADDED", "b")]
+
+
+def test_two_clusters_of_one_seed_are_the_same_and_of_two_are_not() -> None:
+    first, second = (Asker(sim.Cluster(crds=[Book], seed=3)).book("a") for _ in range(2))
+    assert first == second
+    assert Asker(sim.Cluster(crds=[Book], seed=4)).book("a")["metadata"]["uid"] != first["metadata"]["uid"]
+
+
+def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    made = cluster.put({"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a", "namespace": "n"},
+                        "spec": {"title": "t"}, "status": {"readers": 2}})  # fmt: skip
+    assert made["status"] == {"readers": 2}
+    assert cluster.put(made | {"spec": {"title": "u"}})["metadata"]["generation"] == 2
+    assert cluster.get(Book, "a", "n") == cluster.objects("example.io/v1/Book")[0]
+    cluster.edit(Book, "a", lambda obj: obj["spec"].update(title="v"), "n")
+    assert cluster.objects(Book)[0]["spec"]["title"] == "v"
+    cluster.remove(Book, "a", "n")
+    assert cluster.objects(Book) == []
+    assert cluster.log == []

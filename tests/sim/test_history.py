@@ -1,0 +1,155 @@
+"""Whatever is written, in whatever order: history, snapshots and watches agree with one another."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from asking import BOOKS, MERGE, Asker, events
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kubeproto import sim
+from kubeproto.sim._storage import Stored
+
+NAMES = st.sampled_from("abcdef")
+TITLES = st.sampled_from(["Typee", "Omoo"])
+LABELS = st.sampled_from(["x", "y"])
+
+
+class History(RuleBasedStateMachine):
+    """Writes of any kind, with a model that remembers every world that ever was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asker = Asker()
+        self.worlds: dict[int, dict[str, Any]] = {}
+        self.watches: list[tuple[sim.Stream, dict[str, Any], str]] = []
+        self.pages: list[tuple[str, dict[str, Any], list[str]]] = []
+        self.versions: list[int] = []
+
+    @initialize()
+    def begin(self) -> None:
+        self.note()
+
+    @property
+    def cluster(self) -> sim.Cluster:
+        return self.asker.cluster
+
+    def note(self) -> None:
+        version = self.cluster.version
+        if version not in self.worlds:
+            listed = self.asker.ask("GET", BOOKS)
+            self.worlds[version] = {item["metadata"]["name"]: item for item in listed["items"]}
+        self.versions.append(version)
+
+    @rule(name=NAMES, title=TITLES, label=LABELS)
+    def create(self, name: str, title: str, label: str) -> None:
+        body = {"apiVersion": "example.io/v1", "kind": "Book", "spec": {"title": title},
+                "metadata": {"name": name, "labels": {"l": label}}}  # fmt: skip
+        self.asker.send("POST", BOOKS, body)
+        self.note()
+
+    @rule(name=NAMES, title=TITLES)
+    def patch(self, name: str, title: str) -> None:
+        self.asker.send("PATCH", f"{BOOKS}/{name}", {"spec": {"title": title}}, MERGE)
+        self.note()
+
+    @rule(name=NAMES, label=LABELS)
+    def label(self, name: str, label: str) -> None:
+        self.asker.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"labels": {"l": label}}}, MERGE)
+        self.note()
+
+    @rule(name=NAMES, keeps=st.booleans())
+    def finalize(self, name: str, keeps: bool) -> None:
+        finalizers = ["x.io/a"] if keeps else None
+        self.asker.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"finalizers": finalizers}}, MERGE)
+        self.note()
+
+    @rule(name=NAMES)
+    def delete(self, name: str) -> None:
+        self.asker.send("DELETE", f"{BOOKS}/{name}")
+        self.note()
+
+    @rule(back=st.integers(0, 8))
+    def watch_from(self, back: int) -> None:
+        version = self.versions[-1 - min(back, len(self.versions) - 1)]
+        if version < self.floor:
+            return
+        watch = self.asker.watch(f"{BOOKS}?resourceVersion={version}")
+        self.watches.append((watch, dict(self.worlds[version]), ""))
+
+    @rule(label=LABELS)
+    def watch_selected(self, label: str) -> None:
+        watch = self.asker.watch(f"{BOOKS}?labelSelector=l={label}")
+        self.watches.append((watch, {}, label))
+
+    @rule()
+    def begin_to_page(self) -> None:
+        page = self.asker.ask("GET", f"{BOOKS}?limit=1")
+        if token := page["metadata"]["continue"]:
+            world = self.worlds[int(page["metadata"]["resourceVersion"])]
+            self.pages.append((token, world, [item["metadata"]["name"] for item in page["items"]]))
+
+    @precondition(lambda self: self.pages)
+    @rule()
+    def go_on_paging(self) -> None:
+        token, world, seen = self.pages.pop()
+        page = self.asker.ask("GET", f"{BOOKS}?limit=1&continue={token}")
+        if self.asker.status == 410:
+            assert page["metadata"]["continue"]
+            return
+        for item in page["items"]:
+            assert item == world[item["metadata"]["name"]]
+            seen.append(item["metadata"]["name"])
+        if rest := page["metadata"]["continue"]:
+            self.pages.append((rest, world, seen))
+        else:
+            assert seen == sorted(world)
+
+    @rule()
+    def compact(self) -> None:
+        self.cluster.compact()
+
+    @property
+    def floor(self) -> int:
+        return self.cluster._world.storage.compacted
+
+    @invariant()
+    def versions_never_go_back(self) -> None:
+        assert self.versions == sorted(self.versions)
+
+    @invariant()
+    def a_watch_replays_exactly_the_changes_after_its_version(self) -> None:
+        now = self.worlds.get(self.cluster.version, {})
+        left: list[tuple[sim.Stream, dict[str, Any], str]] = []
+        for watch, world, label in self.watches:
+            last = 0
+            for change, obj in events(watch.take()):
+                name, version = obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"])
+                if change == "DELETED":
+                    assert name in world
+                    del world[name]
+                else:
+                    assert (name in world) is (change == "MODIFIED")
+                    world[name] = obj
+                assert version > last or not label
+                last = version if not label else last
+            selected = {n: o for n, o in now.items() if not label or o["metadata"]["labels"]["l"] == label}
+            assert world == selected
+            if not watch.ended:
+                left.append((watch, world, label))
+        self.watches = left
+
+    @invariant()
+    def a_list_is_the_fold_of_the_history(self) -> None:
+        shelf = self.cluster._world.storage.shelf("books.example.io")
+        for version, world in self.worlds.items():
+            if version >= self.floor:
+                seen: dict[str, Stored] = shelf.at(version)
+                assert {one.name: json.loads(one.data) for one in seen.values()} == world
+
+
+TestHistory = History.TestCase
+TestHistory.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

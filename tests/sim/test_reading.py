@@ -1,0 +1,232 @@
+"""Lists, pages, versions, selectors and the forms of what is read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from asking import BOOKS, CONFIGMAPS, Asker, Book, events, names, told
+
+from kubeproto import sim
+from kubeproto.sim._tokens import read_token, write_token
+
+
+@pytest.fixture
+def asker() -> Asker:
+    return Asker()
+
+
+def test_sv_01_list_pages_keep_one_version_and_what_changes_between_them_is_not_seen(asker: Asker) -> None:
+    for name in "abcde":
+        asker.config(name)
+    first = asker.ask("GET", f"{CONFIGMAPS}?limit=2")
+    asker.config("bb")
+    asker.ask("DELETE", f"{CONFIGMAPS}/d")
+    rest: list[str] = []
+    page = first
+    while token := page["metadata"].get("continue"):
+        page = asker.ask("GET", f"{CONFIGMAPS}?limit=2&continue={token}")
+        assert page["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+        rest += names(page)
+    assert names(first) + rest == ["a", "b", "c", "d", "e"]
+
+
+def test_sv_02_a_compacted_token_is_a_410_with_a_token_that_gives_the_rest_as_it_is_now(asker: Asker) -> None:
+    for name in "abcd":
+        asker.config(name)
+    token = asker.ask("GET", f"{CONFIGMAPS}?limit=2")["metadata"]["continue"]
+    asker.config("bb")
+    asker.cluster.compact()
+    gone = asker.refused("GET", f"{CONFIGMAPS}?limit=2&continue={token}")
+    assert (gone["code"], gone["reason"]) == (410, "Expired")
+    fresh = gone["metadata"]["continue"]
+    assert read_token(fresh).version == -1
+    assert names(asker.ask("GET", f"{CONFIGMAPS}?continue={fresh}")) == ["bb", "c", "d"]
+
+
+def test_sv_03_the_limit_is_ignored_at_version_zero(asker: Asker) -> None:
+    for name in "abc":
+        asker.config(name)
+    listed = asker.ask("GET", f"{CONFIGMAPS}?limit=1&resourceVersion=0")
+    assert names(listed) == ["a", "b", "c"]
+    assert "continue" not in listed["metadata"]
+
+
+@pytest.mark.parametrize("selector", ["labelSelector=x=y", "fieldSelector=metadata.namespace=default"])
+def test_sv_04_what_is_left_is_not_told_with_a_selector(asker: Asker, selector: str) -> None:
+    for name in "abc":
+        asker.config(name, labels={"x": "y"})
+    assert asker.ask("GET", f"{CONFIGMAPS}?limit=1")["metadata"]["remainingItemCount"] == 2
+    listed = asker.ask("GET", f"{CONFIGMAPS}?limit=1&{selector}")
+    assert listed["metadata"]["continue"]
+    assert "remainingItemCount" not in listed["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("query", "fields"),
+    [
+        ("resourceVersionMatch=Exact", ["resourceVersionMatch"]),
+        ("resourceVersion=0&resourceVersionMatch=Exact", ["resourceVersionMatch"]),
+        ("resourceVersion=5&resourceVersionMatch=Newest", ["resourceVersionMatch"]),
+        ("continue=x&resourceVersionMatch=Exact", ["resourceVersionMatch", "resourceVersionMatch"]),
+        ("sendInitialEvents=false", ["sendInitialEvents"]),
+        ("watch=1&sendInitialEvents=true", ["resourceVersionMatch"]),
+        ("watch=1&resourceVersion=5&resourceVersionMatch=NotOlderThan", ["resourceVersionMatch"]),
+        ("watch=1&sendInitialEvents=true&resourceVersionMatch=Exact", ["resourceVersionMatch"]),
+        ("watch=1&continue=x", ["resourceVersionMatch"]),
+    ],
+)
+def test_sv_05_options_that_make_no_sense_together_are_a_422_that_names_them(
+    asker: Asker, query: str, fields: list[str]
+) -> None:
+    status = asker.refused("GET", f"{CONFIGMAPS}?{query}")
+    assert status["code"] == 422
+    assert (status["details"]["kind"], status["details"]["group"]) == ("ListOptions", "meta.k8s.io")
+    assert [cause["field"] for cause in status["details"]["causes"]] == fields
+
+
+def test_an_exact_version_shows_the_past_and_a_newer_one_waits_in_vain(asker: Asker) -> None:
+    asker.config("a")
+    version = asker.cluster.version
+    asker.config("b")
+    asker.ask("DELETE", f"{CONFIGMAPS}/a")
+    exact = f"resourceVersion={version}&resourceVersionMatch=Exact"
+    assert names(asker.ask("GET", f"{CONFIGMAPS}?{exact}")) == ["a"]
+    assert names(asker.ask("GET", f"{CONFIGMAPS}?resourceVersion={version}&limit=5")) == ["a"]
+    assert names(asker.ask("GET", f"{CONFIGMAPS}?resourceVersion={version}")) == ["b"]
+    status = asker.refused("GET", f"{CONFIGMAPS}?resourceVersion={version + 100}")
+    assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+    assert asker.answer.after == 3.0
+
+
+@pytest.mark.parametrize(
+    ("token", "code"), [("x=", 400), (write_token(0, "/a\0"), 400), (write_token(5, "/../a\0"), 400),
+                        (write_token(10**9, "/a\0"), 504)]
+)  # fmt: skip
+def test_tokens_that_no_server_gave_out_are_refused(asker: Asker, token: str, code: int) -> None:
+    assert asker.refused("GET", f"{CONFIGMAPS}?continue={token}")["code"] == code
+
+
+def test_a_token_is_read_with_and_without_the_slash_and_gives_the_rest_without_a_limit(asker: Asker) -> None:
+    for name in "abc":
+        asker.config(name)
+    for start in ("/a\0", "a\0"):
+        assert names(asker.ask("GET", f"{CONFIGMAPS}?continue={write_token(-1, start)}")) == ["b", "c"]
+    everywhere = asker.ask("GET", "/api/v1/configmaps?limit=1")["metadata"]["continue"]
+    assert read_token(everywhere).start == "/default/a\0"
+
+
+def test_selectors_select(asker: Asker) -> None:
+    asker.config("a", labels={"app": "x", "tier": "1"})
+    asker.config("b", labels={"app": "y"})
+    asker.config("c")
+    for selector, expected in [
+        ("app=x", ["a"]), ("app!=x", ["b", "c"]), ("!app", ["c"]), ("app in (x,y)", ["a", "b"]),
+        ("app,tier", ["a"]), ("app notin (x)", ["b", "c"]), ("tier>0", ["a"]), ("", ["a", "b", "c"]),
+    ]:  # fmt: skip
+        quoted = selector.replace(" ", "%20")
+        assert names(asker.ask("GET", f"{CONFIGMAPS}?labelSelector={quoted}")) == expected, selector
+    for selector, expected in [
+        ("metadata.name=a", ["a"]), ("metadata.name!=a", ["b", "c"]), ("metadata.namespace=other", []),
+        ("metadata.name=a,metadata.name=b", []),
+    ]:  # fmt: skip
+        assert names(asker.ask("GET", f"{CONFIGMAPS}?fieldSelector={selector}")) == expected, selector
+
+
+def test_pods_are_selected_by_fields_of_their_own_and_by_no_others(asker: Asker) -> None:
+    asker.pod("on-a-node", node="n1")
+    asker.pod("pending")
+    pods = "/api/v1/namespaces/default/pods"
+    assert names(asker.ask("GET", f"{pods}?fieldSelector=spec.nodeName=n1")) == ["on-a-node"]
+    assert names(asker.ask("GET", f"{pods}?fieldSelector=spec.nodeName=")) == ["pending"]
+    assert asker.refused("GET", f"{pods}?fieldSelector=spec.x=1")["message"] == "field label not supported: spec.x"
+    assert asker.refused("GET", f"{CONFIGMAPS}?fieldSelector=x")["message"] == (
+        "invalid selector: 'x'; can't understand 'x'"
+    )
+
+
+def test_sv_25_a_matching_tag_is_a_304_until_a_kind_comes(asker: Asker) -> None:
+    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+    first = asker.send("GET", "/apis", Accept=accept)
+    tag = dict(first.headers)["Etag"]
+    assert asker.send("GET", "/apis", Accept=accept, If_None_Match=tag).status == 304
+
+    class Shelf(Book, group="example.io", version="v1", plural="shelves"):
+        """Another kind."""
+
+    asker.cluster.define(Shelf)
+    assert asker.send("GET", "/apis", Accept=accept, If_None_Match=tag).status == 200
+
+
+def test_sv_26_lists_and_watches_come_as_tables_and_as_metadata(asker: Asker) -> None:
+    asker.config("a")
+    meta = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    [item] = asker.ask("GET", CONFIGMAPS, Accept=meta)["items"]
+    assert item["kind"] == "PartialObjectMetadata"
+    assert "data" not in item
+    table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+    listed = asker.ask("GET", CONFIGMAPS, Accept=table)
+    assert [column["name"] for column in listed["columnDefinitions"]] == ["Name", "Data", "Age"]
+    assert [row["cells"] for row in listed["rows"]] == [["a", 1, "0s"]]
+    whole = asker.ask("GET", f"{CONFIGMAPS}?includeObject=Object", Accept=table)
+    assert whole["rows"][0]["object"]["data"] == {"a": "1"}
+    watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&includeObject=None", Accept=table)
+    asker.config("b")
+    (_, one), (_, mark), (_, two) = events(watch.take())
+    assert one["columnDefinitions"]
+    assert two["columnDefinitions"] is None
+    assert two["rows"][0]["object"] is None
+    marked = mark["rows"][0]["object"]["metadata"]["annotations"]
+    assert marked == {"k8s.io/initial-events-end": "true"}
+    one_only = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    assert asker.ask("GET", CONFIGMAPS, Accept=one_only)["code"] == 406
+    assert told(asker.watch(CONFIGMAPS, Accept=one_only).take()) == [("ADDED", "a"), ("ADDED", "b")]
+
+
+def test_sv_27_large_answers_come_as_one_gzip_member_and_streams_as_many() -> None:
+    asker = Asker(sim.Cluster(modes=sim.Modes(compress_watches=True)))
+    asker.config("a", {"a": "x" * 200_000})
+    answer = asker.send("GET", CONFIGMAPS, Accept_Encoding="gzip")
+    assert isinstance(answer.body, bytes)
+    assert dict(answer.headers)["Content-Encoding"] == "gzip"
+    assert names(json.loads(gzip.decompress(answer.body))) == ["a"]
+    assert "Content-Encoding" not in dict(asker.send("GET", CONFIGMAPS, Accept_Encoding="*").headers)
+    watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true", Accept_Encoding="gzip, deflate")
+    assert dict(asker.answer.headers)["Content-Encoding"] == "gzip"
+    first = watch.take()
+    asker.config("b")
+    second = watch.take()
+    assert told(gzip.decompress(first))[0] == ("ADDED", "a")
+    assert told(gzip.decompress(second)) == [("ADDED", "b")]
+    assert len(told(gzip.decompress(first + second))) == 3
+    late = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}", Accept_Encoding="gzip")
+    assert "Content-Encoding" not in dict(asker.answer.headers)
+    assert late.take() == b""
+
+
+def test_a_get_may_ask_for_yaml_and_people_get_indented_json(asker: Asker) -> None:
+    asker.config("a")
+    answer = asker.send("GET", f"{CONFIGMAPS}/a", Accept="application/yaml")
+    assert isinstance(answer.body, bytes)
+    assert answer.body.startswith(b"kind: ConfigMap\n")
+    for headers in ({"User_Agent": "curl/8"}, {}):
+        query = "" if headers else "?pretty=true"
+        answer = asker.send("GET", f"{CONFIGMAPS}/a{query}", **headers)
+        assert isinstance(answer.body, bytes)
+        assert answer.body.startswith(b'{\n  "kind": "ConfigMap",\n')
+
+
+def test_a_lagging_cache_shows_an_older_version_and_catches_up(asker: Asker) -> None:
+    asker.book("a")
+    watch = asker.watch(BOOKS)
+    assert told(watch.take()) == [("ADDED", "a")]
+    asker.cluster.lag = 1
+    asker.book("b")
+    listed: Any = asker.ask("GET", f"{BOOKS}?resourceVersion=0")
+    assert names(listed) == ["a"]
+    assert int(listed["metadata"]["resourceVersion"]) == asker.cluster.version - 1
+    assert watch.take() == b""
+    asker.cluster.lag = 0
+    assert told(watch.take()) == [("ADDED", "b")]

@@ -1,0 +1,202 @@
+"""Watches: where they begin, what they say and when, and how they end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asking import BOOKS, CONFIGMAPS, MERGE, Asker, Book, events, told
+
+import kubeproto as kp
+from kubeproto import sim
+
+
+@pytest.fixture
+def asker() -> Asker:
+    return Asker()
+
+
+def test_sv_06_a_watch_at_an_old_version_is_an_error_event_or_a_410(asker: Asker) -> None:
+    asker.config("a")
+    asker.cluster.compact()
+    watch = asker.watch(f"{CONFIGMAPS}?resourceVersion=1")
+    assert told(watch.take()) == [("ERROR", "410")]
+    assert watch.ended
+    for gone, reason in (("http-expired", "Expired"), ("http-gone", "Gone")):
+        asker.cluster.modes = sim.Modes(gone=gone)  # type: ignore[arg-type]
+        status = asker.refused("GET", f"{CONFIGMAPS}?watch=1&resourceVersion=1")
+        assert (status["code"], status["reason"]) == (410, reason)
+
+
+def test_sv_07_a_watch_from_the_future_waits_and_a_streaming_list_from_there_fails(asker: Asker) -> None:
+    asker.config("a")
+    future = asker.cluster.version + 2
+    watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={future}")
+    for name in "bcd":
+        asker.config(name)
+    assert told(watch.take()) == [("ADDED", "d")]
+    streaming = f"sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion={future + 100}"
+    failed = asker.watch(f"{CONFIGMAPS}?{streaming}")
+    [(change, status)] = events(failed.take())
+    assert (change, status["code"], asker.answer.after) == ("ERROR", 504, 3.0)
+    assert failed.ended
+
+
+def test_sv_08_objects_enter_and_leave_a_selector_with_the_versions_of_the_changes(asker: Asker) -> None:
+    watch = asker.watch(f"{CONFIGMAPS}?labelSelector=app=x&resourceVersion={asker.cluster.version}")
+    asker.config("a", labels={"app": "x"})
+    left = asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "y"}}, "data": {"a": "2"}}, MERGE)
+    asker.ask("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "3"}}, MERGE)
+    asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "x"}}}, MERGE)
+    seen = events(watch.take())
+    assert [change for change, _ in seen] == ["ADDED", "DELETED", "ADDED"]
+    assert seen[1][1]["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
+    assert seen[1][1]["data"] == {"a": "1"}
+    assert seen[2][1]["data"] == {"a": "3"}
+
+
+def test_sv_09_bookmarks_come_each_minute_and_before_the_end_to_who_allows_them(asker: Asker) -> None:
+    since = f"resourceVersion={asker.cluster.version}&timeoutSeconds=130"
+    allowed = asker.watch(f"{CONFIGMAPS}?{since}&allowWatchBookmarks=true")
+    silent = asker.watch(f"{CONFIGMAPS}?{since}")
+    times: list[float] = []
+    begun = asker.cluster.now
+    while not allowed.ended:
+        asker.cluster.advance(0.5)
+        if data := allowed.take():
+            times.append(asker.cluster.now - begun)
+            [(change, obj)] = events(data)
+            assert change == "BOOKMARK"
+            assert obj == {
+                "kind": "ConfigMap",
+                "apiVersion": "v1",
+                "metadata": {"resourceVersion": str(asker.cluster.version)},
+            }
+    assert times == [60.0, 120.0, 128.0]
+    assert silent.ended
+    assert silent.take() == b""
+
+
+def test_sv_09_the_closing_bookmark_is_marked_and_nobody_gets_it_unasked(asker: Asker) -> None:
+    asker.book("a")
+    (_, book), (change, mark) = events(asker.watch(f"{BOOKS}?allowWatchBookmarks=true").take())
+    assert book["metadata"]["name"] == "a"
+    assert (change, mark["metadata"]["annotations"]) == ("BOOKMARK", {"k8s.io/initial-events-end": "true"})
+    assert told(asker.watch(BOOKS).take()) == [("ADDED", "a")]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["ADDED", "BOOKMARK"]),
+        ("resourceVersion=0", ["ADDED", "BOOKMARK"]),
+        ("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", ["ADDED", "BOOKMARK"]),
+        ("sendInitialEvents=false&resourceVersionMatch=NotOlderThan", []),
+        ("resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", []),
+    ],
+)
+def test_sv_10_a_watch_without_a_version_begins_with_what_is_there(
+    asker: Asker, query: str, expected: list[str]
+) -> None:
+    asker.config("a")
+    watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&{query}")
+    assert [change for change, _ in events(watch.take())] == expected
+
+
+def test_sv_10_an_old_server_begins_with_what_is_there_and_marks_nothing(asker: Asker) -> None:
+    asker.config("a")
+    asker.cluster.modes = sim.Modes(streaming_lists=False)
+    assert told(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take()) == [("ADDED", "a")]
+    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    assert asker.refused("GET", f"{CONFIGMAPS}?{query}")["details"]["causes"][0]["field"] == "sendInitialEvents"
+
+
+@pytest.mark.parametrize("mark", ["missing", "false", "without-version"])
+def test_servers_that_do_not_mark_the_end_can_be_had(asker: Asker, mark: Any) -> None:
+    asker.cluster.modes = sim.Modes(end_mark=mark)
+    seen = events(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take())
+    if mark == "missing":
+        assert seen == []
+    elif mark == "false":
+        assert seen[0][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "false"}
+    else:
+        assert "resourceVersion" not in seen[0][1]["metadata"]
+
+
+def test_a_watch_ends_cleanly_when_its_time_is_over_and_hears_nothing_later(asker: Asker) -> None:
+    watch = asker.watch(f"{CONFIGMAPS}?timeoutSeconds=10")
+    asker.cluster.advance(9.5)
+    asker.config("a")
+    asker.cluster.advance(1)
+    asker.config("b")
+    assert told(watch.take()) == [("ADDED", "a")]
+    assert watch.ended
+    at_once = asker.watch(f"{CONFIGMAPS}?timeoutSeconds=-1")
+    assert (at_once.take(), at_once.ended) == (b"", True)
+
+
+def test_a_new_schema_ends_all_watches_of_the_kind_and_labels_on_the_definition_do_not(asker: Asker) -> None:
+    watch, other = asker.watch(BOOKS), asker.watch(CONFIGMAPS)
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io"
+    asker.ask("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    watch.take()
+    assert not watch.ended
+    definition = asker.ask("GET", path)
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["year"] = {
+        "type": "integer"
+    }
+    asker.ask("PUT", path, definition)
+    assert asker.status == 200
+    assert watch.take() == b""
+    assert watch.ended
+    assert not other.ended
+    assert asker.book("b", year=1851)["spec"]["year"] == 1851
+
+
+def test_a_watcher_that_falls_behind_the_window_is_closed_without_a_word() -> None:
+    asker = Asker(sim.Cluster(window=10))
+    watch = asker.watch(CONFIGMAPS)
+    for number in range(200):
+        asker.config(f"a{number}")
+    assert watch.take() == b""
+    assert watch.ended
+
+
+def test_a_collection_can_be_watched_by_the_old_path_and_one_object_too(asker: Asker) -> None:
+    asker.config("a")
+    asker.config("b")
+    answer = asker.send("GET", "/api/v1/watch/namespaces/default/configmaps/b")
+    assert not isinstance(answer.body, bytes)
+    assert told(answer.body.take()) == [("ADDED", "b")]
+    plain = asker.ask("GET", f"{CONFIGMAPS}/a?watch=true&fieldSelector=metadata.name=b")
+    assert plain["metadata"]["name"] == "a"
+
+
+def test_one_event_is_the_same_bytes_for_every_watcher(asker: Asker) -> None:
+    watches = [asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}") for _ in range(3)]
+    asker.config("a")
+    first, *others = [watch.take() for watch in watches]
+    assert told(first) == [("ADDED", "a")]
+    assert all(other == first for other in others)
+    assert json.loads(first)["object"]["kind"] == "ConfigMap"
+
+
+def test_a_transport_reads_an_idle_watch_by_letting_time_pass(asker: Asker) -> None:
+    books = kp.Api(Book, namespace="default")
+    request = books.watch(resource_version=str(asker.cluster.version), timeout_seconds=90)
+    begun = asker.cluster.now
+    with asker.cluster.blocking_transport().send(request) as incoming:
+        decoder = request.open(incoming.status, incoming.headers)
+        seen = [event for piece in incoming for event in decoder.feed(piece)]
+    assert [type(event) for event in seen] == [kp.Bookmark, kp.Bookmark]
+    assert asker.cluster.now - begun == 90
+
+
+def test_silence_beyond_what_a_caller_allows_is_a_deadline_exceeded(asker: Asker) -> None:
+    request = kp.Api(Book, namespace="default").watch(resource_version=str(asker.cluster.version))
+    with (
+        asker.cluster.blocking_transport().send(request, idle=30) as incoming,
+        pytest.raises(kp.DeadlineExceeded),
+    ):
+        list(incoming)
