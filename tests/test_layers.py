@@ -209,7 +209,8 @@ def empty_house(tmp_path: Path) -> Path:
     for part in ("", *PARTS):
         (tmp_path / "kubeproto" / part).mkdir(exist_ok=True)
         (tmp_path / "kubeproto" / part / "__init__.py").touch()
-    (tmp_path / "kubeproto" / "_errors.py").touch()
+    for module in ("_errors", "_yaml"):
+        (tmp_path / "kubeproto" / f"{module}.py").touch()
     for package in ("transports/kubeproto_h11", "transports/kubeproto_trio", "transports/kubeproto_httpx"):
         (tmp_path / package).mkdir(parents=True)
         (tmp_path / package / "__init__.py").touch()

@@ -35,7 +35,7 @@ from ._names import (
     check_label_value,
     check_path_segment,
 )
-from ._pointers import format_pointer, parse_pointer, resolve_pointer
+from ._pointers import format_pointer, is_object, parse_pointer, resolve_pointer
 from ._quantity import Quantity
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource, guess_plural
@@ -118,6 +118,7 @@ __all__ = [
     "format_time",
     "guess_plural",
     "is_newer",
+    "is_object",
     "json_equal",
     "make_json_patch",
     "make_merge_patch",

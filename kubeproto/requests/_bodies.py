@@ -8,8 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from .._errors import InvalidRequest
-from ..objects import KubeObject, Metadata, Resource, encode
-from ..objects._pointers import is_object
+from ..objects import KubeObject, Metadata, Resource, encode, is_object
 
 K = TypeVar("K", bound=KubeObject)
 

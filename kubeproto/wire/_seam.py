@@ -35,11 +35,20 @@ class Head(Struct, frozen=True):
         return Head(self.method, self.target, (*self.headers, *headers), self.body)
 
     def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({shown})"
+
+    # msgspec writes one of its own, which debuggers and rich's tracebacks would print in full.
+    def __rich_repr__(self) -> list[tuple[str, object]]:
         headers = tuple(
             (name, "…" if name.lower() in _SECRET_HEADERS else value) for name, value in self.headers
         )
-        size = len(self.body)
-        return f"{type(self).__name__}({self.method} {self.target}, headers={headers}, body={size} bytes)"
+        return [
+            ("method", self.method),
+            ("target", self.target),
+            ("headers", headers),
+            ("body", f"{len(self.body)} bytes"),
+        ]
 
 
 class Incoming(Protocol):
