@@ -105,7 +105,7 @@ def _said(body: bytes, code: int) -> Status | None:
     """The Status that a body is. An object of another kind must not be taken for an empty one."""
     try:
         value = msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     match value.get("kind"), value.get("status"):
         case ("Status", said) if said != "Success":
@@ -127,7 +127,7 @@ def _fit(value: dict[str, Any]) -> Status:
         try:
             given = _without_nulls(value[field.encode_name])
             fitting[field.name] = msgspec.convert(given, field.type, strict=False)
-        except (msgspec.ValidationError, RecursionError):
+        except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
             continue
     return Status(**fitting)
 

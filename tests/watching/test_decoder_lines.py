@@ -456,3 +456,20 @@ def test_a_kind_without_namespaces_is_read_from_its_front() -> None:
     assert type(event.object) is getattr(stages_of(Realm), "front")  # noqa: B009
     [event] = read(text.replace(b"Realm", b"Widget"))
     assert type(event.object) is not getattr(stages_of(Widget), "front")  # noqa: B009
+
+
+@pytest.mark.parametrize(
+    ("decoder", "described"),
+    [
+        (WatchDecoder(Widget), "Widget"),
+        (WatchDecoder(kp.Metadata[Widget], resource=Widget.resource), "Widget"),
+        (WatchDecoder(kp.Dynamic, resource=Widget.resource), "Widget"),
+        (WatchDecoder(kp.Dynamic), "Dynamic"),
+    ],
+)
+def test_r_34_what_was_expected_is_named_typed_or_not_with_a_kind_or_without(
+    decoder: WatchDecoder[Any], described: str
+) -> None:
+    (event,) = decoder.feed(b'{"type":"ADDED","object":{"metadata":{}}}\n')
+    assert isinstance(event, kp.Malformed)
+    assert str(event.error).startswith(f"{described}: ")
