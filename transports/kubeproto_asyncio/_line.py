@@ -11,10 +11,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from kubeproto import DeadlineExceeded, TransportError
+from kubeproto_h11 import Sessions
 
 from ._dialled import dialled
-from ._session import Session
 from ._socket import Socket
+from ._tls import session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -26,46 +27,41 @@ class Line:
     def __init__(self, connected: Socket) -> None:
         self.used = False
         self._socket = connected
-        self._sessions: list[Session] = []  # TLS to the server; before that perhaps one to a proxy
+        self._sessions = Sessions()
         self._closed = False
 
     async def encrypt(self, context: ssl.SSLContext, name: str) -> None:
         """Shake hands; from here on all goes through TLS, perhaps inside another TLS."""
         try:
-            session = Session(context, name)
+            made = session(context, name)
         except ValueError as error:
             raise TransportError(str(error)) from error
         try:
-            await self._shake_hands(session)
+            agreed = made.shake_hands()
+            while not agreed:
+                self._send(made.outgoing)
+                received = await self.receive(math.inf)
+                if not received:
+                    raise TransportError("the other side hung up in the middle of the TLS handshake")
+                agreed = made.shake_hands(received)
         except OSError as error:
             raise TransportError(_reason(error)) from error
         finally:
-            self._send(session.outgoing)  # if it failed, why
-        self._sessions.append(session)
-
-    async def _shake_hands(self, session: Session) -> None:
-        agreed = session.shake_hands()
-        while not agreed:
-            self._send(session.outgoing)
-            received = await self.receive(math.inf)
-            if not received:
-                raise TransportError("the other side hung up in the middle of the TLS handshake")
-            agreed = session.shake_hands(received)
+            self._send(made.outgoing)  # if it failed, why
+        self._sessions.add(made)
 
     async def receive(self, by: float) -> bytes | None:
         """What has come; empty when the server has closed, None when nothing came by that time."""
         if self._closed:
             raise TransportError("the connection was closed on this side")
         try:
-            while received := await self._socket.receive(by):
-                for depth, session in enumerate(self._sessions):
-                    received = session.decrypt(received)
-                    if outgoing := session.outgoing:
-                        self._send(outgoing, depth)
-                    if session.ended:
-                        return received
-                if received:
-                    break
+            received = await self._socket.receive(by)
+            while received and self._sessions:
+                said = self._sessions.decrypt(received)
+                self._socket.send(self._sessions.outgoing)
+                if said or self._sessions.ended:
+                    return said
+                received = await self._socket.receive(by)
         except OSError as error:
             raise TransportError(f"the connection broke: {_reason(error)}") from error
         return received
@@ -86,13 +82,8 @@ class Line:
         self._closed = True
         self._socket.close()
 
-    def _send(self, data: bytes, depth: int | None = None) -> None:
-        """Send through the sessions below that depth: through all of them, if none is given."""
-        for session in reversed(self._sessions[:depth]):
-            session.encrypt(data)
-            data = session.outgoing
-        if data:
-            self._socket.send(data)
+    def _send(self, data: bytes) -> None:
+        self._socket.send(self._sessions.encrypt(data))
 
 
 class Lines:

@@ -72,7 +72,7 @@ class Socket(asyncio.Protocol):
 
     def send(self, data: bytes) -> None:
         """Send this, now or as soon as the other side takes it."""
-        if self._transport is not None and not self._ended:
+        if data and self._transport is not None and not self._ended:
             self._transport.write(data)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The TLS settings of a `Connection` as `ssl.SSLContext`s, made once for a transport."""
+"""The TLS settings of a `Connection` as `ssl.SSLContext`s, made once for a transport, and their sessions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from kubeproto.config import ConfigError, Connection
+from kubeproto_h11 import Session
 
 
 def server_context(connection: Connection) -> ssl.SSLContext | None:
@@ -23,6 +24,13 @@ def proxy_context(connection: Connection) -> ssl.SSLContext | None:
     """How an ``https`` proxy is trusted: as the server is, and it is shown nothing."""
     proxy = connection.proxy_url
     return _trusting(connection) if proxy is not None and proxy.scheme == "https" else None
+
+
+def session(context: ssl.SSLContext, name: str) -> Session:
+    """A connection to the server of that name, before its handshake; a `ValueError` if it is no name."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(incoming, outgoing, server_hostname=name)
+    return Session(tls, incoming, outgoing, more=ssl.SSLWantReadError, done=ssl.SSLZeroReturnError)
 
 
 def _trusting(connection: Connection) -> ssl.SSLContext:

@@ -29,6 +29,7 @@ from ._pool import (
 )
 from ._replays import may_replay
 from ._requests import addressed, named
+from ._sessions import Buffer, Session, Sessions, Tls
 from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Action",
     "Answer",
     "Asked",
+    "Buffer",
     "Call",
     "Calling",
     "Close",
@@ -55,9 +57,12 @@ __all__ = [
     "Pool",
     "Refuse",
     "Released",
+    "Session",
+    "Sessions",
     "Signal",
     "SocksTunnel",
     "State",
+    "Tls",
     "Tunnel",
     "Use",
     "Waiting",
