@@ -1,9 +1,18 @@
-"""What a controller stands on: the Store that mirrors a kind, and the queue of what to work on."""
+"""What a controller stands on: the Store that mirrors a kind, its queue, and all else that it decides."""
 
 from . import _election as election
 from . import _finalizers as finalizers
 from ._actions import Action, AwaitChange, Requeue, await_change, requeue
 from ._changes import Change, Entry
+from ._conditions import (
+    ConditionLike,
+    find_condition,
+    is_true,
+    owner_reference,
+    remove_condition,
+    set_condition,
+    status_differs,
+)
 from ._queue import LATEST, LOW, Work, WorkQueue
 from ._queue_backoff import AtMost, Backoff, Exponential, FastThenSlow, Longest, Rate
 from ._queue_metrics import Histogram, QueueMetrics
@@ -18,6 +27,7 @@ __all__ = [
     "AwaitChange",
     "Backoff",
     "Change",
+    "ConditionLike",
     "CreateEvent",
     "Entry",
     "EventRequest",
@@ -36,6 +46,12 @@ __all__ = [
     "await_change",
     "election",
     "finalizers",
+    "find_condition",
+    "is_true",
     "key_of",
+    "owner_reference",
+    "remove_condition",
     "requeue",
+    "set_condition",
+    "status_differs",
 ]

@@ -202,7 +202,7 @@ def step(state: State, event: Event, now: float) -> Step:
         case Leaving(course) | Clearing(course), Stopped():
             return Ended(course.candidate), (Abandon(),)
         case Leaving(course, deadline), Found(lease) if _is_mine(course, lease):
-            return Clearing(replace(course, lease=lease), deadline), (_clear(lease, now),)
+            return Clearing(course, deadline), (_clear(lease, now),)
         case Leaving(course), Found(lease):
             return Ended(course.candidate), _see(course, lease, now)[1]
         case Leaving(course), Failed(Refused(code=404)):

@@ -368,6 +368,17 @@ def test_a_single_priority_is_never_out_of_order_though_another_was_there_before
     assert drained(queue, 1) == keys
 
 
+def test_only_those_are_counted_who_overtake_somebody() -> None:
+    queue = queue_of()
+    queue.add("raised", 0, priority=LOW)
+    for n in range(12):
+        queue.add(f"{n}", 0)
+    queue.add("raised", 0, priority=0)  # the line of low ones is there, and empty
+    assert len([take(queue, 0) for _ in range(9)]) == 9
+    queue.add("low", 1, priority=LOW)
+    assert drained(queue, 1) == ["9", "10", "11", "raised", "low"]
+
+
 # Failures
 
 
@@ -574,6 +585,24 @@ def test_wq_11_keys_that_change_their_place_for_ever_leave_little_behind() -> No
         work_off(queue, now, 2)
         queue.add(low, now, priority=LOW)
     gc.collect()
+    assert sum(ref() is not None for ref in refs) < 300
+
+
+def test_wq_11_what_was_raised_and_done_is_not_held_by_the_line_it_left() -> None:
+    queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
+
+    def list_and_raise(key: Key) -> None:
+        queue.add(key, 0, priority=LOW)
+        queue.add(key, 0, priority=0)
+
+    stays = [Key() for _ in range(200)]
+    for key in stays:
+        queue.add(key, 0, priority=LOW)
+    for _ in range(1000):
+        list_and_raise(remembered(refs))
+    work_off(queue, 0, 1115)  # one of ten is low
+    gc.collect()
+    assert queue.metrics(0).depth == {LOW: 85}
     assert sum(ref() is not None for ref in refs) < 300
 
 

@@ -151,6 +151,18 @@ def test_e_03_each_word_gives_six_more_minutes() -> None:
     assert len(scene.events) == 1
 
 
+def test_e_03_a_series_that_goes_on_does_not_keep_an_older_one() -> None:
+    scene = Scene()
+    for about, wait in ((config("a"), 100), (config("b"), 200), (config("a"), 170)):
+        scene.say(about)
+        scene.settle()
+        scene.now += wait
+    scene.say(config("b"))
+    scene.settle()
+    assert len(scene.events) == 3
+    assert "series" not in scene.event
+
+
 @pytest.mark.parametrize("failure", [Refused("gone", 404), Rejected("may not change", 422)])
 def test_e_04_an_event_that_cannot_be_patched_is_created_anew_and_goes_on_counting(failure: Outcome) -> None:
     scene = Scene()
@@ -300,6 +312,16 @@ def test_after_a_transient_failure_all_wait_and_the_wait_doubles() -> None:
     scene.now += 30
     scene.learn(scene.ask(), Unreachable("no route"))
     assert scene.recorder.next_at(scene.now) == scene.now + 4
+
+
+def test_success_forgives_the_failures_of_a_series() -> None:
+    scene = Scene()
+    for _ in range(2):
+        scene.say()
+        scene.learn(scene.ask(), Unreachable("no route"))
+        assert scene.recorder.next_at(scene.now) == scene.now + 1
+        scene.now += 1
+        scene.settle()
 
 
 def test_it_gives_up_after_twelve_retries() -> None:

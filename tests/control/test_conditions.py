@@ -1,0 +1,173 @@
+"""Conditions, statuses and owners: written only when they differ, refused where a server refuses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+import kubeproto as kp
+from kubeproto.control import (
+    find_condition,
+    is_true,
+    owner_reference,
+    remove_condition,
+    set_condition,
+    status_differs,
+)
+from kubeproto.kinds.apps_v1 import DeploymentCondition
+from kubeproto.kinds.core_v1 import ConfigMap, Namespace, PodCondition
+from kubeproto.kinds.meta_v1 import Condition
+
+THEN = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def ready(status: str = "True", *, at: datetime | None = None, generation: int = 1, **more: str) -> Condition:
+    texts = {"reason": "Works", "message": ""} | more
+    return Condition(
+        type="Ready", status=status, last_transition_time=at, observed_generation=generation, **texts
+    )
+
+
+def test_a_new_condition_begins_now_or_when_it_says() -> None:
+    conditions: list[Condition] = []
+    assert set_condition(conditions, ready(), now=NOW)
+    assert conditions == [ready(at=NOW)]
+    other = Condition(type="Synced", status="True", reason="R", message="", last_transition_time=THEN)
+    assert set_condition(conditions, other, now=NOW)
+    assert conditions == [ready(at=NOW), other]
+
+
+@pytest.mark.parametrize(
+    ("new", "after", "changed"),
+    [
+        pytest.param(ready(), ready(at=THEN), False, id="the same"),
+        pytest.param(ready(at=NOW), ready(at=THEN), False, id="the same at another time"),
+        pytest.param(ready("False"), ready("False", at=NOW), True, id="another status"),
+        pytest.param(ready(generation=2), ready(at=THEN, generation=2), True, id="another generation"),
+        pytest.param(ready(message="m"), ready(at=THEN, message="m"), True, id="another message"),
+        pytest.param(ready(reason="R"), ready(at=THEN, reason="R"), True, id="another reason"),
+    ],
+)
+def test_the_time_of_transition_moves_only_with_the_status(
+    new: Condition, after: Condition, changed: bool
+) -> None:
+    first = Condition(type="First", status="True", reason="R", message="")
+    conditions = [first, ready(at=THEN)]
+    assert set_condition(conditions, new, now=NOW) is changed
+    assert conditions == [first, after]
+
+
+def test_a_status_that_changes_at_a_time_of_its_own_keeps_it() -> None:
+    conditions = [ready("False", at=THEN)]
+    later = datetime(2026, 3, 1, tzinfo=UTC)
+    assert set_condition(conditions, ready(at=later), now=NOW)
+    assert conditions == [ready(at=later)]
+
+
+def test_kinds_that_spell_conditions_by_themselves_have_them_too() -> None:
+    pod = [PodCondition(type="Ready", status="False")]
+    assert set_condition(pod, PodCondition(type="Ready", status="True"), now=NOW)
+    assert pod[0].last_transition_time == NOW
+    deployment: list[DeploymentCondition] = []
+    set_condition(deployment, DeploymentCondition(type="Available", status="True"), now=NOW)
+    assert is_true(deployment, "Available")
+
+
+def test_only_true_is_true() -> None:
+    conditions = [ready("Unknown"), Condition(type="Synced", status="False", reason="", message="")]
+    assert not any(is_true(conditions, kind) for kind in ("Ready", "Synced", "Missing"))
+    assert not is_true(None, "Ready")
+    assert is_true([ready()], "Ready")
+    assert find_condition(conditions, "Ready") is conditions[0]
+    assert find_condition(None, "Ready") is None
+
+
+def test_a_condition_can_be_removed() -> None:
+    conditions = [ready()]
+    assert (remove_condition(conditions, "Ready"), conditions) == (True, [])
+    assert not remove_condition(conditions, "Ready")
+
+
+class TomeStatus(kp.Fields):
+    copies: int | None = None
+    shelves: list[str] = []
+    conditions: list[Condition] = []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        (TomeStatus(), TomeStatus(), False),
+        (TomeStatus(copies=1), TomeStatus(copies=1), False),
+        (TomeStatus(copies=1), TomeStatus(copies=2), True),
+        (TomeStatus(), TomeStatus(copies=0), True),
+        (None, TomeStatus(), True),
+        (None, None, False),
+        ({"copies": 1}, TomeStatus(copies=1, shelves=[]), True),
+        ({"copies": 1, "shelves": [], "conditions": []}, TomeStatus(copies=1), False),
+        ({"on": True}, {"on": 1}, True),
+        (TomeStatus(conditions=[ready(at=THEN)]), TomeStatus(conditions=[ready(at=NOW)]), True),
+    ],
+)
+def test_statuses_differ_when_a_server_would_be_told_something_else(
+    before: Any, after: Any, differs: bool
+) -> None:
+    assert status_differs(before, after) is differs
+
+
+# Owners
+
+
+def config(name: str = "owner", namespace: str = "n", uid: str = "u") -> ConfigMap:
+    return ConfigMap(metadata=kp.ObjectMeta(name=name, namespace=namespace, uid=uid))
+
+
+def owned(namespace: str = "n", *owners: kp.OwnerReference) -> ConfigMap:
+    return ConfigMap(metadata=kp.ObjectMeta(name="child", namespace=namespace, owner_references=[*owners]))
+
+
+CLUSTER = Namespace(metadata=kp.ObjectMeta(name="all", uid="c"))
+
+
+def test_a_reference_names_its_owner() -> None:
+    assert owner_reference(config(), of=owned()) == kp.OwnerReference(
+        api_version="v1", kind="ConfigMap", name="owner", uid="u", controller=True, block_owner_deletion=True
+    )
+    plain = owner_reference(config(), controller=False, block=False)
+    assert kp.encode(plain) == b'{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"u"}'
+
+
+def test_an_owner_in_no_namespace_owns_what_is_anywhere() -> None:
+    for namespace in ("n", ""):
+        assert owner_reference(CLUSTER, of=owned(namespace)).uid == "c"
+
+
+@pytest.mark.parametrize(
+    ("owner", "child", "said"),
+    [
+        (config(), owned("m"), "n/owner cannot own what is in namespace 'm'"),
+        (config(), CLUSTER, "cannot own what is in no namespace"),
+        (config(uid=""), None, "has it been created"),
+        (config(name=""), None, "lacks one of them"),
+        (config(), config(), "cannot own itself"),
+        (
+            config(),
+            owned("n", owner_reference(config("first", uid="f"))),
+            "one controller, which is ConfigMap 'first'",
+        ),
+    ],
+)
+def test_owners_that_a_server_refuses_are_refused(
+    owner: kp.KubeObject, child: kp.KubeObject | None, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        owner_reference(owner, of=child)
+
+
+def test_a_second_owner_that_does_not_control_and_the_same_controller_again_are_welcome() -> None:
+    child = owned("n", owner_reference(config("first", uid="f")), owner_reference(CLUSTER, controller=False))
+    assert owner_reference(config(), controller=False, of=child).controller is None
+    assert owner_reference(config("first", uid="f"), of=child).uid == "f"
