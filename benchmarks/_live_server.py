@@ -1,0 +1,104 @@
+"""A server that watches are measured against, in a process of its own; it writes one chunk an event.
+
+Run as `python -m benchmarks._live_server`, it reads its options as one JSON line (kind, events, seed, tls),
+says where it is as another, and answers every request with the same watch until it is killed.
+"""
+
+import json
+import select
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from benchmarks._data import books, pods, watch_lines
+from benchmarks._measure import Absent
+
+_HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+_DISTINCT: Final = 2_000  # objects: what is more comes round again, for a server's memory is not measured
+_PATIENCE: Final = 60.0  # seconds until it listens
+_ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where the server is; with TLS, whom to trust."""
+
+    url: str
+    ca: str = ""
+
+
+@contextmanager
+def live_server(kind: str, events: int, seed: int, *, tls: bool) -> Generator[Address]:
+    """A server of a watch with so many events, none of them a bookmark."""
+    command = [sys.executable, "-m", "benchmarks._live_server"]
+    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            if process.stdin is None or process.stdout is None:
+                raise ValueError("the server is started with pipes on both ends")
+            options = {"kind": kind, "events": events, "seed": seed, "tls": tls}
+            process.stdin.write(json.dumps(options).encode() + b"\n")
+            process.stdin.flush()
+            if not select.select([process.stdout], [], [], _PATIENCE)[0]:
+                raise Absent(f"the server did not start within {_PATIENCE:g} s")
+            yield msgspec.json.decode(process.stdout.readline(), type=Address)
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    options: dict[str, Any] = json.loads(sys.stdin.readline())
+    make = pods if options["kind"] == "pods" else books
+    lines = watch_lines(make(min(options["events"], _DISTINCT), options["seed"]), bookmarks=0)
+    chunks = [b"%x\r\n%b\r\n" % (len(line), line) for line in lines.splitlines(keepends=True)]
+    full, more = divmod(options["events"], len(chunks))
+    stream = [*chunks * full, *chunks[:more]]
+    context, ca = _secured() if options["tls"] else (None, "")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        scheme = "https" if context else "http"
+        address = Address(f"{scheme}://127.0.0.1:{listening.getsockname()[1]}", ca)
+        print(msgspec.json.encode(address).decode(), flush=True)
+        while True:
+            accepted, _ = listening.accept()
+            threading.Thread(target=_serve, args=(accepted, context, stream), daemon=True).start()
+
+
+def _serve(accepted: socket.socket, context: ssl.SSLContext | None, stream: list[bytes]) -> None:
+    accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with suppress(OSError), context.wrap_socket(accepted, server_side=True) if context else accepted as line:
+        while _asked(line):
+            line.sendall(_HEAD)
+            for chunk in stream:
+                # `sendall` goes through a clock for each; a blocking send mostly takes all.
+                if (sent := line.send(chunk)) < len(chunk):
+                    line.sendall(chunk[sent:])
+            line.sendall(b"0\r\n\r\n")
+
+
+def _asked(line: socket.socket) -> bool:
+    asked = b""
+    while not asked.endswith(b"\r\n\r\n"):
+        if not (received := line.recv(65536)):
+            return False
+        asked += received
+    return True
+
+
+def _secured() -> tuple[ssl.SSLContext, str]:
+    import trustme
+
+    authority = trustme.CA()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    certificate: Any = authority.issue_cert("127.0.0.1")
+    certificate.configure_cert(context)
+    return context, authority.cert_pem.bytes().decode()
+
+
+if __name__ == "__main__":
+    main()
