@@ -180,8 +180,10 @@ async def _run(
     body: Callable[[Transport], Awaitable[T]],
 ) -> T:
     before = living_tasks()
-    async with make(connection) as transport:
-        result = await body(transport)
+    # Nothing takes so long but a fault, and that should be told, not waited for.
+    with anyio.fail_after(3 * BOUND):
+        async with make(connection) as transport:
+            result = await body(transport)
     # What was told to end may need a few rounds for it.
     for _ in range(20):
         await anyio.lowlevel.checkpoint()
