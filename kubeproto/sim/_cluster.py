@@ -13,6 +13,7 @@ nothing to say, through a transport. The same calls give the same answers, down 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 _ROUNDS: Final = 1000
+_NEW: Final = Modes()
 _decode: Final = msgspec.json.Decoder().decode
 Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | bytes
 
@@ -68,7 +70,7 @@ class Cluster:
         crds: Iterable[Definition] = (),
         seed: int = 0,
         window: int = WINDOW,
-        modes: Modes = Modes(),
+        modes: Modes = _NEW,
         managed_fields: bool = True,
         version: int = 0,
     ) -> None:
@@ -85,6 +87,8 @@ class Cluster:
     def _begin(self) -> None:
         world = self._world
         self._server = Server(world)
+        self._plans: list[tuple[float, int, Callable[[], object]]] = []
+        self._planned = 0
         self._definitions = Definitions(world)
         self._garbage = Garbage(world)
         self._namespaces = Namespaces(world)
@@ -125,7 +129,7 @@ class Cluster:
         """When something happens by itself next; None if nothing will."""
         self._server.watches = watches = [watch for watch in self._server.watches if not watch.ended]
         times = [watch.due for watch in watches]
-        times += [self._definitions.due, self._pods.due]
+        times += [self._definitions.due, self._pods.due, self._plans[0][0] if self._plans else None]
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, seconds: float) -> None:
@@ -137,6 +141,8 @@ class Cluster:
         self.settle()
         while (due := self.due) is not None and due <= time:
             self._world.clock.time = max(self.now, due)
+            while self._plans and self._plans[0][0] <= self.now:
+                heapq.heappop(self._plans)[2]()
             for watch in self._server.watches:
                 if watch.due is not None and watch.due <= self.now:
                     watch.tick()
@@ -144,6 +150,11 @@ class Cluster:
                         watch.wake()
             self.settle()
         self._world.clock.time = max(self.now, time)
+
+    def later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Do something when so much time has passed: a write of somebody else, a fault, the end of a test."""
+        heapq.heappush(self._plans, (self.now + seconds, self._planned, action))
+        self._planned += 1
 
     def settle(self) -> None:
         """Let the controllers do what has come up, until they have nothing left to do."""
@@ -272,7 +283,7 @@ class Cluster:
                     watch.wake()
 
     def fork(self) -> Cluster:
-        """A cluster that goes on from here by itself. Watches and the log stay with this one."""
+        """A cluster that goes on from here by itself. Watches, plans and the log stay with this one."""
         self.settle()
         twin = Cluster.__new__(Cluster)
         old = self._world

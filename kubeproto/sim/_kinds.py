@@ -15,6 +15,7 @@ from ..crd import DefinedKind, DefinedVersion, Violation, default, prune, valida
 from ..kinds import ResourceFacts, SubresourceFacts, table
 from ..objects import GroupVersionKind, Resource
 from ._apply_facts import Facts
+from ._quick import quick_check
 from ._storage import Shelf, Storage
 from ._typed import Misfit, TypedCodec, escaped, plan_of
 
@@ -73,12 +74,15 @@ class SchemaCodec:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
+        self._fits = quick_check(schema)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
         """Prune and default an object in place; the paths of what its schema does not know."""
-        unknown = prune(self.schema, obj)
+        unknown: list[str] = []
+        if not self._fits(obj):
+            unknown = prune(self.schema, obj)
+            default(self.schema, obj)
         _OBJECT_META.tidy(obj["metadata"], "metadata.", unknown)
-        default(self.schema, obj)
         return sorted(unknown)
 
     def write(self, obj: dict[str, Any]) -> bytes:
@@ -87,7 +91,7 @@ class SchemaCodec:
 
     def violations(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
         """What the schema and its rules refuse."""
-        return validate(self.schema, obj, old)
+        return [] if self._fits(obj) else validate(self.schema, obj, old)
 
 
 class Served:
@@ -118,6 +122,7 @@ class Served:
         self.ready_at = 0.0  # before that, its storage is initializing
         self.stored_as = ""  # the apiVersion of stored objects, where it is another
         self.facts: Facts | None = None
+        self.owned: dict[Any, list[dict[str, Any]]] = {}  # the books of new objects, by their shape
         if defined:
             self.fields = tuple(path.removeprefix(".") for path in defined.selectable_fields)
         else:

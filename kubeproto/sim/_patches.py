@@ -52,11 +52,12 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
     if old is None:
         raise not_found(served.plural, served.group, route.name)
     current: dict[str, Any] = msgspec.json.decode(served.shown(old.data))
+    identity = _identity(current)
     patched = _patched(writer, media, current, change)
     if not isinstance(patched, dict):
         raise rejected_patch()
     result: dict[str, Any] = patched
-    _check_identity(current, result)
+    _check_identity(identity, result)
     if served.custom:
         result["apiVersion"] = served.shelf_version
     writer.shown = _text_of(result)
@@ -72,9 +73,22 @@ def _patched(writer: Writer, media: str, current: dict[str, Any], change: Any) -
             except PatchError:
                 raise rejected_patch() from None
         case _ if media == MERGE_PATCH:
-            return apply_merge_patch(current, change)
+            return _merge(current, change)
         case _:
             return writer.tracker.merged(current, change)
+
+
+def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """A merge patch, in place: the object was read for this patch alone."""
+    for name, value in change.items():
+        below = current.get(name)
+        if value is None:
+            current.pop(name, None)
+        elif isinstance(value, dict) and isinstance(below, dict):
+            _merge(below, value)  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            current[name] = apply_merge_patch(below, value)
+    return current
 
 
 def _apply(writer: Writer, body: bytes, query: Query) -> Written:
@@ -114,18 +128,26 @@ def _check_operations(change: Any) -> None:
         raise Refused(failure(413, message, {}))
 
 
-def _check_identity(current: dict[str, Any], patched: dict[str, Any]) -> None:
-    for field in ("apiVersion", "kind"):
-        if patched.get(field) != current.get(field):
-            raise _odd(_text_of(patched), f"the {field} of the object does not match that of the request")
-    meta = patched.get("metadata")
-    if not isinstance(meta, dict):
+_Identity = tuple[Any, Any, Any, Any]
+
+
+def _identity(obj: dict[str, Any]) -> _Identity:
+    meta: dict[str, Any] = obj["metadata"]
+    return obj.get("apiVersion"), obj.get("kind"), meta.get("name"), meta.get("namespace")
+
+
+def _check_identity(before: _Identity, patched: dict[str, Any]) -> None:
+    if not isinstance(patched.get("metadata"), dict):
         raise rejected_patch()
-    for field in ("name", "namespace"):
-        if (is_now := meta.get(field)) != (was := current["metadata"].get(field)):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            raise bad_request(
-                f"the {field} of the object ({is_now}) does not match the {field} on the URL ({was})"
-            )
+    names = ("apiVersion", "kind", "name", "namespace")
+    for field, was, becomes in zip(names, before, _identity(patched), strict=True):
+        if was == becomes:
+            continue
+        if field in ("apiVersion", "kind"):
+            raise _odd(_text_of(patched), f"the {field} of the object does not match that of the request")
+        raise bad_request(
+            f"the {field} of the object ({becomes}) does not match the {field} on the URL ({was})"
+        )
 
 
 def _text_of(obj: dict[str, Any]) -> str:

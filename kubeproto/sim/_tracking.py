@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -11,12 +11,17 @@ from ._apply_facts import Facts, facts_of_kind, facts_of_schema
 from ._apply_refusals import ApplyRefused
 from ._kinds import SchemaCodec, Served
 from ._refusals import Refused, conflict, failure
+from ._shapes import difference, shape_of
 from ._storage import Stored
 from ._strategic import strategic_merge
 from ._world import World
 
 if TYPE_CHECKING:
     from ._writes import Writer, Written
+
+Entries = list[dict[str, Any]]
+# Shapes that are remembered for one kind; programs that make many have no use for memory.
+_MOST_SHAPES: Final = 1024
 
 
 class Tracker:
@@ -93,14 +98,48 @@ class Tracker:
             return
         entries = self._applied
         if entries is None:
-            entries = update(
-                before, obj, manager=self.manager, facts=facts_for(self.served),
-                api_version=self.served.api_version, now=self.world.clock.stamp(), subresource=self.subresource,
-            )  # fmt: skip
+            entries = self._remembered(before, obj)
         if entries:
             obj["metadata"]["managedFields"] = entries
         else:
             obj["metadata"].pop("managedFields", None)
+
+    def _remembered(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> Entries:
+        """The book after this write, from memory where only values are new."""
+        now = self.world.clock.stamp()
+        if before is None:
+            if "managedFields" in obj["metadata"]:
+                return self._updated(before, obj, now)
+            key = (self.manager, self.subresource, shape_of(obj))
+            known = self.served.owned.get(key)
+            if known is None:
+                known = self._updated(before, obj, now)
+                if len(self.served.owned) < _MOST_SHAPES:
+                    self.served.owned[key] = known
+            return [entry | {"time": now} for entry in known]
+        entries: Entries = before["metadata"].get("managedFields", [])
+        if len(entries) == 1 and obj["metadata"].get("managedFields", entries) == entries:
+            [entry] = entries
+            if (
+                entry["manager"] == self.manager
+                and entry["operation"] == "Update"
+                and entry["apiVersion"] == self.served.api_version
+                and entry.get("subresource", "") == self.subresource
+            ):
+                match difference(before, obj):
+                    case "none":
+                        return entries
+                    case "values":
+                        return [entry | {"time": now}]
+                    case _:
+                        pass
+        return self._updated(before, obj, now)
+
+    def _updated(self, before: dict[str, Any] | None, obj: dict[str, Any], now: str) -> Entries:
+        return update(
+            before, obj, manager=self.manager, facts=facts_for(self.served),
+            api_version=self.served.api_version, now=now, subresource=self.subresource,
+        )  # fmt: skip
 
 
 def facts_for(served: Served) -> Facts:

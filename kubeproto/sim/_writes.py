@@ -37,6 +37,7 @@ from ._world import World
 # What the storage of a real server takes for one object, and what it says about more.
 _LARGEST: Final = 1_572_864
 _NAME_TRIES: Final = 8
+_VERSION: Final = b'"resourceVersion":"%d"'
 _DROPPED: Final = (
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion",
 )  # fmt: skip
@@ -83,6 +84,9 @@ class Writer:
         self._check(obj, None)
         self.tracker.created(obj)
         admit(served, obj)
+        version = world.storage.version + 1
+        if not self.dry_run:
+            meta["resourceVersion"] = str(version)
         if served.counts_generation:
             meta["generation"] = 1
         meta["uid"] = world.chance.uid()
@@ -98,7 +102,8 @@ class Writer:
             )  # fmt: skip
         if self.dry_run:
             return Written(data, created=True)
-        return Written(self._commit(key, obj), created=True)
+        world.commit(served.shelf, make_stored(key, obj, version, data))
+        return Written(served.shown(data), created=True)
 
     def replace(self, obj: dict[str, Any], twice: list[str]) -> Written:
         """Put an object in the place of the one that is stored."""
@@ -147,14 +152,15 @@ class Writer:
         if self._finished(meta):
             self._remove(old, obj)
             return Written(served.shown(data))
-        return Written(self._commit(old.key, obj))
+        return Written(self._commit(old, obj, data))
 
     def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
         """Bring an object into the form that is stored; what that drops is warned of or refused."""
         served = self.served
         try:
             unknown = served.codec.tidy(obj)
-            served.write(obj)  # a value of a wrong type is found now, before anybody looks at it
+            if not served.custom:
+                served.write(obj)  # a value of a wrong type is found now, before anybody looks at it
         except Misfit as error:
             raise self.misfit(error) from None
         if not (unknown or twice) or self.validation == "Ignore":
@@ -363,12 +369,17 @@ class Writer:
             raise unexplained("etcdserver: request is too large")
         return data
 
-    def _commit(self, key: str, obj: dict[str, Any]) -> bytes:
-        version = self.world.storage.version + 1
+    def _commit(self, old: Stored, obj: dict[str, Any], data: bytes) -> bytes:
+        """Store a new state that was written at the old version."""
+        served, version = self.served, self.world.storage.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
-        stored = make_stored(key, obj, version, self.served.write(obj))
-        self.world.commit(self.served.shelf, stored)
-        return self.served.shown(stored.data)
+        if served.custom:
+            data = served.write(obj)
+        else:
+            # What stands before the version of a built-in object holds no quotes of its own.
+            data = data.replace(_VERSION % old.version, _VERSION % version, 1)
+        self.world.commit(served.shelf, make_stored(old.key, obj, version, data))
+        return served.shown(data)
 
     def _remove(self, old: Stored, obj: dict[str, Any]) -> None:
         version = self.world.storage.version + 1

@@ -1,0 +1,146 @@
+"""What the simulated API server can take: writes, deliveries to watchers, and a load of many objects.
+
+All in this process, through whole requests: each write is a `Head` that is routed, decoded, checked, stored and
+answered, and leaves its trace in managedFields.
+"""
+
+import gc
+import tracemalloc
+from typing import Final
+
+import msgspec
+
+from benchmarks._measure import Contest, Further
+from benchmarks._rows import EVENTS_PER_SECOND, SECONDS, Goal, Row, Setting
+from benchmarks._stopwatch import Stopwatch
+from kubeproto import sim
+from kubeproto.wire import Head
+
+CONFIGMAPS: Final = "/api/v1/namespaces/default/configmaps"
+HEADERS: Final = (("Content-Type", "application/json"), ("User-Agent", "bench/1.0"))
+WATCHERS: Final = 100
+BURST: Final = 20
+
+
+def config_map(number: int, version: int, size: int = 1) -> bytes:
+    """A ConfigMap as a client writes it."""
+    name, data = f"a{number:06}", {"version": str(version), "text": "x" * size}
+    return msgspec.json.encode({"metadata": {"name": name, "labels": {"app": "bench"}}, "data": data})
+
+
+def posts(count: int, size: int = 1) -> list[Head]:
+    """Requests that create objects."""
+    return [Head("POST", CONFIGMAPS, HEADERS, config_map(number, 0, size)) for number in range(count)]
+
+
+def puts(count: int, version: int) -> list[Head]:
+    """Requests that replace them."""
+    return [
+        Head("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version)) for number in range(count)
+    ]
+
+
+def cluster() -> sim.Cluster:
+    """A cluster that keeps no log: a log of a million requests is not what is measured."""
+    made = sim.Cluster()
+    made.keeps_log = False
+    return made
+
+
+def send(to: sim.Cluster, heads: list[Head]) -> None:
+    """Make requests that must succeed."""
+    for head in heads:
+        if to.answer(head).status >= 300:
+            raise ValueError(f"{head} was refused: the figure would mean nothing")
+
+
+def writes(setting: Setting) -> Contest:
+    """As many creations as replacements."""
+    count = setting.size(5_000, quick=1_000)
+    created, replaced = posts(count), puts(count, 1)
+
+    def run() -> None:
+        fresh = cluster()
+        send(fresh, created)
+        send(fresh, replaced)
+
+    stopwatch = Stopwatch(run)
+    return Contest(ours=lambda: 2 * count / stopwatch())
+
+
+def deliveries(setting: Setting) -> Contest:
+    """A hundred watchers take what has come after every twentieth write; the writes are in the time."""
+    count = setting.size(2_000, quick=400)
+    created = posts(count)
+
+    def run() -> None:
+        fresh = cluster()
+        target = f"{CONFIGMAPS}?watch=true&resourceVersion={fresh.version}"
+        streams = [fresh.answer(Head("GET", target)).body for _ in range(WATCHERS)]
+        lines = 0
+        for at in range(0, count, BURST):
+            send(fresh, created[at : at + BURST])
+            for stream in streams:
+                if isinstance(stream, bytes):
+                    raise TypeError("a watch was answered with a whole body")
+                lines += stream.take().count(b"\n")
+        if lines != count * WATCHERS:
+            raise ValueError(f"{lines} events came, not {count * WATCHERS}: the figure would mean nothing")
+
+    stopwatch = Stopwatch(run)
+    return Contest(ours=lambda: count * WATCHERS / stopwatch())
+
+
+def load(setting: Setting) -> Contest:
+    """A hundred thousand objects of 1 KB of text, from nothing; a smaller number stands for them when quick."""
+    count = setting.size(100_000, quick=10_000)
+    created = posts(count, size=1_000)
+
+    def run() -> None:
+        send(cluster(), created)
+
+    stopwatch = Stopwatch(run)
+    return Contest(ours=lambda: stopwatch() * 100_000 / count, also=lambda: memory(count))
+
+
+def memory(count: int) -> Further:
+    """What an object costs beyond its JSON."""
+    some = posts(min(count, 10_000), size=1_000)
+    held = cluster()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        send(held, some)
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    answer = held.answer(Head("GET", CONFIGMAPS)).body
+    if not isinstance(answer, bytes):
+        raise TypeError("a list was answered with a stream")
+    return {"bytes an object": {"beyond its JSON": (taken - len(answer)) / len(some)}}
+
+
+ROWS: Final = (
+    Row(
+        "sim.writes",
+        EVENTS_PER_SECOND,
+        writes,
+        says="ConfigMaps created and replaced through whole requests",
+        goal=Goal(at_least=20_000, of="ours"),
+    ),
+    Row(
+        "sim.deliveries",
+        EVENTS_PER_SECOND,
+        deliveries,
+        says="events that 100 watchers take, the writes included",
+        goal=Goal(at_least=500_000, of="ours"),
+    ),
+    Row(
+        "sim.load",
+        SECONDS,
+        load,
+        says="100,000 objects of 1.3 KB created through whole requests",
+        goal=Goal(at_most=10.0, of="ours", says="and at most 4 KB each beyond their JSON"),
+    ),
+)

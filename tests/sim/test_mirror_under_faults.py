@@ -1,0 +1,66 @@
+"""A thousand seeds of trouble: when it is over, the mirror is exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asking import Book
+from mirroring import Mirror
+
+from kubeproto import sim
+from kubeproto.sim._chance import Chance
+
+TROUBLE, QUIET = 400.0, 1000.0
+
+
+def storm(cluster: sim.Cluster, chance: Chance) -> None:
+    """Writes of all sorts, at any time while there is trouble; sometimes history is forgotten."""
+
+    def write(number: int) -> None:
+        name = f"b{chance.below(8)}"
+        here = cluster.get(Book, name)
+        if number % 23 == 0:
+            cluster.compact()
+        elif here is not None and chance.hits(0.3):
+            cluster.remove(Book, name)
+        else:
+            body: dict[str, Any] = {
+                "apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": name},
+                "spec": {"title": str(number)},
+            }  # fmt: skip
+            cluster.put(body)
+
+    for number in range(60):
+        cluster.later(chance.below(int(TROUBLE * 10)) / 10, lambda number=number: write(number))  # type: ignore[misc]
+
+
+def troubled(seed: int) -> tuple[Mirror, sim.Faults]:
+    chance = Chance(seed)
+    modes = (
+        sim.Modes(), sim.Modes(streaming_lists=False), sim.Modes(end_mark="missing"), sim.Modes(bookmarks=False),
+        sim.Modes(gone="http-gone"), sim.Modes(watch_cache=False),
+    )[seed % 6]  # fmt: skip
+    cluster = sim.Cluster(crds=[Book], seed=seed, modes=modes, managed_fields=False)
+    cluster.keeps_log = False
+    storm(cluster, chance)
+    faults = sim.Faults(cluster, seed=seed, share=0.5)
+    cluster.later(TROUBLE, faults.calm)
+    mirror = Mirror(cluster, faults.blocking_transport(), seed)
+    mirror.run(TROUBLE + QUIET)
+    return mirror, faults
+
+
+@pytest.mark.parametrize("tens", range(100))
+def test_the_mirror_is_exact_after_quiet(tens: int) -> None:
+    for seed in range(tens * 10, tens * 10 + 10):
+        mirror, faults = troubled(seed)
+        assert mirror.world() == mirror.truth(), f"seed {seed}\n{faults.transcript}"
+
+
+def test_a_run_is_repeated_exactly_by_its_seed() -> None:
+    (first, one), (second, two) = troubled(3), troubled(3)
+    assert one.transcript == two.transcript
+    assert "!!" in one.transcript
+    assert first.world() == second.world()
+    assert troubled(4)[1].transcript != one.transcript
