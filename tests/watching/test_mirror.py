@@ -191,8 +191,8 @@ class Mirror(RuleBasedStateMachine):
         world = driver.store.entries()
         assert world == self.seen
         reached = resync.proof(driver.state, driver.now).version
-        # A lost event does not move the machine, though the Store has taken what came with it. A pause before the
-        # world is built anew lets the watch go on from where the machine stands, and come level by itself.
+        # A lost event does not move the machine, though the Store has taken what came with it. A pause before
+        # the world is built anew lets the watch go on from where the machine stands, and come level.
         if isinstance(driver.state, resync.Opening | resync.Watching) and driver.store.version == reached:
             self.lost = False
         if driver.store.version and not self.lost:
