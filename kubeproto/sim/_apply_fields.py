@@ -121,7 +121,7 @@ def _compare_pair(step: str, old: Any, new: Any, facts: Facts, found: _Found) ->
     if new is ABSENT:
         found.removed[step] = _whole(old, facts)
     elif not _same(old, new):
-        if _ends(old, new, facts) and _ends(new, old, facts):
+        if _ends(old, facts) and _ends(new, facts):
             if not json_equal(old, new):
                 found.modified[step] = {}
             return
@@ -157,14 +157,9 @@ def _elements(value: Any, facts: Facts) -> dict[str, list[Any]]:
     return by_step(value, facts) if is_list(value) and not _is_leaf(value, facts) else {}
 
 
-def _ends(value: Any, other: Any, facts: Facts) -> bool:
-    """Whether nothing inside of the value is compared, given what stands on the other side.
-
-    An empty map or list is a field of its own only where the other side has nothing inside either.
-    """
-    if _is_leaf(value, facts):
-        return True
-    return not value and not (other and not _is_leaf(other, facts))
+def _ends(value: Any, facts: Facts) -> bool:
+    """Whether there is nothing inside of the value to compare. An empty map or list is a field of its own."""
+    return not value or _is_leaf(value, facts)
 
 
 def _other_kind(old: Any, new: Any) -> bool:

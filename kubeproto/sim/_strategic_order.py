@@ -22,8 +22,8 @@ def ordered(
 
     named = [element for element in merged if identity(element) in wished]
     named.sort(key=lambda element: wished[identity(element)])
+    # These are in the order of the live list already: merging changes elements in place.
     others = [element for element in merged if identity(element) not in wished]
-    others.sort(key=in_live_order)
     result: list[Any] = []
     for element in named:
         place = lived.get(identity(element))

@@ -225,6 +225,19 @@ def test_an_apply_that_changes_who_owns_what_has_its_time_though_the_data_stay()
     assert times(live) == {"m1": NOW, "m2": LATER}
 
 
+def test_an_apply_that_changes_a_value_has_its_time_though_it_owns_the_same() -> None:
+    live = applied(applied(None, config_map(a="1")), config_map(a="2"), now=LATER)
+    assert times(live) == {"m1": LATER}
+
+
+def test_who_applies_in_another_version_is_the_same_manager() -> None:
+    live = applied(None, foo(size=1, color="red"))
+    moved = applied(live, {**foo(size=2), "apiVersion": "wire.test/v2"})
+    [entry] = moved["metadata"]["managedFields"]
+    assert (entry["apiVersion"], entry["fieldsV1"]) == ("wire.test/v2", {"f:spec": {"f:size": {}}})
+    assert moved["spec"] == {"size": 2}
+
+
 # From before the book was kept.
 
 
@@ -286,6 +299,7 @@ def test_a_body_that_cannot_be_applied_is_refused_as_a_server_does(
     ("spec", "wrong"),
     [
         ({"x": 1}, ".spec.x: field not declared in schema"),
+        ({"x": 1, "y": 1}, ".spec.x: field not declared in schema"),
         ({"tags": ["a", "a"]}, '.spec.tags: duplicate entries for key [="a"]'),
         (
             {"ports": [{"port": 1}, {"port": 1, "protocol": "TCP"}]},
@@ -344,3 +358,10 @@ def test_kubectl_takes_over_what_it_applied_on_its_own_side() -> None:
     assert applied(live, config_map(a="2"), "kubectl")["data"] == {"a": "2", "b": "1"}
     assert refused(live, config_map(a="2", b="2"), "kubectl").message.endswith(": .data.b")
     assert refused(live, config_map(a="2"), "other").message.endswith(": .data.a")
+
+
+def test_what_kubectl_applied_in_another_version_is_not_its_own() -> None:
+    last = msgspec.json.encode({**config_map(a="1"), "apiVersion": "v0"}).decode()
+    live = config_map(a="1")
+    live["metadata"]["annotations"] = {LAST_APPLIED: last}
+    assert refused(written(None, live), config_map(a="2"), "kubectl").message.endswith(": .data.a")

@@ -11,7 +11,6 @@ from kubeproto.kinds import table
 from kubeproto.objects import GroupVersionKind
 from kubeproto.sim._apply_facts import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
 
-
 PRESERVES = "x-kubernetes-preserve-unknown-fields"
 
 

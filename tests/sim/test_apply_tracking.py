@@ -24,7 +24,8 @@ from apply_cases import (
 
 from kubeproto.objects import GroupVersionKind
 from kubeproto.sim._apply_facts import facts_of_kind
-from kubeproto.sim._apply_managers import decode_managers, encode_managers
+from kubeproto.sim._apply_managers import capped, decode_managers, encode_managers
+from kubeproto.sim._fieldsets import paths
 
 
 def sent_back(name: str, *without: str) -> dict[str, Any]:
@@ -127,6 +128,13 @@ def test_a_change_takes_the_field_from_all_others_appliers_too() -> None:
     changed = written(live, {**live, "data": {"a": "2", "b": "1"}}, "wire", now=LATER)
     assert owners(changed) == {"m1": {"f:data": {"f:b": {}}}, "wire": {"f:data": {"f:a": {}}}}
     assert times(changed) == {"m1": NOW, "wire": LATER}
+
+
+def test_a_writer_keeps_what_it_owned_and_takes_what_it_changes() -> None:
+    live = written(None, config_map(a="1"))
+    more = written(live, {**live, "data": {"a": "1", "b": "1"}}, now=LATER)
+    assert owners(more) == {"wire": {"f:data": {".": {}, "f:a": {}, "f:b": {}}}}
+    assert times(more) == {"wire": LATER}
 
 
 def test_a_write_that_changes_nothing_leaves_the_book_as_it_is() -> None:
@@ -238,6 +246,24 @@ def test_of_more_than_ten_updaters_the_oldest_are_put_together() -> None:
     assert list(found) == ["ancient-changes", *(f"w{number}" for number in range(4, 13))]
     assert found["ancient-changes"] == {"f:data": {".": {}, "f:k0": {}, "f:k1": {}, "f:k2": {}, "f:k3": {}}}
     assert times(live)["ancient-changes"] == "2026-11-21T01:03:00Z"
+
+
+def test_a_heap_that_is_there_takes_what_is_older_and_loses_nothing() -> None:
+    def entry(manager: str, minute: int) -> dict[str, Any]:
+        return {
+            "manager": manager,
+            "operation": "Update",
+            "apiVersion": "v1",
+            "time": f"2026-11-21T01:{minute:02}:00Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:data": {f"f:{manager}": {}}},
+        }
+
+    sent = [*(entry(f"w{number}", number) for number in range(11)), entry("ancient-changes", 30)]
+    managers = capped(decode_managers(sent))
+    everything = {path for held in managers.values() for path in paths(held.fields)}
+    assert everything == {("f:data", f"f:{each['manager']}") for each in sent}
+    assert len(managers) <= 10
 
 
 def test_appliers_are_not_counted_and_each_version_has_a_heap_of_its_own() -> None:
