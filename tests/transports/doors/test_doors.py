@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib.metadata
 import resource
@@ -26,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from kubeproto import ConnectError, Head, TransportError
 from kubeproto.config import ConfigError, Connection
-from kubeproto_asyncio import AsyncioTransport
+from kubeproto_asyncio import AsyncioTransport, _dialled
 from kubeproto_trio import TrioTransport
 
 Door = type[TrioTransport] | type[AsyncioTransport]
@@ -393,6 +394,30 @@ def test_on_asyncio_the_reason_is_told_where_every_address_refuses(monkeypatch: 
     with socket.create_server(("127.0.0.1", 0)) as closed:
         refusing = (socket.AF_INET, closed.getsockname())
     monkeypatch.setattr(socket, "getaddrinfo", resolve(refusing, refusing))
+    on("asyncio", main)
+
+
+def test_on_asyncio_two_addresses_that_answer_in_the_same_moment_leave_one_socket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main(_: Door) -> None:
+        both = asyncio.Event()
+
+        async def connected(address: tuple[int, Any]) -> socket.socket:
+            # The first waits for the second; by the time anyone looks, both are there.
+            if address[1] == "first":
+                await both.wait()
+            both.set()
+            near, far = socket.socketpair()
+            far.close()
+            return near
+
+        monkeypatch.setattr(_dialled, "_connected", connected)
+        monkeypatch.setattr(_dialled, "_HEAD_START", 0.0)
+        (await _dialled.dialled("two.example", 80)).close()
+        await asyncio.sleep(0)  # one that was called off needs a turn to go
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve((socket.AF_INET, "first"), (socket.AF_INET, "second")))
     on("asyncio", main)
 
 
