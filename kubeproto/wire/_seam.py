@@ -71,7 +71,8 @@ class Transport(Protocol):
     """Carries requests on some async I/O. Leaving the context releases or closes the connection.
 
     `timeout` bounds the whole exchange, `idle` the silence between two pieces of the body, in seconds; either
-    ends in `DeadlineExceeded`. What goes wrong on the way is a `TransportError`, and nothing else is.
+    ends in `DeadlineExceeded`. What is lost on the way is a `TransportError`; what came and is no HTTP is a
+    `RemoteProtocolError`.
     """
 
     def send(
