@@ -1,7 +1,7 @@
 """A mirror of a custom resource, and what a network and a server can do to it: `python examples/demo.py`.
 
-Everything runs in this process, on a virtual clock: the API server is simulated, and minutes of trouble cost
-nothing. The client is the real one: its requests, its decoders, its resync machine, its Store.
+Everything runs in this process, on a virtual clock: the API server is simulated, and minutes of trouble
+cost nothing. The client is the real one: its requests, its decoders, its resync machine, its Store.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Demo:
     def write(self, name: str, title: str, year: int) -> None:
         """Somebody else writes a book."""
         self.say("writes", f"{name}: {title} ({year})")
-        book = Book(metadata=kp.ObjectMeta(name=name, namespace="default"), spec=BookSpec(title=title, year=year))
+        book = Book(
+            metadata=kp.ObjectMeta(name=name, namespace="default"), spec=BookSpec(title=title, year=year)
+        )
         self.cluster.put(book)
 
     def cut(self, what: str, fault: sim.Fault) -> None:
@@ -102,7 +104,7 @@ class Demo:
         except Over:
             pass
 
-    def tell(self, event: resync.Event, batch: Sequence[Any] = ()) -> None:
+    def tell(self, event: resync.Event, batch: list[Any] | None = None) -> None:
         """Step, and do what the actions say."""
         self.state, actions = resync.step(self.state, event, self.cluster.now)
         for action in actions:
@@ -110,9 +112,9 @@ class Demo:
                 case resync.SendList() | resync.SendWatch():
                     self.planned = action
                 case resync.Stage():
-                    self.store.stage(batch)
+                    self.store.stage(batch or [])
                 case resync.Apply(after):
-                    self.show(self.store.apply(resync.newer(batch, after)))
+                    self.show(self.store.apply(resync.newer(batch or [], after)))
                 case resync.Commit(version):
                     self.show(self.store.commit(version))
                     self.say("mirror", f"{len(self.store)} books, exact at version {version}")
@@ -145,9 +147,11 @@ class Demo:
         """One page of a list."""
         self.say("asks", f"list at version {planned.version or 'latest'}")
         request = self.books.list(
-            resource_version=planned.version, resource_version_match=planned.match,  # type: ignore[arg-type]
-            limit=planned.limit, continue_=planned.token,
-        )  # fmt: skip
+            resource_version=planned.version,
+            resource_version_match="NotOlderThan" if planned.match else "",
+            limit=planned.limit,
+            continue_=planned.token,
+        )
         with self.transport.send(request, timeout=60) as incoming:
             page = request.parse(incoming.status, incoming.headers, b"".join(incoming)).value
         self.tell(resync.Listed(page.version, page.next_page, len(page.items)), page.items)
@@ -178,7 +182,8 @@ def main() -> None:
     held = {one["metadata"]["name"] for one in demo.cluster.objects(Book)}
     mirrored = {key.rpartition("/")[2] for key in demo.store.entries()}
     same = "the same as" if held == mirrored else "NOT the same as"
-    print(f"\nFive minutes later the mirror holds {len(mirrored)} books, {same} the server: {', '.join(sorted(mirrored))}")
+    print(f"\nFive minutes later the mirror holds {len(mirrored)} books, {same} the server:")
+    print(", ".join(sorted(mirrored)))
     if held != mirrored:
         sys.exit(1)
 

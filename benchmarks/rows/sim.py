@@ -1,7 +1,7 @@
 """What the simulated API server can take: writes, deliveries to watchers, and a load of many objects.
 
-All in this process, through whole requests: each write is a `Head` that is routed, decoded, checked, stored and
-answered, and leaves its trace in managedFields.
+All in this process, through whole requests: each write is a `Head` that is routed, decoded, checked, stored
+and answered, and leaves its trace in managedFields.
 """
 
 import gc
@@ -36,7 +36,8 @@ def posts(count: int, size: int = 1) -> list[Head]:
 def puts(count: int, version: int) -> list[Head]:
     """Requests that replace them."""
     return [
-        Head("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version)) for number in range(count)
+        Head("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version))
+        for number in range(count)
     ]
 
 
@@ -92,7 +93,7 @@ def deliveries(setting: Setting) -> Contest:
 
 
 def load(setting: Setting) -> Contest:
-    """A hundred thousand objects of 1 KB of text, from nothing; a smaller number stands for them when quick."""
+    """A hundred thousand objects of 1 KB of text, from nothing; fewer stand for them when quick."""
     count = setting.size(100_000, quick=10_000)
     created = posts(count, size=1_000)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ._apply_values import is_list, is_map
 from ._refusals import bad_request, too_large, unsupported_media
 
 LIMIT: Final = 3 * 1024 * 1024
@@ -35,14 +36,13 @@ def read_object(body: bytes, content_type: str) -> tuple[dict[str, Any], list[st
         obj = _decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise bad_request(_unreadable(body, error)) from None
-    if not isinstance(obj, dict):
+    if not is_map(obj):
         raise bad_request(
             "couldn't get version/kind; json parse error: json: cannot unmarshal"
             f" {_go_kind(obj)} into Go value of type struct {{ APIVersion string; Kind string }}"
         )
-    found: dict[str, Any] = obj
     # Keys that stand twice make the body longer than its meaning; most bodies are compact.
-    return found, [] if len(_encode(found)) == len(body) else duplicates(body)
+    return obj, [] if len(_encode(obj)) == len(body) else duplicates(body)
 
 
 def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
@@ -57,10 +57,9 @@ def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
         except (YamlError, YamlUnavailable, UnicodeDecodeError) as error:
             raise bad_request(f"error converting YAML to JSON: {error}") from None
         obj = documents[0].value if documents else None
-    if not isinstance(obj, dict):
+    if not is_map(obj):
         raise bad_request("error decoding YAML: the body is no object")
-    found: dict[str, Any] = obj
-    return found, []
+    return obj, []
 
 
 def read_value(body: bytes) -> Any:
@@ -103,8 +102,8 @@ def _walk(value: Any, path: str, found: list[tuple[int, str]]) -> None:
         found.extend((len(found), f"{path}{name}") for name in value.twice)
         for name, member in value.members.items():
             _walk(member, f"{path}{name}.", found)
-    elif isinstance(value, list):
-        for index, element in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    elif is_list(value):
+        for index, element in enumerate(value):
             _walk(element, f"{path[:-1]}[{index}].", found)
 
 
@@ -117,7 +116,8 @@ def _unreadable(body: bytes, error: Exception) -> str:
     at = re.search(r"byte (\d+)", text)
     where = int(at[1]) if at else 0
     char = body[where : where + 1].decode("latin-1") or " "
-    return f"couldn't get version/kind; json parse error: invalid character '{char}' looking for beginning of value"
+    why = f"invalid character '{char}' looking for beginning of value"
+    return f"couldn't get version/kind; json parse error: {why}"
 
 
 def _go_kind(value: Any) -> str:

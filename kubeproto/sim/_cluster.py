@@ -30,7 +30,7 @@ from ._garbage import Garbage
 from ._kinds import Served
 from ._namespaces import Namespaces, Pods
 from ._server import Answer, Server
-from ._storage import WINDOW
+from ._storage import WINDOW, Event, Shelf
 from ._watches import Watch
 from ._world import Modes, World
 from ._writes import Writer
@@ -94,7 +94,7 @@ class Cluster:
         self._namespaces = Namespaces(world)
         self._pods = Pods(world)
         self._controllers = (self._definitions, self._garbage, self._namespaces, self._pods)
-        world.on_event = [one.told for one in self._controllers] + [self._wake]
+        world.on_event = [*(one.told for one in self._controllers), self._wake]
 
     # What comes in, and what goes out.
 
@@ -159,8 +159,8 @@ class Cluster:
     def settle(self) -> None:
         """Let the controllers do what has come up, until they have nothing left to do."""
         for _ in range(_ROUNDS):
-            # Each of them gets its turn: `any` of a generator would stop at the first.
-            if not any([controller.work() for controller in self._controllers]):
+            worked = [controller.work() for controller in self._controllers]
+            if not any(worked):
                 return
         raise LocalProtocolError(f"the controllers of the cluster did not come to rest in {_ROUNDS} rounds")
 
@@ -213,7 +213,10 @@ class Cluster:
     def get(
         self, kind: type[KubeObject] | str, name: str, namespace: str = "default"
     ) -> dict[str, Any] | None:
-        """An object as it is stored; None if there is none. A kind in text is ``v1/Pod`` or ``apps/v1/Deployment``."""
+        """An object as it is stored; None if there is none.
+
+        A kind in text is ``v1/Pod`` or ``apps/v1/Deployment``.
+        """
         served = self._kind(kind)
         stored = served.shelf.objects.get(served.key(namespace, name))
         return None if stored is None else _decode(served.shown(stored.data))
@@ -221,7 +224,8 @@ class Cluster:
     def objects(self, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
         """All objects of a kind, in the order of a list."""
         served = self._kind(kind)
-        return [_decode(served.shown(served.shelf.objects[key].data)) for key in served.shelf.keys()]
+        found = [served.shelf.objects[key] for key in served.shelf.in_order()]
+        return [_decode(served.shown(stored.data)) for stored in found]
 
     def remove(self, kind: type[KubeObject] | str, name: str, namespace: str = "default") -> None:
         """Take an object away at once, whatever its finalizers; KeyError if it is not there."""
@@ -300,7 +304,7 @@ class Cluster:
         twin._pods.adopt(self._pods)
         return twin
 
-    def _wake(self, shelf: object, _: object) -> None:
+    def _wake(self, shelf: Shelf, _: Event) -> None:
         for watch in self._server.watches:
             if watch.wake and watch.shelf is shelf:
                 watch.wake()
@@ -321,10 +325,9 @@ class Cluster:
 
 
 def _plain(obj: KubeObject | dict[str, Any] | bytes) -> dict[str, Any]:
-    if isinstance(obj, dict):
-        found: dict[str, Any] = _decode(msgspec.json.encode(obj))
-        return found
-    found = _decode(obj if isinstance(obj, bytes) else encode(obj))
+    if isinstance(obj, KubeObject):
+        obj = encode(obj)
+    found: dict[str, Any] = _decode(obj if isinstance(obj, bytes) else msgspec.json.encode(obj))
     return found
 
 

@@ -9,18 +9,21 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..objects import parse_time
+from ._apply_values import is_list, is_map
 from ._kinds import Served
+from ._parts import listed, member
 
 _NAME: Final = (
     "Name must be unique within a namespace. Is required when creating resources, although some resources may"
-    " allow a client to request the generation of an appropriate name automatically. Name is primarily intended"
-    " for creation idempotence and configuration definition. Cannot be updated. More info:"
+    " allow a client to request the generation of an appropriate name automatically. Name is primarily"
+    " intended for creation idempotence and configuration definition. Cannot be updated. More info:"
     " https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
 )
 _AGE: Final = (
     "CreationTimestamp is a timestamp representing the server time when this object was created. It is not"
-    " guaranteed to be set in happens-before order across separate operations. Clients may not set this value."
-    " It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists."
+    " guaranteed to be set in happens-before order across separate operations. Clients may not set this"
+    " value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for"
+    " lists."
     " More info:"
     " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 )
@@ -83,16 +86,16 @@ def look_up(obj: Any, path: str) -> Any:
     """What a simple JSONPath finds first: members, indexes and filters by equality; None if nothing."""
     value = obj
     for step in _STEP.finditer(path):
-        member, index, key, wanted = step.groups()
-        if member is not None:
-            value = value.get(member.replace("\\", "")) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        elif not isinstance(value, list):
+        name, index, key, wanted = step.groups()
+        if name is not None:
+            value = value.get(name.replace("\\", "")) if is_map(value) else None
+        elif not is_list(value):
             return None
         elif index is not None:
-            value = value[int(index)] if int(index) < len(value) else None  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            value = value[int(index)] if int(index) < len(value) else None
         else:
-            value = next((one for one in value if str(one.get(key)) == wanted), None)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
-    return value  # pyright: ignore[reportUnknownVariableType]
+            value = next((one for one in value if is_map(one) and str(one.get(key)) == wanted), None)
+    return value
 
 
 def _column(
@@ -119,14 +122,13 @@ def _path_cell(path: str, type_: str) -> Cell:
 
 
 def _ready(obj: dict[str, Any], _: float) -> str:
-    statuses = obj.get("status", {}).get("containerStatuses") or []
-    return f"{sum(bool(one.get('ready')) for one in statuses)}/{len(obj['spec'].get('containers') or [])}"
+    ready = sum(bool(one.get("ready")) for one in listed(member(obj, "status"), "containerStatuses"))
+    return f"{ready}/{len(listed(obj['spec'], 'containers'))}"
 
 
 def _restarts(obj: dict[str, Any], _: float) -> str:
-    return str(
-        sum(one.get("restartCount", 0) for one in obj.get("status", {}).get("containerStatuses") or [])
-    )
+    statuses = listed(member(obj, "status"), "containerStatuses")
+    return str(sum(one.get("restartCount", 0) for one in statuses))
 
 
 def _phase(obj: dict[str, Any], _: float) -> str:
@@ -136,11 +138,15 @@ def _phase(obj: dict[str, Any], _: float) -> str:
     return phase
 
 
-def _available(path: str) -> Cell:
+def _number(path: str) -> Cell:
     def cell(obj: dict[str, Any], _: float) -> Any:
         return look_up(obj, path) or 0
 
     return cell
+
+
+def _ready_replicas(obj: dict[str, Any], _: float) -> str:
+    return f"{look_up(obj, '.status.readyReplicas') or 0}/{look_up(obj, '.spec.replicas') or 0}"
 
 
 _OWN: Final[dict[str, tuple[Column, ...]]] = {
@@ -159,9 +165,8 @@ _OWN: Final[dict[str, tuple[Column, ...]]] = {
     ),
     "namespaces": (_column("Status", "The status of the namespace", _phase),),
     "deployments.apps": (
-        _column("Ready", "Number of the pod with ready state",
-                lambda obj, _: f"{look_up(obj, '.status.readyReplicas') or 0}/{look_up(obj, '.spec.replicas') or 0}"),
-        _column("Up-to-date", "Pods of the newest template.", _available(".status.updatedReplicas"), "integer"),
-        _column("Available", "Pods that are available.", _available(".status.availableReplicas"), "integer"),
+        _column("Ready", "Number of the pod with ready state", _ready_replicas),
+        _column("Up-to-date", "Pods of the newest template.", _number(".status.updatedReplicas"), "integer"),
+        _column("Available", "Pods that are available.", _number(".status.availableReplicas"), "integer"),
     ),
 }  # fmt: skip

@@ -1,10 +1,11 @@
-"""What a server fills in that is not in the schema: the defaults of the workload kinds, and fresh statuses."""
+"""What a server fills in that no schema says: the defaults of the workload kinds, and fresh statuses."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from ._kinds import Served
+from ._parts import listed, member
 
 _POD: Final = {
     "restartPolicy": "Always", "terminationGracePeriodSeconds": 30, "dnsPolicy": "ClusterFirst",
@@ -13,9 +14,7 @@ _POD: Final = {
 _CONTAINER: Final = {
     "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
 }  # fmt: skip
-_ROLLING: Final = {
-    "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"},
-}  # fmt: skip
+_ROLLING: Final = {"maxUnavailable": "25%", "maxSurge": "25%"}
 # What admission adds to every pod: it may stay five minutes on a node in trouble.
 _TOLERATIONS: Final = tuple(
     {
@@ -45,7 +44,7 @@ def admit(served: Served, obj: dict[str, Any]) -> None:
             obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
             obj["status"] = {"phase": "Active"}
         case "customresourcedefinitions.apiextensions.k8s.io":
-            stored = [one["name"] for one in obj["spec"].get("versions") or [] if one.get("storage")]
+            stored = [one["name"] for one in listed(obj["spec"], "versions") if one.get("storage")]
             obj["status"] = {"storedVersions": stored}
         case "persistentvolumeclaims" | "persistentvolumes":
             obj["status"] = {"phase": "Pending"}
@@ -73,13 +72,13 @@ def _pod_spec(spec: dict[str, Any]) -> None:
     for name, value in _POD.items():
         spec.setdefault(name, value)
     spec.setdefault("securityContext", {})
-    for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
+    for container in [*listed(spec, "containers"), *listed(spec, "initContainers")]:
         for name, value in _CONTAINER.items():
             container.setdefault(name, value)
         image: str = container.get("image", "")
         latest = ":" not in image.rpartition("/")[2] or image.endswith(":latest")
         container.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
-        for port in container.get("ports") or []:
+        for port in listed(container, "ports"):
             port.setdefault("protocol", "TCP")
 
 
@@ -90,7 +89,7 @@ def _deployment(obj: dict[str, Any]) -> None:
     spec.setdefault("progressDeadlineSeconds", 600)
     strategy = spec.setdefault("strategy", {})
     if not strategy:
-        strategy.update({"type": "RollingUpdate", "rollingUpdate": dict(_ROLLING["rollingUpdate"])})
+        strategy.update({"type": "RollingUpdate", "rollingUpdate": dict(_ROLLING)})
     _template(spec)
 
 
@@ -107,9 +106,8 @@ def _daemon_set(obj: dict[str, Any]) -> None:
 
 
 def _template(spec: dict[str, Any]) -> None:
-    template = spec.get("template")
-    if isinstance(template, dict) and template:
-        _pod_spec(template.setdefault("spec", {}))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    if template := member(spec, "template"):
+        _pod_spec(template.setdefault("spec", {}))
 
 
 def _job(obj: dict[str, Any]) -> None:
@@ -123,7 +121,7 @@ def _service(obj: dict[str, Any]) -> None:
     spec = obj.setdefault("spec", {})
     spec.setdefault("type", "ClusterIP")
     spec.setdefault("sessionAffinity", "None")
-    for port in spec.get("ports") or []:
+    for port in listed(spec, "ports"):
         port.setdefault("protocol", "TCP")
         port.setdefault("targetPort", port.get("port"))
 
@@ -137,7 +135,9 @@ def _secret(obj: dict[str, Any]) -> None:
     import base64
 
     obj.setdefault("type", "Opaque")
-    for key, value in (obj.pop("stringData", None) or {}).items():
+    plain = member(obj, "stringData")
+    obj.pop("stringData", None)
+    for key, value in plain.items():
         obj.setdefault("data", {})[key] = base64.b64encode(value.encode()).decode()
 
 
@@ -151,11 +151,10 @@ def _definition(obj: dict[str, Any]) -> None:
 
 
 def _quality(obj: dict[str, Any]) -> str:
-    containers = obj.get("spec", {}).get("containers") or []
-    wanted = [one.get("resources", {}) for one in containers]
+    wanted = [member(one, "resources") for one in listed(obj["spec"], "containers")]
     if not any(one.get("requests") or one.get("limits") for one in wanted):
         return "BestEffort"
-    full = all({"cpu", "memory"} <= set(one.get("limits") or {}) for one in wanted)
+    full = all({"cpu", "memory"} <= member(one, "limits").keys() for one in wanted)
     same = all((one.get("requests") or one.get("limits")) == one.get("limits") for one in wanted)
     return "Guaranteed" if full and same else "Burstable"
 

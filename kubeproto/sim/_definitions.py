@@ -1,7 +1,8 @@
-"""Custom resource definitions: from the POST to the first object that is served, through changes, to the end."""
+"""Custom resource definitions: from the POST to what is served, through changes, to the end."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from ..crd import DefinedKind, read_definition
 from ._deletes import DeleteOptions, delete
 from ._edits import edit
+from ._kinds import Served
 from ._refusals import Refused
 from ._storage import Event, Shelf, Stored
 from ._world import World
@@ -119,11 +121,9 @@ class Definitions:
         elif CLEANUP in (msgspec.json.decode(stored_definition.data)["metadata"].get("finalizers") or []):
             edit(self.world, definitions, stored_definition, _without_cleanup)
 
-    def _delete(self, served: Any, stored: Stored) -> None:
-        try:
+    def _delete(self, served: Served, stored: Stored) -> None:
+        with suppress(Refused):  # it may have gone by itself
             delete(self.world, served, stored.key, stored.name, DeleteOptions())
-        except Refused:
-            pass  # it went by itself
 
     def _forget(self, name: str) -> None:
         self._establish.pop(name, None)

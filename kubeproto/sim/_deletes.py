@@ -153,8 +153,8 @@ def _check_preconditions(served: Served, old: Stored, asked: Preconditions | Non
         return
     if asked.uid is not None and asked.uid != old.uid:
         why = (
-            f"the UID in the precondition ({asked.uid}) does not match the UID in record ({old.uid}). The object"
-            " might have been deleted and then recreated"
+            f"the UID in the precondition ({asked.uid}) does not match the UID in record ({old.uid})."
+            " The object might have been deleted and then recreated"
         )
         raise conflict(served.kind, served.group, old.name, why)
     if asked.resource_version is not None and asked.resource_version != str(old.version):

@@ -23,29 +23,27 @@ _ADDRESS: Final = [{"clientCIDR": "0.0.0.0/0", "serverAddress": "192.0.2.1:443"}
 _CHECKS: Final = ("ping", "log", "etcd")
 
 
-def document(
-    world: World, head: Head, segments: tuple[str, ...], query: Query, headers: dict[str, str]
-) -> Answer:
+def document(world: World, head: Head, segments: list[str], query: Query, headers: dict[str, str]) -> Answer:
     """The answer to a path that is no resource."""
     if segments[0] in _HEALTH:
         return _health(segments, query)
     match segments:
-        case ("version",):
+        case ["version"]:
             found: Any = _version()
-        case ("api",) | ("apis",):
+        case ["api" | "apis"]:
             accepted = negotiate(headers.get("accept", ""), "get", discovery=True)
             if accepted.view == "discovery":
                 return _aggregated(world, segments[0], headers)
             found = _versions() if segments[0] == "api" else _groups(world)
-        case ("api", "v1"):
+        case ["api", "v1"]:
             found = _resources(world, "", "v1")
-        case ("apis", group):
+        case ["apis", group]:
             found = next((one for one in _groups(world)["groups"] if one["name"] == group), None)
             if found is not None:
                 found = {"kind": "APIGroup", "apiVersion": "v1"} | found
-        case ("apis", group, version):
+        case ["apis", group, version]:
             found = _resources(world, group, version)
-        case ("openapi", "v3"):
+        case ["openapi", "v3"]:
             found = {"paths": {}}
         case _:
             found = None
@@ -73,8 +71,9 @@ def _aggregated(world: World, root: str, headers: dict[str, str]) -> Answer:
         for name, versions in _by_group(world).items()
         if bool(name) == (root == "apis")
     ]
-    document = {
-        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
+    document: dict[str, Any] = {
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {},
+        "items": items,
     }  # fmt: skip
     body = msgspec.json.encode(document)
     tag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
@@ -206,10 +205,11 @@ def _version() -> dict[str, str]:
     }  # fmt: skip
 
 
-def _health(segments: tuple[str, ...], query: Query) -> Answer:
-    if len(segments) > 2 or (len(segments) == 2 and segments[1] not in _CHECKS):
+def _health(segments: list[str], query: Query) -> Answer:
+    asked, *checks = segments
+    if len(checks) > 1 or any(check not in _CHECKS for check in checks):
         raise unknown_path()
     if "verbose" not in query:
         return plain_answer(200, "ok")
     lines = [f"[+]{check} ok" for check in _CHECKS if check != query.get("exclude")]
-    return plain_answer(200, "\n".join([*lines, f"{segments[0]} check passed\n"]))
+    return plain_answer(200, "\n".join([*lines, f"{asked} check passed\n"]))

@@ -6,9 +6,9 @@
     faults = sim.Faults(cluster, seed=7, share=0.1)
     client = faults.transport()
 
-A scripted fault is used once, by the first request that it fits, in the order in which they stand. Drawn ones
-hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests meet the
-same faults, and `transcript` tells what happened.
+A scripted fault is used once, by the first request that it fits, in the order in which they stand. Drawn
+ones hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests
+meet the same faults, and `transcript` tells what happened.
 """
 
 from __future__ import annotations

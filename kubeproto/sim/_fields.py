@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ..objects import FieldSelector
+from ._apply_values import is_map
 from ._kinds import Served
 from ._query import ListOptions
 from ._refusals import Refused, bad_request, quoted
@@ -66,12 +67,8 @@ def _values(selector: FieldSelector, stored: Stored) -> dict[str, str]:
 def _text(obj: Any, path: str) -> str:
     value: Any = obj
     for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    match value:
-        case None:
-            # Go's zero values: a number or boolean that is not there has one.
-            return "false" if path.endswith(("hostNetwork", "unschedulable")) else ""
-        case bool():
-            return str(value).lower()
-        case _:
-            return str(value)  # pyright: ignore[reportUnknownArgumentType]
+        value = value.get(part) if is_map(value) else None
+    if value is None:
+        # Go's zero values: a boolean that is not there has one.
+        return "false" if path.endswith(("hostNetwork", "unschedulable")) else ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

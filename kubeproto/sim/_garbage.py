@@ -1,11 +1,12 @@
 """The garbage collector: what happens to the objects that another one owns, when that one goes.
 
-Background: the owner goes first. Foreground: what blocks its deletion goes first. Orphan: they stay, and lose
-their reference. An object whose owners are all gone, or never were, goes too.
+Background: the owner goes first. Foreground: what blocks its deletion goes first. Orphan: they stay, and
+lose their reference. An object whose owners are all gone, or never were, goes too.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from ._deletes import DeleteOptions, delete
 from ._edits import edit
 from ._kinds import Served
+from ._parts import listed, texts
 from ._refusals import Refused
 from ._storage import Event, Shelf, Stored
 from ._world import World
@@ -106,7 +108,7 @@ class Garbage:
             self.waiting.pop(uid, None)
             return
         served, stored = found
-        finalizers = msgspec.json.decode(stored.data)["metadata"].get("finalizers") or []
+        finalizers = texts(msgspec.json.decode(stored.data)["metadata"], "finalizers")
         dependents = [one for place in sorted(self.dependents.get(uid, ())) if (one := self._find(place))]
         if "orphan" in finalizers:
             for kind, dependent in dependents:
@@ -134,20 +136,19 @@ class Garbage:
         edit(self.world, served, stored, change)
 
     def _delete(self, served: Served, stored: Stored, policy: str) -> None:
-        try:
+        # A namespace may not be one that can go, an object may have gone by itself.
+        with suppress(Refused):
             delete(self.world, served, stored.key, stored.name, DeleteOptions(propagation_policy=policy))
-        except Refused:
-            pass  # a namespace that may not go, or an object that went by itself
 
 
 def _blocks(stored: Stored, uid: str) -> bool:
-    owners = msgspec.json.decode(stored.data)["metadata"].get("ownerReferences") or []
+    owners = listed(msgspec.json.decode(stored.data)["metadata"], "ownerReferences")
     return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
 
 
 def _let_go(obj: dict[str, Any], uid: str) -> None:
     meta = obj["metadata"]
-    left = [owner for owner in meta.get("ownerReferences") or [] if owner["uid"] != uid]
+    left = [owner for owner in listed(meta, "ownerReferences") if owner["uid"] != uid]
     if left:
         meta["ownerReferences"] = left
     else:

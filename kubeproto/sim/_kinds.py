@@ -1,7 +1,7 @@
 """The kinds that a server serves: how each is addressed, what it does with writes, how its JSON is made.
 
-A kind is one entry for each of its versions; the versions of a custom resource share a shelf, and their objects
-are kept in the version that the definition stores (conversion is none: only apiVersion differs).
+A kind is one entry for each of its versions; the versions of a custom resource share a shelf, and their
+objects are kept in the version that the definition stores (conversion is none: only apiVersion differs).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _COUNTED: Final = frozenset((
     "pods", "replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps",
     "daemonsets.apps", "jobs.batch", "cronjobs.batch", "ingresses.networking.k8s.io",
-    "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy", "horizontalpodautoscalers.autoscaling",
+    "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy",
+    "horizontalpodautoscalers.autoscaling",
     "customresourcedefinitions.apiextensions.k8s.io", "priorityclasses.scheduling.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io",
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",

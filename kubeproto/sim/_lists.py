@@ -94,7 +94,7 @@ def _page(
     world: World, served: Served, namespace: str, objects: dict[str, Stored], options: ListOptions,
     shards: Shards | None, version: int, page: Page | None, limit: int,
 ) -> Listed:  # fmt: skip
-    keys = served.shelf.keys() if objects is served.shelf.objects else sorted(objects)
+    keys = served.shelf.in_order() if objects is served.shelf.objects else sorted(objects)
     prefix = f"{namespace}/" if namespace else ""
     start, end = 0, len(keys)
     if prefix:
@@ -136,8 +136,8 @@ def list_body(served: Served, viewer: Viewer, listed: Listed, time: float) -> by
         meta["shardInfo"] = {"selector": listed.shards}
     if viewer.view == "table":
         rows = b",".join([viewer.row(stored.data, time) for stored in listed.objects])
-        head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[%s]}\n'
-        return head % (msgspec.json.encode(meta), viewer.columns(), rows)
+        head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,' % msgspec.json.encode(meta)
+        return head + b'"columnDefinitions":%s,"rows":[%s]}\n' % (viewer.columns(), rows)
     items = b",".join([viewer.item(stored.data) for stored in listed.objects])
     if viewer.view == "metadata":
         head = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -10,12 +11,14 @@ from ..objects import parse_time
 from ._deletes import DeleteOptions, delete
 from ._edits import edit, remove
 from ._kinds import Served
+from ._parts import member, texts
 from ._refusals import Refused
 from ._storage import Event, Shelf, Stored
 from ._world import World
 
 _CONDITIONS: Final = (
-    ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered"),
+    ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered",
+     "All resources successfully discovered"),
     ("NamespaceDeletionGroupVersionParsingFailure", "False", "ParsedGroupVersions",
      "All legacy kube types successfully parsed"),
     ("NamespaceDeletionContentFailure", "False", "ContentDeleted",
@@ -56,7 +59,7 @@ class Namespaces:
         left = self._empty(name)
         if not left:
             obj: dict[str, Any] = msgspec.json.decode(stored.data)
-            finalizers = [one for one in obj.get("spec", {}).get("finalizers") or [] if one != "kubernetes"]
+            finalizers = [one for one in texts(member(obj, "spec"), "finalizers") if one != "kubernetes"]
             if not finalizers and not obj["metadata"].get("finalizers"):
                 remove(self.world, served, stored)
                 return
@@ -83,10 +86,8 @@ class Namespaces:
     def _delete(self, served: Served, one: Stored) -> None:
         if b'"deletionTimestamp":' in one.data:
             return
-        try:
+        with suppress(Refused):  # it may have gone by itself
             delete(self.world, served, one.key, one.name, DeleteOptions(propagation_policy="Background"))
-        except Refused:
-            pass  # it went by itself
 
     def _condition(self, obj: dict[str, Any], left: int) -> None:
         stamp = self.world.clock.stamp()

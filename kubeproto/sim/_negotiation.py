@@ -40,7 +40,10 @@ def negotiate(accept: str, verb: str, *, discovery: bool = False) -> Accepted:
     plain = True
     for entry in accept.split(","):
         media, *parameters = [part.strip() for part in entry.split(";")]
-        asked = dict(parameter.partition("=")[::2] for parameter in parameters)
+        asked: dict[str, str] = {}
+        for parameter in parameters:
+            name, _, value = parameter.partition("=")
+            asked[name] = value
         if found := _served(media, asked, verb, discovery):
             return Accepted(
                 found[0], found[1], plain and accept.startswith("application/json") and "as" not in asked

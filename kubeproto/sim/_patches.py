@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from ..objects import PatchError, apply_json_patch, apply_merge_patch
+from ._apply_values import is_list, is_map
 from ._bodies import read_value, read_yaml
 from ._query import Query
 from ._refusals import Refused, about, bad_request, failure, not_found, rejected_patch, unsupported_media
@@ -54,9 +55,9 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
     current: dict[str, Any] = msgspec.json.decode(served.shown(old.data))
     identity = _identity(current)
     patched = _patched(writer, media, current, change)
-    if not isinstance(patched, dict):
+    if not is_map(patched):
         raise rejected_patch()
-    result: dict[str, Any] = patched
+    result = patched
     _check_identity(identity, result)
     if served.custom:
         result["apiVersion"] = served.shelf_version
@@ -84,8 +85,8 @@ def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
         below = current.get(name)
         if value is None:
             current.pop(name, None)
-        elif isinstance(value, dict) and isinstance(below, dict):
-            _merge(below, value)  # pyright: ignore[reportUnknownArgumentType]
+        elif is_map(value) and is_map(below):
+            _merge(below, value)
         else:
             current[name] = apply_merge_patch(below, value)
     return current
@@ -114,17 +115,13 @@ def _apply(writer: Writer, body: bytes, query: Query) -> Written:
 
 
 def _check_operations(change: Any) -> None:
-    if not isinstance(change, list):
-        raise bad_request(
-            "error decoding patch: json: cannot unmarshal into Go value of type jsonpatch.Patch"
-        )
-    operations: list[Any] = change
-    if not all(isinstance(one, dict) for one in operations):
+    if not is_list(change):
+        why = "json: cannot unmarshal into Go value of type jsonpatch.Patch"
+        raise bad_request(f"error decoding patch: {why}")
+    if not all(isinstance(one, dict) for one in change):
         raise bad_request("error decoding patch: an operation is no object")
-    if len(operations) > _MOST_OPERATIONS:
-        message = (
-            f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(operations)}"
-        )
+    if len(change) > _MOST_OPERATIONS:
+        message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(change)}"
         raise Refused(failure(413, message, {}))
 
 
@@ -155,7 +152,7 @@ def _text_of(obj: dict[str, Any]) -> str:
 
 
 def _odd(text: str, why: str) -> Refused:
-    """The refusal of a patch whose result does not fit: no name, no kind, and the whole object in the text."""
+    """The refusal of a patch whose result does not fit: no name, no kind, the whole object in the text."""
     message = f"Invalid value: {_encode(text).decode()}: {why}"
     cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
     return Refused(failure(422, f' "" is invalid: patch: {message}', about(causes=[cause])))

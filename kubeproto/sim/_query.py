@@ -1,7 +1,7 @@
 """The query of a request: read as leniently, and refused as exactly, as a server does it.
 
-What is not known is ignored; of a parameter that is repeated the first counts; a boolean is true unless it is
-`0` or `false`; a number has to be one.
+What is not known is ignored; of a parameter that is repeated the first counts; a boolean is true unless it
+is `0` or `false`; a number has to be one.
 """
 
 from __future__ import annotations

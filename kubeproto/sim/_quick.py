@@ -2,8 +2,8 @@
 
 Most objects that are written fit their schema, hold every field that has a default, no null and nothing
 unknown. msgspec sees that in a microsecond or two, where the engine of `crd` takes a hundred. Only schemas
-that say nothing beyond types, bounds, enums and required fields have such a type; and an object that does not
-fit it is not wrong yet: it goes to the engine.
+that say nothing beyond types, bounds, enums and required fields have such a type; and an object that does
+not fit it is not wrong yet: it goes to the engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BOUNDS: Final = {
     "minimum": "ge", "maximum": "le", "minLength": "min_length", "maxLength": "max_length",
     "minItems": "min_length", "maxItems": "max_length",
 }  # fmt: skip
-# Of these formats every value of the type is one; the engine leaves other names alone, or knows rules for them.
+# Every value of the type has these formats; for others the engine has rules.
 _FREE_FORMATS: Final = ("", "int32", "int64", "float", "double")
 
 
@@ -66,10 +66,12 @@ def _type(schema: dict[str, Any]) -> Any:
             return _struct(schema)
         case "object" if isinstance(schema.get("additionalProperties"), dict):
             _only(said, {"additionalProperties"})
-            return dict[str, _type(schema["additionalProperties"])]
+            values: Any = _type(schema["additionalProperties"])
+            return dict[str, values]
         case "array" if "items" in schema:
             _only(said, {"items", "minItems", "maxItems"})
-            return _bounded(list[_type(schema["items"])], schema, said)
+            items: Any = _type(schema["items"])
+            return _bounded(list[items], schema, said)
         case "string":
             _only(said, {"minLength", "maxLength"})
             return _bounded(str, schema, said)
@@ -86,7 +88,9 @@ def _type(schema: dict[str, Any]) -> Any:
 def _struct(schema: dict[str, Any], identity: list[tuple[str, Any]] | None = None) -> Any:
     _only(schema.keys() - _SAYS_NOTHING, {"properties", "required"})
     required = frozenset(schema.get("required", ()))
-    fields: list[Any] = [(f"i{at}", kind, msgspec.field(name=name)) for at, (name, kind) in enumerate(identity or ())]
+    fields: list[Any] = [
+        (f"i{at}", kind, msgspec.field(name=name)) for at, (name, kind) in enumerate(identity or ())
+    ]
     for at, (name, below) in enumerate(schema["properties"].items()):
         kind = _type(below)
         # A default that is not there has to be filled in, and that is the engine's work.

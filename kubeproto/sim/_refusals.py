@@ -1,7 +1,8 @@
 """Each way in which a server says no, in its own words.
 
-A refusal is raised where it is found and becomes an answer in one place. Bodies hold their fields in the order
-in which a server writes them; `details` is left out where a server leaves it out, and empty where it is empty.
+A refusal is raised where it is found and becomes an answer in one place. Bodies hold their fields in the
+order in which a server writes them; `details` is left out where a server leaves it out, and empty where it
+is empty.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Refused(Exception):
     @property
     def retry_after(self) -> int:
         """Seconds for the header of that name; 0 for none."""
-        seconds: int = (self.status.get("details") or {}).get("retryAfterSeconds", 0)
+        details: Details = self.status.get("details") or {}
+        seconds: int = details.get("retryAfterSeconds", 0)
         return seconds
 
 

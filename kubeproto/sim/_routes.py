@@ -1,7 +1,7 @@
-"""What a URL and a method mean: which resource, which object, which verb; and the three ways of not being found.
+"""What a URL and a method mean: which resource, object and verb; and the three ways of not being found.
 
-A missing object is told by whoever looks for it. Here the two others are told apart: a group, version or path
-that is not there speaks plain text, a resource that a served group version does not have is a Status.
+A missing object is told by whoever looks for it. Here the two others are told apart: a group, version or
+path that is not there speaks plain text, a resource that a served group version does not have is a Status.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Route(Struct, frozen=True):
     watched: str = ""
 
 
-def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | tuple[str, ...]:
+def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | list[str]:
     """The route of a request to a resource; for any other path its segments."""
-    segments = tuple(path.removesuffix("/")[1:].split("/")) if path.startswith("/") else ("",)
-    if "" in segments and segments != ("",):
+    segments = path.removesuffix("/")[1:].split("/") if path.startswith("/") else [""]
+    if "" in segments and segments != [""]:
         raise unknown_path()
     if segments[0] == "api" and len(segments) > 2:
         group, version, rest = "", segments[1], segments[2:]
@@ -51,9 +51,7 @@ def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | tu
     return _route(resources, method, rest, query, watching)
 
 
-def _route(
-    resources: dict[str, Served], method: str, rest: tuple[str, ...], query: Query, watching: bool
-) -> Route:
+def _route(resources: dict[str, Served], method: str, rest: list[str], query: Query, watching: bool) -> Route:
     namespace, inside = "", False
     if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _OF_NAMESPACES):
         namespace, inside, rest = rest[1], True, rest[2:]
@@ -101,7 +99,7 @@ def _without_objects(served: Served) -> bool:
     return served.verbs == frozenset(("create",))
 
 
-def _subresource(served: Served, method: str, namespace: str, name: str, rest: tuple[str, ...]) -> Route:
+def _subresource(served: Served, method: str, namespace: str, name: str, rest: list[str]) -> Route:
     facts = served.subresources.get(rest[0])
     if facts is None or (len(rest) > 1 and rest[0] != "proxy"):
         raise unknown_resource()

@@ -1,4 +1,4 @@
-"""What an object must keep to whatever its kind: names, labels, finalizers, owners; and what specs require."""
+"""What every object must keep to: names, labels, finalizers, owners; and what specs require."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any, Final
 from ..crd import Violation
 from ..kinds import table
 from ..objects import check_annotation_key, check_finalizer, check_label_key, check_label_value
+from ._apply_values import is_map
 from ._kinds import Served
+from ._parts import listed, member, texts
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -31,8 +33,8 @@ _KEY_TEXT: Final = (
 )
 _VALUE_TEXT: Final = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
-    " start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for"
-    " validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+    " start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used"
+    " for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
 _TEMPLATED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps")
@@ -79,7 +81,7 @@ _NOTHING: Final = table().types["meta_v1.ObjectMeta"]
 
 def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
     """An object that is being deleted takes no finalizers any more."""
-    added = [one for one in new.get("finalizers") or [] if one not in (old.get("finalizers") or [])]
+    added = [one for one in texts(new, "finalizers") if one not in texts(old, "finalizers")]
     if not added or not old.get("deletionTimestamp"):
         return []
     shown = ", ".join(f'"{one}"' for one in added)
@@ -188,20 +190,18 @@ def _required(type_: str, obj: dict[str, Any], path: str) -> Iterator[Violation]
         elif "." not in field.type or (value is None and field.default != {}):
             continue
         elif not field.form:
-            below: dict[str, Any] = value if isinstance(value, dict) else {}
-            yield from _required(field.type, below, f"{where}.")
+            yield from _required(field.type, member(obj, name), f"{where}.")
         elif field.form == ("list",):
-            elements: list[Any] = value if isinstance(value, list) else []
-            for at, element in enumerate(elements):
-                if isinstance(element, dict):
-                    yield from _required(field.type, element, f"{where}[{at}].")  # pyright: ignore[reportUnknownArgumentType]
+            for at, element in enumerate(listed(obj, name)):
+                if is_map(element):
+                    yield from _required(field.type, element, f"{where}[{at}].")
 
 
 def _template(obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
-    """A workload's selector must select the pods of its template. It stands after the selector's own faults."""
+    """A workload's selector selects the pods of its template. It stands after the selector's own faults."""
     spec: dict[str, Any] = obj.get("spec", {})
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
-    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
+    wanted = member(member(spec, "selector"), "matchLabels")
     if spec.get("selector") and wanted.items() <= (labels or {}).items():
         return []
     fault = Violation(

@@ -1,7 +1,7 @@
 """The server: a request comes in as a value, and an answer goes out.
 
-Nothing here waits. An answer says how long it would have taken (`after`), a watch is a stream that fills as the
-clock moves on, and whoever drives the server decides when it does.
+Nothing here waits. An answer says how long it would have taken (`after`), a watch is a stream that fills as
+the clock moves on, and whoever drives the server decides when it does.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
 _COMPRESSED_ABOVE: Final = 128 * 1024
 _LARGEST_TIMEOUT: Final = 60.0
 _TOO_LATE: Final = (
-    b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout",'
-    b'"reason":"Timeout","details":{},"code":504}\n'
+    b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted'
+    b' timeout","reason":"Timeout","details":{},"code":504}\n'
 )
 
 
@@ -290,9 +290,8 @@ class Server:
 
 
 def _warned(warnings: list[str]) -> Headers:
-    return tuple(
-        ("Warning", '299 - "%s"' % text.replace("\\", "\\\\").replace('"', '\\"')) for text in warnings
-    )
+    quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in warnings]
+    return tuple(("Warning", f'299 - "{text}"') for text in quoted)
 
 
 def _length(body: bytes) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The shape of an object: all that field ownership depends on, which is its keys and its lists, not its values.
+"""The shape of an object: all that field ownership depends on, its keys and its lists, not its values.
 
 Programs write objects of few shapes over and over, so the book on fields can mostly be written from memory.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 import msgspec
+
+from ._apply_values import is_list, is_map
 
 Shape = tuple[Any, ...]
 Difference = Literal["none", "values", "shape"]
@@ -25,11 +27,10 @@ def shape_of(obj: dict[str, Any]) -> Shape:
 
 
 def _shape(value: Any) -> Any:
-    if isinstance(value, dict):
-        found: dict[str, Any] = value
-        return tuple([(name, _shape(part)) for name, part in found.items()])
-    if isinstance(value, list):
-        return _encode(value)  # pyright: ignore[reportUnknownArgumentType]
+    if is_map(value):
+        return tuple([(name, _shape(part)) for name, part in value.items()])
+    if is_list(value):
+        return _encode(value)
     return value is None
 
 
@@ -51,13 +52,13 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> Difference:
 def _differ(before: Any, after: Any) -> Difference:
     if before == after and type(before) is type(after):
         return "none"
-    if not (isinstance(before, dict) and isinstance(after, dict)):
+    if not (is_map(before) and is_map(after)):
         plain = not isinstance(before, (dict, list)) and not isinstance(after, (dict, list))
         return "values" if plain and before is not None and after is not None else "shape"
-    if before.keys() != after.keys():  # pyright: ignore[reportUnknownMemberType]
+    if before.keys() != after.keys():
         return "shape"
     found: Difference = "none"
-    for name, value in before.items():  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    for name, value in before.items():
         found = _worse(found, _differ(value, after[name]))
         if found == "shape":
             break

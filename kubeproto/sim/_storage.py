@@ -1,8 +1,8 @@
 """What is stored, under one global version: objects as their JSON bytes, and a window of what changed.
 
-A version is a whole number that every write anywhere raises by one. Each kind has a shelf: its objects as they
-are now, and its latest events. Any version inside the window can be seen again by undoing the events after it,
-so a snapshot costs nothing until somebody asks for it.
+A version is a whole number that every write anywhere raises by one. Each kind has a shelf: its objects as
+they are now, and its latest events. Any version inside the window can be seen again by undoing the events
+after it, so a snapshot costs nothing until somebody asks for it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Shelf:
         """The number that the next event will have."""
         return self.first + len(self.events)
 
-    def keys(self) -> list[str]:
+    def in_order(self) -> list[str]:
         """All keys in order. Sorted when asked for: a load of many objects sorts once."""
         if self._sorted is None:
             self._sorted = sorted(self.objects)

@@ -9,10 +9,12 @@ import msgspec
 
 from ..crd import Violation
 from ..objects import Selector, apply_json_patch, apply_merge_patch
+from ._apply_values import is_map
 from ._bodies import read_object, read_value
 from ._columns import look_up
 from ._deletes import DeleteOptions, delete
 from ._edits import edit, remove
+from ._parts import member, texts
 from ._patches import JSON_PATCH, PatchWriter, patch
 from ._query import write_options
 from ._refusals import (
@@ -36,7 +38,13 @@ if TYPE_CHECKING:
 
 _SHORTEST_TOKEN: Final = 600
 _DEFAULT_TOKEN: Final = 3600
-_SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+_SUCCESS: Final[dict[str, Any]] = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
 
 
 def subresource(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
@@ -80,7 +88,7 @@ def _stored(route: Route) -> Stored:
 def _scale(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     stored = _stored(route)
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
-    spec_path, status_path, selector_path = _scale_paths(route)
+    spec_path, _, _ = _scale_paths(route)
     if route.verb != "get":
         write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
         scale = _scale_of(route, obj, strict=False)
@@ -117,7 +125,7 @@ def _scale_paths(route: Route) -> tuple[str, str, str]:
     scale = route.served.defined.scale if route.served.defined else None
     if scale is None:
         return ".spec.replicas", ".status.replicas", ".spec.selector"
-    return scale.spec_replicas_path, scale.status_replicas_path, scale.label_selector_path or ""
+    return scale.spec_replicas, scale.status_replicas, scale.label_selector
 
 
 def _scale_of(route: Route, obj: dict[str, Any], *, strict: bool) -> dict[str, Any]:
@@ -129,9 +137,9 @@ def _scale_of(route: Route, obj: dict[str, Any], *, strict: bool) -> dict[str, A
         details = about(causes=[{"message": why}])
         raise Refused(failure(500, f"Internal error occurred: {why}", details))
     selector = look_up(obj, selector_path) if selector_path else None
-    if isinstance(selector, dict):
-        labels = selector if "matchLabels" not in selector and "matchExpressions" not in selector else None  # pyright: ignore[reportUnknownVariableType]
-        selector = str(Selector.of(labels) if labels else Selector.from_object(selector))  # pyright: ignore[reportUnknownArgumentType]
+    if is_map(selector):
+        plain = "matchLabels" not in selector and "matchExpressions" not in selector
+        selector = str(Selector.of(selector) if plain else Selector.from_object(selector))
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     status: dict[str, Any] = {"replicas": look_up(obj, status_path) or 0}
     if selector:
@@ -210,7 +218,7 @@ def _share(value: int | str, of: int) -> int:
 def _binding(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     stored = _stored(route)
     body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
-    node = (body.get("target") or {}).get("name")
+    node = member(body, "target").get("name")
     if not node:
         fault = Violation("FieldValueRequired", "target.name")
         raise invalid("Binding", "", route.name, [fault])
@@ -248,7 +256,9 @@ def _token(server: Server, route: Route, request: Request, warnings: list[str]) 
             plural = found.plural if found else str(bound.get("kind", "")).lower()
             raise not_found(plural, "", bound.get("name", ""))
     stamp = world.clock.stamp()
-    owned = {f"f:{name}": {} for name in ("audiences", "expirationSeconds") if asked or name != "audiences"}
+    owned: dict[str, Any] = {
+        f"f:{name}": {} for name in ("audiences", "expirationSeconds") if asked or name != "audiences"
+    }
     entry = {
         "manager": request.manager, "operation": "Update", "apiVersion": "authentication.k8s.io/v1",
         "time": stamp, "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": owned}, "subresource": "token",
@@ -273,9 +283,9 @@ def _token(server: Server, route: Route, request: Request, warnings: list[str]) 
 def _finalize(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     """A namespace whose last finalizer goes, goes itself."""
     stored, served = _stored(route), route.served
-    body, twice = read_object(request.head.body, request.headers.get("content-type", ""))
+    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
-    finalizers = (body.get("spec") or {}).get("finalizers") or []
+    finalizers = texts(member(body, "spec"), "finalizers")
     obj["spec"] = {"finalizers": finalizers} if finalizers else {}
     if body.get("metadata", {}).get("resourceVersion", str(stored.version)) != str(stored.version):
         raise conflict(served.plural, served.group, route.name)

@@ -52,7 +52,7 @@ class Tracker:
     def applied(
         self, writer: Writer, old: Stored | None, applied: dict[str, Any], twice: list[str], *, force: bool
     ) -> Written:
-        """The outcome of a server-side apply: the object is made, or brought to what its managers agree on."""
+        """A server-side apply: the object is made, or brought to what its managers agree on."""
         served, meta = self.served, applied["metadata"]
         version = meta.pop("resourceVersion", None)
         if served.namespaced:

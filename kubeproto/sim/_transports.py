@@ -2,8 +2,8 @@
 
 Where a real transport would wait for bytes, time jumps to the next moment at which something happens by
 itself: a bookmark, a timeout, the end of a grace period. So an idle watch ends when its time is over, and
-silence that lasts longer than `idle` is a `DeadlineExceeded`, both at once. Who has a clock of his own to drive
-the cluster by asks it for answers and takes from their streams himself.
+silence that lasts longer than `idle` is a `DeadlineExceeded`, both at once. Who has a clock of his own to
+drive the cluster by asks it for answers and takes from their streams himself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Objects of built-in kinds as a server reads and writes them: by the types that its own code has.
 
-Reading drops what the type does not know (and says so), what is null and what is empty; it brings quantities
-and times into the one form that a server stores. Writing lets msgspec do the work: for each type a Struct is
-made whose fields stand in the server's order, so that a value of a wrong type is found while the bytes are
-made, and maps come out sorted.
+Reading drops what the type does not know (and says so), what is null and what is empty; it brings
+quantities and times into the one form that a server stores. Writing lets msgspec do the work: for each type
+a Struct is made whose fields stand in the server's order, so that a value of a wrong type is found while
+the bytes are made, and maps come out sorted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..kinds import FieldFacts, table
 from ..objects import Quantity, format_time, parse_time
+from ._apply_values import is_list, is_map
 from ._orders import ALWAYS, in_order
 
 _LEAVES: Final[dict[str, Any]] = {
@@ -79,23 +80,21 @@ class Plan:
             elif leaf is None:
                 if value == "" and not kept:
                     del obj[name]
-            elif type(leaf) is Plan:
-                if isinstance(value, dict):
-                    leaf.tidy(value, f"{path}{name}.", unknown)  # pyright: ignore[reportUnknownArgumentType]
+            elif isinstance(leaf, Plan):
+                if is_map(value):
+                    leaf.tidy(value, f"{path}{name}.", unknown)
             else:
-                obj[name] = _canonical(leaf, value)  # type: ignore[arg-type]
+                obj[name] = _canonical(leaf, value)
 
     def _tidy_many(
         self, obj: dict[str, Any], name: str, value: Any, form: tuple[str, ...], leaf: Plan | str,
         path: str, unknown: list[str],
     ) -> None:  # fmt: skip
-        items: Any = enumerate(value) if isinstance(value, list) else ()
-        if isinstance(value, dict):
-            items = list(value.items())
+        items: Any = list(value.items()) if is_map(value) else enumerate(value) if is_list(value) else ()
         for key, item in items:
             where = f"{path}{name}[{key}]" if form[0] == "list" else f"{path}{name}.{key}"
             if isinstance(leaf, Plan):
-                if isinstance(item, dict):
+                if is_map(item):
                     leaf.tidy(item, f"{where}.", unknown)
             else:
                 value[key] = _canonical(leaf, item)

@@ -1,8 +1,8 @@
 """A watch as a stream of bytes that the server fills and somebody takes.
 
-A watch keeps a place among the events of its shelf and reads on from there when it is asked, so a write costs
-the same however many watch. What happens by itself (bookmarks, the end) happens at times: `due` says when next,
-and `tick` does it.
+A watch keeps a place among the events of its shelf and reads on from there when it is asked, so a write
+costs the same however many watch. What happens by itself (bookmarks, the end) happens at times: `due` says
+when next, and `tick` does it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Creating and replacing objects: what the server sets, keeps and refuses, and when a write changes nothing."""
+"""Creating and replacing objects: what the server sets, keeps, refuses, and when nothing changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ..crd import Violation
 from ..objects import json_equal
+from ._apply_values import is_map
 from ._defaults import admit, fill_in
 from ._kinds import SchemaCodec, Served
 from ._lists import invalid_version, read_version
@@ -39,7 +40,8 @@ _LARGEST: Final = 1_572_864
 _NAME_TRIES: Final = 8
 _VERSION: Final = b'"resourceVersion":"%d"'
 _DROPPED: Final = (
-    "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion",
+    "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
+    "resourceVersion",
 )  # fmt: skip
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -209,11 +211,10 @@ class Writer:
         meta = obj.get("metadata")
         if meta is None:
             meta = obj["metadata"] = {}
-        if not isinstance(meta, dict):
-            text = f"json: cannot unmarshal into Go struct field {self.served.kind}.metadata of type v1.ObjectMeta"
-            raise bad_request(f"{self._handled()}{text}")
-        found: dict[str, Any] = meta
-        return found
+        if not is_map(meta):
+            field = f"{self.served.kind}.metadata of type v1.ObjectMeta"
+            raise bad_request(f"{self._handled()}json: cannot unmarshal into Go struct field {field}")
+        return meta
 
     def _check_namespace(self, meta: dict[str, Any]) -> None:
         if not self.served.namespaced:
@@ -238,9 +239,9 @@ class Writer:
             )
             raise invalid(served.kind, served.group, "", [violation])
         for _ in range(_NAME_TRIES):
-            meta["name"] = self.world.chance.name(base)
-            if self.served.key(self.route.namespace, meta["name"]) not in self.served.shelf.objects:
-                return meta["name"]  # type: ignore[no-any-return]
+            meta["name"] = name = self.world.chance.name(base)
+            if self.served.key(self.route.namespace, name) not in self.served.shelf.objects:
+                return name
         served = self.served
         word = dotted(served.plural, served.group)
         message = (
@@ -342,7 +343,8 @@ class Writer:
             left = {name: value for name, value in before.items() if name not in ("metadata", "apiVersion")}
             right = {name: value for name, value in obj.items() if name not in ("metadata", "apiVersion")}
             if served.has_status:
-                left.pop("status", None), right.pop("status", None)
+                left.pop("status", None)
+                right.pop("status", None)
             changed = not json_equal(left, right)
         else:
             changed = not json_equal(before.get("spec"), obj.get("spec"))

@@ -1,7 +1,7 @@
 """What stood in a cluster when an answer was recorded: one function a recording.
 
-A situation prepares a cluster and may change the request, where that holds a version, a token or a uid of its
-own. What happens while a watch is open is done by the function that it returns.
+A situation prepares a cluster and may change the request, where that holds a version, a token or a uid of
+its own. What happens while a watch is open is done by the function that it returns.
 """
 
 from __future__ import annotations
@@ -93,8 +93,7 @@ CONFIGMAPS: Final = "/api/v1/namespaces/w/configmaps"
 FOOS: Final = "/apis/wire.test/v1/namespaces/w/foos"
 
 Changes = dict[str, Any]
-Meanwhile = Callable[[], None]
-Situation = Callable[["Stage"], "Changes | Meanwhile | None"]
+Situation = Callable[["Stage"], "Changes | None"]
 SITUATIONS: Final[dict[str, Situation]] = {}
 
 
@@ -139,22 +138,27 @@ class Stage:
         self.config("a")
         self.cluster.put(
             {
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": {"name": "kube-root-ca.crt", "namespace": "w", "annotations": {
-                    "kubernetes.io/description": (
-                        "Contains a CA bundle that can be used to verify the kube-apiserver when using internal"
-                        " endpoints such as the internal service IP or kubernetes.default.svc. No other usage is"
-                        " guaranteed across distributions of Kubernetes clusters."
-                    )}},
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {
+                    "name": "kube-root-ca.crt",
+                    "namespace": "w",
+                    "annotations": {"kubernetes.io/description": (_CA_TEXT)},
+                },
                 "data": {"ca.crt": _CA},
             },
             manager="apiserver",
-        )  # fmt: skip
+        )
         for number in range(5):
             self.config(f"p{number}")
 
 
 _CA: Final = "<certificate>"
+_CA_TEXT: Final = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as"
+    " the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of"
+    " Kubernetes clusters."
+)
 
 
 def situation(*names: str) -> Callable[[Situation], Situation]:
@@ -169,18 +173,46 @@ def situation(*names: str) -> Callable[[Situation], Situation]:
 
 
 @situation(
-    "cr-create-201", "cr-pruned-field-201", "cr-validation-422", "cr-validation-rule-422", "create-configmap-201",
-    "create-generate-name-201", "create-in-missing-namespace-404", "create-invalid-causes-422",
-    "create-invalid-name-422", "create-namespace-mismatch-400", "create-strict-400",
-    "create-unknown-field-warnings-201", "create-with-rv-500", "crd-create-201", "discovery-legacy-api",
-    "discovery-legacy-resources", "get-404", "list-bad-continue-400", "list-bad-shard-selector-500", "list-empty",
-    "list-match-without-rv-422", "list-too-large-rv-504", "list-unsupported-field-selector-400",
-    "method-not-allowed-405", "micro-time-without-fraction-400", "not-acceptable-406", "request-timeout-504",
-    "unknown-group-404", "unknown-resource-404", "version", "watch-bad-rv-500", "watch-bookmark-custom-resource",
-    "watch-bookmark-pod", "watch-list-too-large-rv", "watch-send-initial-events-without-match-422",
-    "apply-create-201", "apply-without-field-manager-422", "patch-unsupported-type-415",
+    "cr-create-201",
+    "cr-pruned-field-201",
+    "cr-validation-422",
+    "cr-validation-rule-422",
+    "create-configmap-201",
+    "create-generate-name-201",
+    "create-in-missing-namespace-404",
+    "create-invalid-causes-422",
+    "create-invalid-name-422",
+    "create-namespace-mismatch-400",
+    "create-strict-400",
+    "create-unknown-field-warnings-201",
+    "create-with-rv-500",
+    "crd-create-201",
+    "discovery-legacy-api",
+    "discovery-legacy-resources",
+    "get-404",
+    "list-bad-continue-400",
+    "list-bad-shard-selector-500",
+    "list-empty",
+    "list-match-without-rv-422",
+    "list-too-large-rv-504",
+    "list-unsupported-field-selector-400",
+    "method-not-allowed-405",
+    "micro-time-without-fraction-400",
+    "not-acceptable-406",
+    "request-timeout-504",
+    "unknown-group-404",
+    "unknown-resource-404",
+    "version",
+    "watch-bad-rv-500",
+    "watch-bookmark-custom-resource",
+    "watch-bookmark-pod",
+    "watch-list-too-large-rv",
+    "watch-send-initial-events-without-match-422",
+    "apply-create-201",
+    "apply-without-field-manager-422",
+    "patch-unsupported-type-415",
     "patch-strategic-on-custom-resource-415",
-)  # fmt: skip
+)
 def empty(stage: Stage) -> None:
     """Nothing but the namespace and the definitions."""
 
@@ -291,8 +323,7 @@ def unscheduled_pod(stage: Stage) -> None:
 @situation("deletecollection-200")
 def some_with_a_label(stage: Stage) -> None:
     for number in range(3):
-        more = {"finalizers": ["a.b/c"]} if number == 1 else {}
-        stage.config(f"dc{number}", labels={"dc": "1"}, **more)
+        stage.config(f"dc{number}", labels={"dc": "1"}, finalizers=["a.b/c"] if number == 1 else [])
 
 
 @situation("cr-list-page")
@@ -388,20 +419,23 @@ def last_page(stage: Stage) -> Changes:
 
 @situation("list-continue-410")
 def compacted_page(stage: Stage) -> Changes:
+    return {"target": compacted(stage)}
+
+
+def compacted(stage: Stage) -> str:
+    """A request for a second page that is forgotten."""
     stage.cluster.modes = sim.Modes(watch_cache=False)
     for name in ("a", "ap", "b", "c"):
         stage.config(name)
     token = stage.body("GET", f"{CONFIGMAPS}?limit=2")["metadata"]["continue"]
     stage.config("d")
     stage.cluster.compact()
-    return {"target": f"{CONFIGMAPS}?limit=2&continue={token}"}
+    return f"{CONFIGMAPS}?limit=2&continue={token}"
 
 
 @situation("list-inconsistent-continue")
 def inconsistent_page(stage: Stage) -> Changes:
-    changes = compacted_page(stage)
-    stage.cluster.edit("v1/ConfigMap", "b", lambda obj: None, "w")
-    gone = stage.send("GET", changes["target"])
+    gone = stage.send("GET", compacted(stage))
     assert isinstance(gone.body, bytes)
     token = json.loads(gone.body)["metadata"]["continue"]
     for number in range(16):

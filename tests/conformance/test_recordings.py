@@ -1,12 +1,13 @@
 """Every recorded answer of a real API server, asked again of the simulated one.
 
-Status, headers that mean something, and the body byte for byte: keys, their order and what is left out. Before
-bodies are compared, what cannot be the same is given one name in both: uids, times, versions and tokens. What
-still differs stands in README.md, a row a field.
+Status, headers that mean something, and the body byte for byte: keys, their order and what is left out.
+Before bodies are compared, what cannot be the same is given one name in both: uids, times, versions and
+tokens. What still differs stands in README.md, a row a field.
 """
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import re
@@ -54,13 +55,13 @@ _SAME: Final = (
 
 def plain(body: Any) -> str:
     """A body with one name for whatever is drawn, counted or measured anew each time."""
-    if isinstance(body, dict):
-        import base64
-
-        body = gzip.decompress(base64.b64decode(body["base64"])).decode()
-    if isinstance(body, bytes):
-        body = (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body).decode()
-    text: str = body or ""
+    match body:
+        case {"base64": str() as encoded}:
+            text = gzip.decompress(base64.b64decode(encoded)).decode()
+        case bytes():
+            text = (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body).decode()
+        case _:
+            text = str(body or "")
     for pattern, name in _SAME:
         text = re.sub(pattern, name, text)
     return text
@@ -71,8 +72,7 @@ def replay(name: str) -> tuple[dict[str, Any], sim.Answer, str]:
     recorded = json.loads(RECORDINGS[name].read_text())
     request = recorded["request"]
     stage = Stage()
-    found = SITUATIONS[name](stage)
-    changes: dict[str, Any] = found if isinstance(found, dict) else {}
+    changes = SITUATIONS[name](stage) or {}
     target: str = changes.get("target", request["target"])
     if version := changes.get("version"):
         target = re.sub(r"resourceVersion=\d+", f"resourceVersion={version}", target)

@@ -76,7 +76,7 @@ class Asker:
 
     def book(self, name: str, **spec: Any) -> Any:
         """Create a book."""
-        spec = {"title": "Moby-Dick", "authors": []} | spec
+        spec = {"title": "Moby-Dick"} | spec
         return self.made(
             BOOKS,
             {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": name}, "spec": spec},
@@ -86,8 +86,10 @@ class Asker:
         """Create a pod."""
         spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
         meta = {"name": name} | ({"labels": labels} if labels else {})
-        made = self.made("/api/v1/namespaces/default/pods", {"metadata": meta, "spec": spec | ({"nodeName": node} if node else {})})
-        return made
+        return self.made(
+            "/api/v1/namespaces/default/pods",
+            {"metadata": meta, "spec": spec | ({"nodeName": node} if node else {})},
+        )
 
     def made(self, target: str, body: Any) -> Any:
         """What a POST made."""

@@ -89,7 +89,7 @@ class Mirror:
 
     def _list(self, planned: resync.SendList) -> None:
         request = self.books.list(
-            resource_version=planned.version, resource_version_match=planned.match,  # type: ignore[arg-type]
+            resource_version=planned.version, resource_version_match="NotOlderThan" if planned.match else "",
             limit=planned.limit, continue_=planned.token,
         )  # fmt: skip
         with self.transport.send(request, timeout=60) as incoming:
@@ -101,7 +101,9 @@ class Mirror:
             resource_version=planned.version, send_initial_events=planned.initial or None,
             timeout_seconds=planned.seconds[0],
         )  # fmt: skip
-        with self.transport.send(request, idle=planned.idle, timeout=planned.seconds[0] + planned.grace) as incoming:
+        with self.transport.send(
+            request, idle=planned.idle, timeout=planned.seconds[0] + planned.grace
+        ) as incoming:
             decoder = request.open(incoming.status, incoming.headers)
             if incoming.status != 200:
                 decoder.feed(b"".join(incoming))

@@ -116,7 +116,11 @@ def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(asker: Asker) -> 
         (b"metadata: {name: a}", "application/yaml", 201),
         (b'{"metadata":{"name":"b"}}', "", 201),
         (b"[" * 100_000, "application/json", 400),
-        (b'{"metadata":{"name":"a"},"data":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001, "application/json", 400),
+        (
+            b'{"metadata":{"name":"a"},"data":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001,
+            "application/json",
+            400,
+        ),
     ],
 )
 def test_every_body_has_its_answer(asker: Asker, body: bytes, media: str, status: int) -> None:
@@ -141,9 +145,34 @@ def test_a_watch_cannot_be_had_in_yaml(asker: Asker) -> None:
 
 
 SEGMENTS = st.sampled_from(
-    ["api", "apis", "v1", "namespaces", "default", "pods", "configmaps", "a", "status", "scale", "finalize", "watch",
-     "example.io", "books", "..", "%2F", "%25", "%00", "", "exec", "log", "eviction", "token", "binding", "x" * 300]
-)  # fmt: skip
+    [
+        "api",
+        "apis",
+        "v1",
+        "namespaces",
+        "default",
+        "pods",
+        "configmaps",
+        "a",
+        "status",
+        "scale",
+        "finalize",
+        "watch",
+        "example.io",
+        "books",
+        "..",
+        "%2F",
+        "%25",
+        "%00",
+        "",
+        "exec",
+        "log",
+        "eviction",
+        "token",
+        "binding",
+        "x" * 300,
+    ]
+)
 TARGETS = st.lists(SEGMENTS, max_size=8).map(lambda parts: "/" + "/".join(parts))
 QUERIES = st.one_of(
     st.just(""),
@@ -154,9 +183,15 @@ BODIES = st.one_of(
     st.binary(max_size=40),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["kind", "apiVersion", "metadata", "name", "spec", "status", "data", "labels"]), inner, max_size=4
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["kind", "apiVersion", "metadata", "name", "spec", "status", "data", "labels"]
+                ),
+                inner,
+                max_size=4,
+            )
         ),
         max_leaves=10,
     ).map(lambda value: json.dumps(value).encode()),
@@ -178,7 +213,11 @@ def test_whatever_comes_there_is_an_answer_and_a_refusal_changes_nothing(
     assert 200 <= answer.status < 600
     if answer.status >= 300:
         assert cluster.version == before
-    if isinstance(answer.body, bytes) and answer.status >= 400 and ("Content-Type", "application/json") in answer.headers:
+    if (
+        isinstance(answer.body, bytes)
+        and answer.status >= 400
+        and ("Content-Type", "application/json") in answer.headers
+    ):
         assert json.loads(answer.body)["kind"] == "Status"
     cluster.advance(1)
 

@@ -79,7 +79,10 @@ def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() 
     assert asker.send("GET", BOOKS).status == 404
     asker.cluster.advance(0.1)
     conditions = asker.ask("GET", f"{DEFINITIONS}/books.example.io")["status"]["conditions"]
-    assert {one["type"]: one["status"] for one in conditions} == {"NamesAccepted": "True", "Established": "True"}
+    assert {one["type"]: one["status"] for one in conditions} == {
+        "NamesAccepted": "True",
+        "Established": "True",
+    }
     status = asker.refused("GET", BOOKS)
     assert (status["code"], dict(asker.answer.headers)["Retry-After"]) == (429, "1")
     asker.cluster.advance(0.05)
@@ -135,8 +138,15 @@ def test_two_clusters_of_one_seed_are_the_same_and_of_two_are_not() -> None:
 
 def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
     cluster = sim.Cluster(crds=[Book])
-    made = cluster.put({"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a", "namespace": "n"},
-                        "spec": {"title": "t"}, "status": {"readers": 2}})  # fmt: skip
+    made = cluster.put(
+        {
+            "apiVersion": "example.io/v1",
+            "kind": "Book",
+            "metadata": {"name": "a", "namespace": "n"},
+            "spec": {"title": "t"},
+            "status": {"readers": 2},
+        }
+    )
     assert made["status"] == {"readers": 2}
     assert cluster.put(made | {"spec": {"title": "u"}})["metadata"]["generation"] == 2
     assert cluster.get(Book, "a", "n") == cluster.objects("example.io/v1/Book")[0]

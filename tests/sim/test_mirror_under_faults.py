@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -32,15 +33,19 @@ def storm(cluster: sim.Cluster, chance: Chance) -> None:
             cluster.put(body)
 
     for number in range(60):
-        cluster.later(chance.below(int(TROUBLE * 10)) / 10, lambda number=number: write(number))  # type: ignore[misc]
+        cluster.later(chance.below(int(TROUBLE * 10)) / 10, partial(write, number))
 
 
 def troubled(seed: int) -> tuple[Mirror, sim.Faults]:
     chance = Chance(seed)
     modes = (
-        sim.Modes(), sim.Modes(streaming_lists=False), sim.Modes(end_mark="missing"), sim.Modes(bookmarks=False),
-        sim.Modes(gone="http-gone"), sim.Modes(watch_cache=False),
-    )[seed % 6]  # fmt: skip
+        sim.Modes(),
+        sim.Modes(streaming_lists=False),
+        sim.Modes(end_mark="missing"),
+        sim.Modes(bookmarks=False),
+        sim.Modes(gone="http-gone"),
+        sim.Modes(watch_cache=False),
+    )[seed % 6]
     cluster = sim.Cluster(crds=[Book], seed=seed, modes=modes, managed_fields=False)
     cluster.keeps_log = False
     storm(cluster, chance)

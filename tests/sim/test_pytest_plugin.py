@@ -44,10 +44,14 @@ def test_that_fails(sim_cluster):
 '''
 
 
-def test_a_project_gets_a_cluster_with_its_kinds_and_sees_the_requests_of_a_failing_test(tmp_path: Path) -> None:
+def test_a_project_gets_a_cluster_with_its_kinds_and_sees_the_requests_of_a_failing_test(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "test_books.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "-p", "kubeproto.sim.pytest_plugin", "--rootdir", ".", "-q"]
-    done = run([*command, "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run(
+        [*command, "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
     assert "requests to the simulated cluster" in done.stdout
     assert "GET /apis/example.io/v1/books -> 200" in done.stdout

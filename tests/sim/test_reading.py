@@ -141,7 +141,10 @@ def test_pods_are_selected_by_fields_of_their_own_and_by_no_others(asker: Asker)
     pods = "/api/v1/namespaces/default/pods"
     assert names(asker.ask("GET", f"{pods}?fieldSelector=spec.nodeName=n1")) == ["on-a-node"]
     assert names(asker.ask("GET", f"{pods}?fieldSelector=spec.nodeName=")) == ["pending"]
-    assert asker.refused("GET", f"{pods}?fieldSelector=spec.x=1")["message"] == "field label not supported: spec.x"
+    assert (
+        asker.refused("GET", f"{pods}?fieldSelector=spec.x=1")["message"]
+        == "field label not supported: spec.x"
+    )
     assert asker.refused("GET", f"{CONFIGMAPS}?fieldSelector=x")["message"] == (
         "invalid selector: 'x'; can't understand 'x'"
     )

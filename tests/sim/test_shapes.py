@@ -17,7 +17,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("xyz"), inner, max_size=3),
     max_leaves=6,
 )
-OBJECTS = st.fixed_dictionaries(
+OBJECTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "kind": st.just("Foo"),
         "metadata": st.fixed_dictionaries(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from asking import APPLY, BOOKS, CONFIGMAPS, JSON_PATCH, MERGE, STRATEGIC, Asker, events, names, told
+from asking import APPLY, BOOKS, CONFIGMAPS, JSON_PATCH, MERGE, STRATEGIC, Asker, Book, events, names, told
+
+import kubeproto as kp
+from kubeproto import sim
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -35,7 +38,10 @@ def test_sv_12_status_is_isolated_both_ways_and_generation_counts_what_is_outsid
     assert "status" not in made
     assert made["metadata"]["generation"] == 1
     status = asker.ask(
-        "PATCH", f"{BOOKS}/a/status", {"status": {"readers": 5}, "spec": {"title": "no"}, "metadata": {"labels": {"x": "y"}}}, MERGE
+        "PATCH",
+        f"{BOOKS}/a/status",
+        {"status": {"readers": 5}, "spec": {"title": "no"}, "metadata": {"labels": {"x": "y"}}},
+        MERGE,
     )
     assert (status["status"], status["spec"]["title"]) == ({"readers": 5}, "t")
     assert "labels" not in status["metadata"]
@@ -58,7 +64,9 @@ def test_sv_13_an_object_lives_until_its_last_finalizer_goes(asker: Asker) -> No
     version = asker.cluster.version
     assert asker.ask("DELETE", f"{CONFIGMAPS}/a") == deleted
     assert asker.cluster.version == version
-    null = asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"deletionTimestamp": None, "finalizers": ["x.io/b"]}}, MERGE)
+    null = asker.ask(
+        "PATCH", f"{CONFIGMAPS}/a", {"metadata": {"deletionTimestamp": None, "finalizers": ["x.io/b"]}}, MERGE
+    )
     assert null["metadata"]["deletionTimestamp"] == deleted["metadata"]["deletionTimestamp"]
     last = asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"finalizers": None}}, MERGE)
     assert asker.status == 200
@@ -71,7 +79,9 @@ def test_sv_13_an_object_lives_until_its_last_finalizer_goes(asker: Asker) -> No
 def test_sv_14_no_finalizer_comes_to_an_object_that_goes(asker: Asker) -> None:
     asker.config("a", finalizers=["x.io/a"])
     asker.ask("DELETE", f"{CONFIGMAPS}/a")
-    status = asker.refused("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"finalizers": ["x.io/a", "x.io/b"]}}, MERGE)
+    status = asker.refused(
+        "PATCH", f"{CONFIGMAPS}/a", {"metadata": {"finalizers": ["x.io/a", "x.io/b"]}}, MERGE
+    )
     assert status["details"]["causes"][0]["reason"] == "FieldValueForbidden"
 
 
@@ -107,7 +117,10 @@ def test_sv_16_a_name_is_taken_until_its_object_is_gone(asker: Asker) -> None:
 
 
 def test_sv_17_names_are_generated_from_the_alphabet_of_the_server(asker: Asker) -> None:
-    made = {asker.made(CONFIGMAPS, {"metadata": {"generateName": "b" * 70 + "-"}})["metadata"]["name"] for _ in range(50)}
+    made = {
+        asker.made(CONFIGMAPS, {"metadata": {"generateName": "b" * 70 + "-"}})["metadata"]["name"]
+        for _ in range(50)
+    }
     assert len(made) == 50
     for name in made:
         assert len(name) == 63
@@ -126,7 +139,10 @@ def test_sv_18_a_custom_resource_is_replaced_at_its_version_only(asker: Asker) -
     book["spec"]["title"] = "Typee"
     assert asker.ask("PUT", f"{BOOKS}/a", book)["metadata"]["generation"] == 2
     assert asker.refused("PUT", f"{BOOKS}/a", book)["reason"] == "Conflict"
-    assert asker.refused("PUT", f"{BOOKS}/a", book | {"metadata": {"name": "a", "resourceVersion": "x"}})["code"] == 500
+    assert (
+        asker.refused("PUT", f"{BOOKS}/a", book | {"metadata": {"name": "a", "resourceVersion": "x"}})["code"]
+        == 500
+    )
     assert asker.refused("PUT", f"{BOOKS}/b", book)["code"] == 400
     lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     asker.ask("PUT", f"{lease}/a", {"metadata": {"name": "a"}})
@@ -142,16 +158,26 @@ def test_sv_19_four_languages_of_patches_and_one_that_nobody_speaks(asker: Asker
     assert asker.ask("PATCH", path, operations, JSON_PATCH)["data"] == {"c": "3"}
     assert asker.ask("PATCH", path, {"data": {"d": "4"}}, STRATEGIC)["data"] == {"c": "3", "d": "4"}
     applied = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"e": "5"}}
-    assert asker.ask("PATCH", f"{path}?fieldManager=m", applied, APPLY)["data"] == {"c": "3", "d": "4", "e": "5"}
+    assert asker.ask("PATCH", f"{path}?fieldManager=m", applied, APPLY)["data"] == {
+        "c": "3",
+        "d": "4",
+        "e": "5",
+    }
     assert asker.refused("PATCH", path, {}, "application/json")["code"] == 415
     asker.book("b")
     assert "accepted media types include" in asker.refused("PATCH", f"{BOOKS}/b", {}, STRATEGIC)["message"]
-    for body, media in [(b"", MERGE), ([], MERGE), (None, MERGE), ({}, JSON_PATCH), (b"{", JSON_PATCH), ([3], JSON_PATCH)]:
+    bodies: list[tuple[Any, str]] = [
+        (b"", MERGE), ([], MERGE), (None, MERGE), ({}, JSON_PATCH), (b"{", JSON_PATCH), ([3], JSON_PATCH),
+    ]  # fmt: skip
+    for body, media in bodies:
         assert asker.refused("PATCH", path, body, media)["code"] == 400
     for operations in ([{"op": "remove", "path": "/data/zz"}], [{"op": "spell", "path": "/a"}]):
         status = asker.refused("PATCH", path, operations, JSON_PATCH)
         assert (status["code"], status["details"]) == (422, {})
-    assert asker.refused("PATCH", path, [{"op": "test", "path": "", "value": 1}] * 10_001, JSON_PATCH)["code"] == 413
+    assert (
+        asker.refused("PATCH", path, [{"op": "test", "path": "", "value": 1}] * 10_001, JSON_PATCH)["code"]
+        == 413
+    )
     assert asker.refused("PATCH", path, {"metadata": {"name": "z"}}, MERGE)["code"] == 400
     assert asker.refused("PATCH", path, {"metadata": {"uid": "z"}}, MERGE)["code"] == 422
     assert asker.refused("PATCH", f"{path}?force=true", {}, MERGE)["code"] == 422
@@ -182,7 +208,7 @@ def test_sv_20_appliers_own_what_they_apply(asker: Asker) -> None:
     assert [entry["manager"] for entry in before] == ["m3", "before-first-apply"]
     assert asker.refused("PATCH", f"{CONFIGMAPS}/a?fieldManager=m", {"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"managedFields": []}}, APPLY)["code"] == 400  # fmt: skip
-    unknown = {"apiVersion": "v1", "kind": "ConfigMap", "dta": {}}
+    unknown: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "dta": {}}
     status = asker.refused("PATCH", f"{CONFIGMAPS}/a?fieldManager=m", unknown, APPLY)
     assert (status["code"], "reason" in status) == (500, False)
 
@@ -212,7 +238,10 @@ def test_sv_22_a_dry_run_leaves_no_trace(asker: Asker) -> None:
     assert asker.cluster.version == version
     assert asker.ask("GET", f"{CONFIGMAPS}/kept") == kept
     assert watch.take() == b""
-    assert asker.refused("POST", f"{CONFIGMAPS}?dryRun=Some", {"metadata": {"name": "b"}})["details"]["kind"] == "CreateOptions"
+    assert (
+        asker.refused("POST", f"{CONFIGMAPS}?dryRun=Some", {"metadata": {"name": "b"}})["details"]["kind"]
+        == "CreateOptions"
+    )
 
 
 def test_sv_23_scale_speaks_for_its_object(asker: Asker) -> None:
@@ -231,10 +260,30 @@ def test_sv_23_scale_speaks_for_its_object(asker: Asker) -> None:
     assert asker.refused("GET", f"{BOOKS}/d/scale")["code"] == 404
 
 
+def test_sv_23_a_custom_resource_scales_where_its_definition_says() -> None:
+    class Shelf(Book, group="example.io", version="v1", plural="shelves", definition=kp.Definition(
+        scale=kp.Scale(spec_replicas=".spec.pages", status_replicas=".status.readers")
+    )):  # fmt: skip
+        """A kind that can be scaled."""
+
+    asker = Asker(sim.Cluster(crds=[Shelf]))
+    path = BOOKS.replace("books", "shelves")
+    body = {"apiVersion": "example.io/v1", "kind": "Shelf", "metadata": {"name": "a"}, "spec": {"title": "t"}}
+    made = asker.made(path, body)
+    scale = asker.ask("GET", f"{path}/a/scale")
+    assert scale["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    assert (scale["spec"], scale["status"]) == ({"replicas": 1}, {"replicas": 0})
+    assert asker.ask("PUT", f"{path}/a/scale", scale | {"spec": {"replicas": 7}})["spec"] == {"replicas": 7}
+    assert asker.ask("GET", f"{path}/a")["spec"] == {"title": "t", "pages": 7, "authors": []}
+
+
 def test_sv_23_an_eviction_asks_the_budget_and_a_token_has_a_least_lifetime(asker: Asker) -> None:
     for name in ("p", "q"):
         asker.pod(name, labels={"app": "x"})
-    budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}}
+    budget = {
+        "metadata": {"name": "b"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}},
+    }
     asker.made("/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
     assert asker.ask("POST", f"{PODS}/p/eviction", {"metadata": {"name": "p"}})["code"] == 201
     refused = asker.refused("POST", f"{PODS}/q/eviction", {"metadata": {"name": "q"}})
@@ -249,7 +298,10 @@ def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_has_said_nothing(asker:
     asker.pod("p")
     assert asker.send("GET", f"{PODS}/p/log").status == 204
     assert asker.made(f"{PODS}/p/binding", {"target": {"name": "n1"}})["status"] == "Success"
-    assert asker.refused("POST", f"{PODS}/p/binding", {"target": {"name": "n2"}})["details"]["kind"] == "pods/binding"
+    assert (
+        asker.refused("POST", f"{PODS}/p/binding", {"target": {"name": "n2"}})["details"]["kind"]
+        == "pods/binding"
+    )
     assert asker.send("GET", f"{PODS}/p/log").status == 200
 
 
@@ -277,7 +329,12 @@ def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> No
     made = asker.book("a", colour="blue")
     assert "colour" not in made["spec"]
     assert ("Warning", '299 - "unknown field \\"spec.colour\\""') in asker.answer.headers
-    body = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "b"}, "spec": {"title": "t", "x": 1}}
+    body = {
+        "apiVersion": "example.io/v1",
+        "kind": "Book",
+        "metadata": {"name": "b"},
+        "spec": {"title": "t", "x": 1},
+    }
     status = asker.refused("POST", f"{BOOKS}?fieldValidation=Strict", body)
     assert (status["code"], status["message"]) == (400, 'strict decoding error: unknown field "spec.x"')
     odd = asker.refused("PATCH", f"{BOOKS}/a?fieldValidation=Strict", {"spec": {"x": 1}}, MERGE)
@@ -296,7 +353,9 @@ def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Ask
     }  # fmt: skip
     assert isinstance(asker.answer.body, bytes)
     assert b"a\\u003cb" in asker.answer.body
-    secret = asker.made("/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "x"}})
+    secret = asker.made(
+        "/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "x"}}
+    )
     assert secret["data"] == {"a": "eA=="}
     assert "stringData" not in secret
 

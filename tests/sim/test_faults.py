@@ -1,0 +1,159 @@
+"""What can go wrong, one at a time, as a client meets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asking import BOOKS, Asker, Book, events
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.wire import Head
+
+BOOK: dict[str, Any] = {
+    "apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a", "namespace": "default"},
+    "spec": {"title": "t"},
+}  # fmt: skip
+GET = Head("GET", BOOKS)
+
+
+def cluster() -> sim.Cluster:
+    made = sim.Cluster(crds=[Book])
+    made.put(BOOK)
+    return made
+
+
+def read(faults: sim.Faults, head: Head, *, idle: float = 75.0) -> tuple[int, bytes]:
+    """The status and the whole body of an answer."""
+    with faults.blocking_transport().send(head, idle=idle) as incoming:
+        return incoming.status, b"".join(incoming)
+
+
+def watch_head(to: sim.Cluster) -> Head:
+    return Head("GET", f"{BOOKS}?watch=true&resourceVersion={to.version}&timeoutSeconds=300")
+
+
+def test_a_scripted_fault_hits_once_the_first_request_that_it_fits() -> None:
+    faults = sim.Faults(cluster(), script=[sim.ErrorEvent(503), sim.Html()])
+    assert read(faults, GET)[0] == 502
+    assert read(faults, GET)[0] == 200
+    status, body = read(faults, watch_head(faults.cluster))
+    assert (status, events(body)[0][1]["code"]) == (200, 503)
+    assert [line.split(None, 1)[1] for line in faults.transcript.splitlines()] == [
+        f"GET {BOOKS} !! Html(code=502)",
+        f"GET {BOOKS} -> 200",
+        f"{watch_head(faults.cluster).method} {watch_head(faults.cluster).target} !! ErrorEvent(code=503)",
+    ]
+
+
+def test_a_body_is_cut_at_any_byte_or_ends_as_if_it_were_whole() -> None:
+    whole = read(sim.Faults(cluster()), GET)[1]
+    for after in (0, 1, 17, len(whole) - 1):
+        faults = sim.Faults(cluster(), script=[sim.Cut(after)])
+        pieces: list[bytes] = []
+        with (
+            faults.blocking_transport().send(GET) as incoming,
+            pytest.raises(kp.TransportError, match="reset"),
+        ):
+            pieces.extend(incoming)
+        assert b"".join(pieces) == whole[:after]
+        assert read(sim.Faults(cluster(), script=[sim.Cut(after, clean=True)]), GET)[1] == whole[:after]
+
+
+def test_a_half_open_stream_says_nothing_until_the_client_has_had_enough() -> None:
+    faults = sim.Faults(cluster(), script=[sim.HalfOpen()])
+    begun = faults.cluster.now
+    with pytest.raises(kp.DeadlineExceeded):
+        read(faults, watch_head(faults.cluster), idle=75)
+    assert faults.cluster.now - begun == 75
+
+
+@pytest.mark.parametrize("fault", [sim.Lose(), sim.Fail(after=True)])
+def test_a_write_may_take_effect_although_its_answer_is_lost(fault: sim.Fault) -> None:
+    faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
+    asker = Asker(faults.cluster)
+    head = Head("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
+    if isinstance(fault, sim.Lose):
+        with pytest.raises(kp.TransportError):
+            read(faults, head)
+    else:
+        assert read(faults, head)[0] == 500
+    assert asker.send("GET", f"{BOOKS}/a").status == 200
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [(sim.Fail(), 500), (sim.Disagree(), 409), (sim.TooManyRequests(plain=False), 429), (sim.Expel(), 401)],
+)
+def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
+    faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
+    before = faults.cluster.version
+    head = Head("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
+    assert read(faults, head)[0] == status
+    assert faults.cluster.version == before
+
+
+def test_no_connection_comes_to_be() -> None:
+    with pytest.raises(kp.ConnectError):
+        read(sim.Faults(cluster(), script=[sim.Refuse()]), GET)
+
+
+def test_sv_28_a_busy_server_answers_in_plain_text_with_the_seconds_in_a_header() -> None:
+    answer = sim.Faults(cluster(), script=[sim.TooManyRequests(seconds=2)]).answer(GET)
+    assert answer.body == b"Too many requests, please try again later.\n"
+    assert dict(answer.headers)["Retry-After"] == "2"
+    assert dict(answer.headers)["Content-Type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "reason"),
+    [("in-stream", 200, "Expired"), ("http-expired", 410, "Expired"), ("http-gone", 410, "Gone")],
+)
+def test_a_version_is_gone_in_each_form(form: Any, status: int, reason: str) -> None:
+    faults = sim.Faults(cluster(), script=[sim.Expire(form)])
+    got, body = read(faults, watch_head(faults.cluster))
+    assert got == status
+    assert reason.encode() in body
+
+
+def test_a_replica_that_is_behind_shows_what_was() -> None:
+    faults = sim.Faults(cluster(), script=[sim.Lag(1)])
+    faults.cluster.put(BOOK | {"spec": {"title": "u"}})
+    head = Head("GET", f"{BOOKS}?resourceVersion=0")
+    assert b'"title":"t"' in read(faults, head)[1]
+    assert b'"title":"u"' in read(faults, head)[1]
+
+
+def test_an_answer_is_late_and_later_than_a_caller_waits() -> None:
+    faults = sim.Faults(cluster(), script=[sim.Delay(5), sim.Delay(5)])
+    begun = faults.cluster.now
+    assert read(faults, GET)[0] == 200
+    assert faults.cluster.now - begun == 5
+    with pytest.raises(kp.DeadlineExceeded):
+        read(faults, GET, idle=3)
+    assert faults.cluster.now - begun == 8
+
+
+def test_what_is_drawn_is_drawn_from_the_seed_and_stops_when_it_is_calm() -> None:
+    def lines(seed: int) -> list[str]:
+        faults = sim.Faults(cluster(), seed=seed, share=0.5)
+        for _ in range(40):
+            try:
+                faults.answer(GET)
+            except kp.TransportError:
+                continue
+        faults.calm()
+        faults.answer(GET)
+        return faults.lines
+
+    assert lines(1) == lines(1)
+    assert lines(1) != lines(2)
+    assert 8 < sum("!!" in line for line in lines(1)) < 32
+    assert lines(1)[-1].endswith("-> 200")
+
+
+def kp_json(value: Any) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode(value)
