@@ -1,11 +1,25 @@
 """Feed bytes, get events; lists and the machine that keeps a mirror in step with the server."""
 
-from . import _pager as pager
-from . import _resync as resync
+from typing import TYPE_CHECKING
+
 from ._decoder import WatchDecoder
 from ._events import Added, Bookmark, Deleted, Failed, Malformed, Modified, Unknown, WatchEvent
 from ._lines import MAX_LINE
 from ._pages import ListDecoder, read_page
+
+if TYPE_CHECKING:
+    from . import _pager as pager
+    from . import _resync as resync
+else:
+
+    def __getattr__(name: str) -> object:
+        # The two machines cost more to import than all else here, and whoever reads one watch needs neither.
+        if name in ("pager", "resync"):
+            from importlib import import_module
+
+            return import_module(f"{__name__}._{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "MAX_LINE",
