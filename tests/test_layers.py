@@ -20,7 +20,7 @@ IMPURE: Final = frozenset(CONTRACTS["importlinter:contract:pure"]["forbidden_mod
 
 # The core needs msgspec. What an extra brings is imported in one module, when it is first used.
 CORE_NEEDS: Final = frozenset({"kubeproto", "msgspec", "annotationlib"})  # the last is Python 3.14's own
-EXTRAS: Final = {"yaml": 1}
+EXTRAS: Final = {"yaml": 1, "pytest": 1}
 
 # What else would read a clock, a file or a terminal, without any import that a contract could see.
 CLOCKS: Final = frozenset({"now", "today", "utcnow"})
