@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from .._errors import LocalProtocolError
+from .._errors import DeadlineExceeded, LocalProtocolError
 from ..crd import CustomResourceDefinition, definition_of
 from ..objects import KubeObject, encode
 from ..wire import Head
@@ -37,6 +37,8 @@ from ._writes import Writer
 
 if TYPE_CHECKING:
     from ._transports import BlockingSimTransport, SimTransport
+
+T = TypeVar("T")
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 _ROUNDS: Final = 1000
@@ -150,6 +152,23 @@ class Cluster:
                         watch.wake()
             self.settle()
         self._world.clock.time = max(self.now, time)
+
+    def wait(self, condition: Callable[[], T], seconds: float = 60.0) -> T:
+        """Let time pass until a condition holds, and return what it gave; or `DeadlineExceeded`.
+
+        Time goes from one moment at which something happens to the next, so the answer is the first true one.
+        """
+        end = self.now + seconds
+        self.settle()
+        while not (found := condition()):
+            due = self.due
+            if due is None or due > end:
+                self.advance_to(end)
+                if found := condition():
+                    break
+                raise DeadlineExceeded(f"the condition did not hold within {seconds:g} s")
+            self.advance_to(due)
+        return found
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
         """Do something when so much time has passed: a write of somebody else, a fault, the end of a test."""

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from ..crd import Violation
-from ..objects import json_equal
 from ._apply_values import is_map
 from ._defaults import admit, fill_in
+from ._keeping import count_generation, kept
 from ._kinds import SchemaCodec, Served
 from ._lists import invalid_version, read_version
 from ._query import Query
@@ -136,7 +136,7 @@ class Writer:
         before: dict[str, Any] = _decode(old.data)
         self._check_version(old, obj["metadata"], patched=patched)
         self._check_immutable(before["metadata"], obj["metadata"], old.name)
-        obj = self._kept(before, obj)
+        obj = kept(served, self.route.subresource, before, obj)
         meta = obj["metadata"]
         found = new_finalizers(before["metadata"], meta)
         if found and served.custom is False:
@@ -145,7 +145,8 @@ class Writer:
         if found:
             raise invalid(served.kind, served.group, old.name, found)
         self._check(obj, before)
-        self._count_generation(before, obj)
+        if served.counts_generation and self.route.subresource != "status":
+            count_generation(served, before, obj)
         self.tracker.updated(before, obj)
         meta["resourceVersion"] = str(old.version)
         data = self._written(obj)
@@ -308,52 +309,6 @@ class Writer:
         if found:
             raise invalid(self.served.kind, self.served.group, name, found)
 
-    def _kept(self, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-        """The new state, with what this request may not change put back."""
-        old_meta, meta, served = before["metadata"], obj["metadata"], self.served
-        if self.route.subresource == "status":
-            kept = dict(before)
-            kept["metadata"] = dict(old_meta)
-            if served.full_name == "pods":
-                # A pod's status may bring labels and the like along; no other kind's may.
-                kept["metadata"] = {**meta, **{k: v for k, v in old_meta.items() if k in _SERVERS}}
-            kept.pop("status", None)
-            if "status" in obj:
-                kept["status"] = obj["status"]
-            return kept
-        fill_in(served, obj)
-        if served.has_status:
-            obj.pop("status", None)
-            if "status" in before:
-                obj["status"] = before["status"]
-        if served.full_name == "namespaces" and self.route.subresource != "finalize":
-            obj["spec"] = before.get("spec", {})
-        for field in _SERVERS:
-            if field in old_meta:
-                meta[field] = old_meta[field]
-            elif field != "generation" or served.counts_generation:
-                meta.pop(field, None)
-        return obj
-
-    def _count_generation(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
-        served = self.served
-        if not served.counts_generation or self.route.subresource == "status":
-            return
-        if served.custom:
-            left = {name: value for name, value in before.items() if name not in ("metadata", "apiVersion")}
-            right = {name: value for name, value in obj.items() if name not in ("metadata", "apiVersion")}
-            if served.has_status:
-                left.pop("status", None)
-                right.pop("status", None)
-            changed = not json_equal(left, right)
-        else:
-            changed = not json_equal(before.get("spec"), obj.get("spec"))
-            if served.full_name == "deployments.apps":
-                old, new = before["metadata"].get("annotations"), obj["metadata"].get("annotations")
-                changed = changed or old != new
-        if changed:
-            obj["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
-
     def _finished(self, meta: dict[str, Any]) -> bool:
         """Whether this write took away the last thing that a deletion was waiting for."""
         if not meta.get("deletionTimestamp") or meta.get("finalizers"):
@@ -388,15 +343,6 @@ class Writer:
         last = dict(obj)
         last["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
         self.world.remove(self.served.shelf, make_stored(old.key, last, version, self.served.write(last)))
-
-
-_SERVERS: Final = (
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-)
 
 
 def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:

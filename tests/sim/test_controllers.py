@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from asking import BOOKS, CONFIGMAPS, MERGE, Asker, Book, told
 
+import kubeproto as kp
 from kubeproto import sim
 from kubeproto.crd import definition_of
 from kubeproto.objects import encode
@@ -155,3 +156,24 @@ def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
     cluster.remove(Book, "a", "n")
     assert cluster.objects(Book) == []
     assert cluster.log == []
+
+
+def test_a_condition_is_waited_for_by_letting_time_pass(asker: Asker) -> None:
+    begun = asker.cluster.now
+    asker.cluster.later(7, lambda: asker.config("a"))
+    found = asker.cluster.wait(lambda: asker.cluster.get("v1/ConfigMap", "a"))
+    assert found is not None
+    assert found["metadata"]["name"] == "a"
+    assert asker.cluster.now - begun == 7
+    with pytest.raises(kp.DeadlineExceeded):
+        asker.cluster.wait(lambda: asker.cluster.get("v1/ConfigMap", "b"), seconds=5)
+    assert asker.cluster.now - begun == 12
+
+
+def test_what_was_asked_is_in_the_log(asker: Asker) -> None:
+    asker.send("GET", BOOKS)
+    asker.cluster.advance(1)
+    asker.send("GET", f"{BOOKS}/a")
+    (first, second) = asker.cluster.log
+    assert (first.status, second.status, second.at - first.at) == (200, 404, 1)
+    assert str(second).endswith(f"GET {BOOKS}/a -> 404")
