@@ -177,3 +177,19 @@ def test_what_was_asked_is_in_the_log(asker: Asker) -> None:
     (first, second) = asker.cluster.log
     assert (first.status, second.status, second.at - first.at) == (200, 404, 1)
     assert str(second).endswith(f"GET {BOOKS}/a -> 404")
+
+
+def test_pods_end_before_what_they_use(asker: Asker) -> None:
+    asker.pod("p", node="n1")
+    asker.cluster.namespace("n")
+    pod = asker.cluster.get("v1/Pod", "p")
+    assert pod is not None
+    asker.cluster.put({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"},
+                       "spec": pod["spec"]})  # fmt: skip
+    asker.cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}})
+    asker.ask("DELETE", "/api/v1/namespaces/n")
+    asker.cluster.advance(20)
+    assert asker.cluster.get("v1/ConfigMap", "a", "n")
+    asker.cluster.advance(20)
+    assert asker.cluster.get("v1/Namespace", "n", "") is None
+    assert asker.cluster.get("v1/ConfigMap", "a", "n") is None

@@ -203,3 +203,15 @@ def test_silence_beyond_what_a_caller_allows_is_a_deadline_exceeded(asker: Asker
         pytest.raises(kp.DeadlineExceeded),
     ):
         list(incoming)
+
+
+def test_history_beyond_the_window_is_gone_for_watches_and_lists() -> None:
+    asker = Asker(sim.Cluster(window=10))
+    first = asker.cluster.version
+    for number in range(100):
+        asker.config(f"a{number:02}")
+    assert told(asker.watch(f"{CONFIGMAPS}?resourceVersion={first}").take()) == [("ERROR", "410")]
+    exact = f"resourceVersion={first + 1}&resourceVersionMatch=Exact"
+    assert asker.refused("GET", f"{CONFIGMAPS}?{exact}")["reason"] == "Expired"
+    recent = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version - 5}")
+    assert [name for _, name in told(recent.take())] == ["a95", "a96", "a97", "a98", "a99"]

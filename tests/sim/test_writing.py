@@ -48,6 +48,9 @@ def test_sv_12_status_is_isolated_both_ways_and_generation_counts_what_is_outsid
     assert status["metadata"]["generation"] == 1
     spec = asker.ask("PATCH", f"{BOOKS}/a", {"spec": {"title": "u"}, "status": {"readers": 1}}, MERGE)
     assert (spec["status"], spec["metadata"]["generation"]) == ({"readers": 5}, 2)
+    asker.book("never-read")
+    sneaked = asker.ask("PATCH", f"{BOOKS}/never-read", {"status": {"readers": 1}}, MERGE)
+    assert "status" not in sneaked
     labelled = asker.ask("PATCH", f"{BOOKS}/a", {"metadata": {"labels": {"x": "y"}}}, MERGE)
     assert labelled["metadata"]["generation"] == 2
     pod = asker.pod("p")
@@ -367,3 +370,23 @@ def test_what_is_larger_than_a_server_takes_is_refused(asker: Asker) -> None:
     book = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "b"},
             "spec": {"title": "x" * 1_600_000}}  # fmt: skip
     assert asker.refused("POST", BOOKS, book)["message"] == "etcdserver: request is too large"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "field"),
+    [
+        ({}, "FieldValueRequired", "spec.title"),
+        ({"title": 3}, "FieldValueTypeInvalid", "spec.title"),
+        ({"title": "t", "authors": [3]}, "FieldValueTypeInvalid", "spec.authors[0]"),
+    ],
+)
+def test_a_custom_resource_that_breaks_its_schema_is_refused_with_the_place(
+    asker: Asker, spec: dict[str, Any], reason: str, field: str
+) -> None:
+    body = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "b"}, "spec": spec}
+    [cause] = asker.refused("POST", BOOKS, body)["details"]["causes"]
+    assert (cause["reason"], cause["field"]) == (reason, field)
+
+
+def test_a_null_counts_as_left_out_where_there_is_a_default(asker: Asker) -> None:
+    assert asker.book("a", pages=None)["spec"] == {"title": "Moby-Dick", "pages": 1, "authors": []}
