@@ -390,3 +390,27 @@ def test_a_custom_resource_that_breaks_its_schema_is_refused_with_the_place(
 
 def test_a_null_counts_as_left_out_where_there_is_a_default(asker: Asker) -> None:
     assert asker.book("a", pages=None)["spec"] == {"title": "Moby-Dick", "pages": 1, "authors": []}
+
+
+def test_what_is_deleted_later_is_a_202_only_for_the_old_way_of_asking(asker: Asker) -> None:
+    for name in "abc":
+        asker.config(name, finalizers=["x.io/a"])
+    assert asker.send("DELETE", f"{CONFIGMAPS}/a?orphanDependents=false").status == 202
+    assert asker.send("DELETE", f"{CONFIGMAPS}/b").status == 200
+    both = {"orphanDependents": False, "propagationPolicy": "Background"}
+    assert asker.refused("DELETE", f"{CONFIGMAPS}/c", both)["details"]["kind"] == "DeleteOptions"
+    assert asker.refused("DELETE", f"{CONFIGMAPS}/c?propagationPolicy=Sideways")["code"] == 422
+
+
+def test_an_object_cannot_be_let_go_and_wait_for_its_dependents_at_once(asker: Asker) -> None:
+    body = {"metadata": {"name": "a", "finalizers": ["orphan", "foregroundDeletion"]}}
+    assert asker.refused("POST", CONFIGMAPS, body)["details"]["causes"][0]["field"] == "metadata.finalizers"
+
+
+def test_a_pod_without_a_node_is_gone_at_once_after_two_versions(asker: Asker) -> None:
+    asker.pod("p")
+    before = asker.cluster.version
+    gone = asker.ask("DELETE", f"{PODS}/p")
+    assert (gone["kind"], gone["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
+    assert asker.cluster.version == before + 2
+    assert asker.cluster.get("v1/Pod", "p") is None
