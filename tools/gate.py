@@ -33,6 +33,7 @@ STEPS: Final = (
     ("format", [f"{BIN}/ruff", "format", "--check", "--quiet", "."]),
     ("lint", [f"{BIN}/ruff", "check", "--quiet", "."]),
     ("types, by mypy", [f"{BIN}/mypy", *SOURCES]),
+    ("types of the contract's conftest", [f"{BIN}/mypy", "tests/transports/contract/conftest.py"]),
     ("types, by pyright", [f"{BIN}/pyright", "--pythonpath", sys.executable]),
     ("layers", [f"{BIN}/lint-imports", "--no-logo"]),
 )
