@@ -46,7 +46,7 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
         return _apply(writer, body, query)
     change = read_value(body)
     if media == JSON_PATCH:
-        _check_operations(change)
+        check_operations(change)
     elif not isinstance(change, dict):
         raise bad_request("couldn't get version/kind; json parse error: the patch is no object")
     old = served.shelf.objects.get(served.key(route.namespace, route.name))
@@ -114,7 +114,8 @@ def _apply(writer: Writer, body: bytes, query: Query) -> Written:
     )
 
 
-def _check_operations(change: Any) -> None:
+def check_operations(change: Any) -> None:
+    """Refuse what is no list of operations, or too long a one."""
     if not is_list(change):
         why = "json: cannot unmarshal into Go value of type jsonpatch.Patch"
         raise bad_request(f"error decoding patch: {why}")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from ..crd import Violation
-from ..objects import Selector, apply_json_patch, apply_merge_patch
+from ..objects import PatchError, Selector, apply_json_patch, apply_merge_patch
 from ._apply_values import is_map
 from ._bodies import read_object, read_value
 from ._columns import look_up
 from ._deletes import DeleteOptions, delete
 from ._edits import edit, remove
 from ._parts import member, texts
-from ._patches import JSON_PATCH, PatchWriter, patch
+from ._patches import JSON_PATCH, PatchWriter, check_operations, patch
 from ._query import write_options
 from ._refusals import (
     Refused,
@@ -25,17 +25,19 @@ from ._refusals import (
     failure,
     invalid,
     not_found,
+    rejected_patch,
     unknown_resource,
     unsupported_media,
 )  # fmt: skip
 from ._routes import Route
 from ._storage import Stored
-from ._typed import TypedCodec
+from ._typed import Misfit, TypedCodec
 from ._writes import Writer, Written
 
 if TYPE_CHECKING:
     from ._server import Answer, Request, Server
 
+_SCALE: Final = "autoscaling_v1.Scale"
 _SHORTEST_TOKEN: Final = 600
 _DEFAULT_TOKEN: Final = 3600
 _SUCCESS: Final[dict[str, Any]] = {
@@ -73,8 +75,26 @@ def review(server: Server, route: Route, request: Request, warnings: list[str]) 
             obj["status"] = {"resourceRules": [rule], "nonResourceRules": [], "incomplete": False}
         case _:
             obj["status"] = {"allowed": True}
-    served.codec.tidy(obj)
-    return server.finished(201, served.write(obj) + b"\n", request, warnings)
+    writer = Writer(server.world, route, request.query, request.manager)
+    writer.tidy(obj, [])
+    return server.finished(201, served.write(obj) + b"\n", request, warnings + writer.warnings)
+
+
+def _body(request: Request, type_: str) -> dict[str, Any]:
+    """The body of a request as an object of a type; or 400."""
+    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    _fit(body, type_)
+    return body
+
+
+def _fit(body: dict[str, Any], type_: str) -> None:
+    kind = type_.rpartition(".")[2]
+    codec = TypedCodec(type_, kind)
+    try:
+        codec.tidy(body)
+        codec.write(body)
+    except Misfit as error:
+        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
 
 
 def _stored(route: Route) -> Stored:
@@ -92,16 +112,7 @@ def _scale(server: Server, route: Route, request: Request, warnings: list[str]) 
     if route.verb != "get":
         write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
         scale = _scale_of(route, obj, strict=False)
-        if route.verb == "patch":
-            media = request.headers.get("content-type", "").partition(";")[0]
-            change = read_value(request.head.body)
-            scale = (
-                apply_json_patch(scale, change, like_server=True)
-                if media == JSON_PATCH
-                else apply_merge_patch(scale, change)
-            )
-        else:
-            scale, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+        scale = _patched_scale(request, scale) if route.verb == "patch" else _body(request, _SCALE)
         version = scale.get("metadata", {}).get("resourceVersion", "")
         if version not in ("", "0", str(stored.version)):
             raise conflict(route.served.plural, route.served.group, route.name)
@@ -117,8 +128,25 @@ def _scale(server: Server, route: Route, request: Request, warnings: list[str]) 
         writer.tracker.subresource = "scale"
         written = writer.store(stored, obj)
         obj = msgspec.json.decode(written.data)
-    codec = TypedCodec("autoscaling_v1.Scale", "Scale")
+    codec = TypedCodec(_SCALE, "Scale")
     return server.finished(200, codec.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
+
+
+def _patched_scale(request: Request, scale: dict[str, Any]) -> dict[str, Any]:
+    change = read_value(request.head.body)
+    patched: Any
+    if request.headers.get("content-type", "").startswith(JSON_PATCH):
+        check_operations(change)
+        try:
+            patched = apply_json_patch(scale, change, like_server=True)
+        except PatchError:
+            raise rejected_patch() from None
+    else:
+        patched = apply_merge_patch(scale, change)
+    if not is_map(patched):
+        raise rejected_patch()
+    _fit(patched, _SCALE)
+    return patched
 
 
 def _scale_paths(route: Route) -> tuple[str, str, str]:
@@ -162,7 +190,7 @@ def _put(obj: dict[str, Any], path: str, value: Any) -> None:
 
 def _eviction(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     stored, world = _stored(route), server.world
-    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    body = _body(request, "policy_v1.Eviction")
     budgets = [
         (budget, obj)
         for budget in world.storage.shelf("poddisruptionbudgets.policy").objects.values()
@@ -217,7 +245,7 @@ def _share(value: int | str, of: int) -> int:
 
 def _binding(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     stored = _stored(route)
-    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    body = _body(request, "core_v1.Binding")
     node = member(body, "target").get("name")
     if not node:
         fault = Violation("FieldValueRequired", "target.name")
@@ -240,7 +268,7 @@ def _binding(server: Server, route: Route, request: Request, warnings: list[str]
 
 def _token(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     stored, world = _stored(route), server.world
-    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    body = _body(request, "authentication_v1.TokenRequest")
     spec: dict[str, Any] = body.setdefault("spec", {})
     lifetime = spec.setdefault("expirationSeconds", _DEFAULT_TOKEN)
     if lifetime < _SHORTEST_TOKEN:
@@ -283,7 +311,7 @@ def _token(server: Server, route: Route, request: Request, warnings: list[str]) 
 def _finalize(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     """A namespace whose last finalizer goes, goes itself."""
     stored, served = _stored(route), route.served
-    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
+    body = _body(request, "core_v1.Namespace")
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     finalizers = texts(member(body, "spec"), "finalizers")
     obj["spec"] = {"finalizers": finalizers} if finalizers else {}

@@ -140,6 +140,31 @@ def test_the_first_form_that_can_be_had_is_given(asker: Asker, accept: str, stat
     assert asker.send("GET", CONFIGMAPS, Accept=accept).status == status
 
 
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("POST", "pods/a/eviction", {"deleteOptions": 3}),
+        ("POST", "pods/a/binding", {"target": []}),
+        ("POST", "serviceaccounts/s/token", {"spec": []}),
+        ("PUT", "finalize", {"metadata": 3}),
+        ("PUT", "replicationcontrollers/r/scale", {"spec": []}),
+        ("PATCH", "replicationcontrollers/r/scale", []),
+        ("PATCH", "replicationcontrollers/r/scale", {"spec": []}),
+    ],
+)
+def test_a_body_that_does_not_fit_its_subresource_is_refused(method: str, target: str, body: object) -> None:
+    asker = Asker(FORKED.fork())
+    asker.cluster.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}})
+    asker.cluster.put({"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "r"}})
+    status = asker.refused(
+        method,
+        f"/api/v1/namespaces/default/{target}",
+        body,
+        MERGE if method == "PATCH" else "application/json",
+    )
+    assert status["code"] in (400, 422)
+
+
 def test_a_watch_cannot_be_had_in_yaml(asker: Asker) -> None:
     assert asker.send("GET", f"{CONFIGMAPS}?watch=1", Accept="application/yaml").status == 406
 

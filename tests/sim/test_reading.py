@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -241,7 +242,7 @@ def test_shards_divide_a_collection_without_rest_and_are_said_back(asker: Asker)
         asker.config(name)
     bounds = ("0x0000000000000000", "0x8000000000000000", "0x10000000000000000")
     halves: list[list[str]] = []
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         selector = f"shardRange(object.metadata.uid,'{start}','{end}')"
         listed = asker.ask("GET", f"{CONFIGMAPS}?shardSelector={selector}")
         normal = f"shardRange(object.metadata.uid, '{start}', '{end}')"
