@@ -48,7 +48,7 @@ def test_a_project_gets_a_cluster_with_its_kinds_and_sees_the_requests_of_a_fail
     tmp_path: Path,
 ) -> None:
     (tmp_path / "test_books.py").write_text(TEST)
-    command = [sys.executable, "-m", "pytest", "-p", "kubeproto.sim._fixtures", "--rootdir", ".", "-q"]
+    command = [sys.executable, "-m", "pytest", "--rootdir", ".", "-q"]
     done = run(
         [*command, "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
