@@ -1,5 +1,6 @@
 """A Kubernetes API server as a pure machine: requests in, answers out, on a virtual clock."""
 
+from ._clocks import DriftingClock
 from ._cluster import Cluster, Exchange
 from ._faults import (
     Cut,
@@ -34,6 +35,7 @@ __all__ = [
     "Cut",
     "Delay",
     "Disagree",
+    "DriftingClock",
     "Empty",
     "ErrorEvent",
     "Exchange",

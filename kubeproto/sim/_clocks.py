@@ -1,0 +1,38 @@
+"""Clocks that do not agree: what each of several leaders believes the time to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._cluster import Cluster
+
+
+class DriftingClock:
+    """A participant's own clock on a simulated cluster: it runs at its own rate, and may be set.
+
+    Call it for the time. A leader election that is given three of these, at different rates, shows what it does
+    when nobody's second is as long as anybody else's.
+    """
+
+    def __init__(self, cluster: Cluster, *, rate: float = 1.0, ahead: float = 0.0) -> None:
+        if rate <= 0:
+            raise ValueError(f"a clock runs forward: rate {rate!r}")
+        self._cluster = cluster
+        self._rate = rate
+        self._since = cluster.now
+        self._then = cluster.now + ahead
+
+    def __call__(self) -> float:
+        """The time as this participant has it."""
+        return self._then + (self._cluster.now - self._since) * self._rate
+
+    def drift(self, rate: float) -> None:
+        """Run at another rate from now on."""
+        if rate <= 0:
+            raise ValueError(f"a clock runs forward: rate {rate!r}")
+        self._then, self._since, self._rate = self(), self._cluster.now, rate
+
+    def jump(self, seconds: float) -> None:
+        """Be set forward or, with a negative number, back."""
+        self._then += seconds

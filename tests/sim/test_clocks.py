@@ -1,0 +1,43 @@
+"""Clocks that drift, each by itself, on a cluster whose own time is exact."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubeproto.sim import Cluster, DriftingClock
+
+
+def test_a_clock_runs_at_its_own_rate_from_its_own_time() -> None:
+    cluster = Cluster()
+    fast, slow = DriftingClock(cluster, rate=1.25, ahead=5.0), DriftingClock(cluster, rate=0.5)
+    begun = cluster.now
+    cluster.advance(8.0)
+    assert fast() == begun + 5.0 + 10.0
+    assert slow() == begun + 4.0
+
+
+def test_a_change_of_rate_keeps_what_has_passed() -> None:
+    cluster = Cluster()
+    clock = DriftingClock(cluster)
+    begun = clock()
+    cluster.advance(10.0)
+    clock.drift(2.0)
+    cluster.advance(10.0)
+    assert clock() == begun + 30.0
+
+
+def test_a_clock_is_set_back_and_runs_on() -> None:
+    cluster = Cluster()
+    clock = DriftingClock(cluster)
+    begun = clock()
+    clock.jump(-60.0)
+    cluster.advance(1.0)
+    assert clock() == begun - 59.0
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0])
+def test_a_clock_that_stands_or_runs_backwards_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="runs forward"):
+        DriftingClock(Cluster(), rate=rate)
+    with pytest.raises(ValueError, match="runs forward"):
+        DriftingClock(Cluster()).drift(rate)
