@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class DriftingClock:
     """A participant's own clock on a simulated cluster: it runs at its own rate, and may be set.
 
-    Call it for the time. A leader election that is given three of these, at different rates, shows what it does
+    Call it for the time. Three candidates with three of these, at different rates, show what an election does
     when nobody's second is as long as anybody else's.
     """
 
