@@ -103,11 +103,13 @@ class KindStages(Stages):
 
     def pristine(self, obj: KubeObject) -> Span | None:
         """The span of a front that nobody has touched, nor its metadata."""
-        if type(obj) is not self.front:
+        # A store asks this of every object, so what could be two calls more stands here.
+        meta = obj.metadata
+        if type(obj) is not self.front or type(meta) is not self.meta.front:
             return None
-        span = self.meta.span(obj.metadata)
+        span: Span = self.meta.carried(meta)
         # A kind that is metadata and no more has no slot for a span of its own.
-        return span if self._carrier is None or span is self.span(obj) else None
+        return span if self._carrier is None or span is self.carried(obj) else None
 
 
 class _TypedStages(KindStages):

@@ -25,12 +25,17 @@ UNREAD: Final = Unread()
 # (UNREAD, segment, start, end) for a line of a watch, (UNREAD, data, -1, -1) for the object's own bytes.
 Span: TypeAlias = tuple[Unread, bytes, int, int]
 
-# How API servers begin a line of a watch; any other spelling is read the slow way.
-_PREFIXES: Final = (
-    b'{"type":"MODIFIED","object":',
-    b'{"type":"ADDED","object":',
-    b'{"type":"DELETED","object":',
-)
+# How API servers begin a line of a watch, by the letter that tells the event's type; any other spelling is
+# read the slow way.
+_TELLING: Final = len(b'{"type":"')
+_PREFIXES: Final = {
+    prefix[_TELLING]: prefix
+    for prefix in (
+        b'{"type":"ADDED","object":',
+        b'{"type":"MODIFIED","object":',
+        b'{"type":"DELETED","object":',
+    )
+}
 
 
 class Line(Struct, Generic[T]):
@@ -52,7 +57,7 @@ def text_of(span: Span) -> bytes:
     _, segment, start, end = span
     if start < 0:
         return segment
-    for prefix in _PREFIXES:
-        if segment.startswith(prefix, start) and segment.endswith(b"}}", start, end):
-            return segment[start + len(prefix) : end - 1]
+    prefix = _PREFIXES.get(segment[start + _TELLING])
+    if prefix and segment.startswith(prefix, start) and segment.endswith(b"}}", start, end):
+        return segment[start + len(prefix) : end - 1]
     return bytes(_read_line(segment[start:end]).object)

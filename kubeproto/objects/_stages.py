@@ -67,14 +67,14 @@ class Stages:
         # Any slot would do to carry the span: all of them are filled when it is read.
         self._carrier = self._slots[self._unread[0]] if self._unread else None
         self.carry: Callable[[Any, Span], None] = self._carrier.__set__ if self._carrier else _carry_nothing
+        self.carried: Callable[[Any], Span] = getattr(self._carrier, "__get__", _carries_nothing)
         STAGES[plain] = self
 
     def span(self, obj: Any) -> Span | None:
         """Where a front's text stands; None for an object at another stage."""
         if type(obj) is not self.front or self._carrier is None:
             return None
-        span: Span = self._carrier.__get__(obj)
-        return span
+        return self.carried(obj)
 
     def unfold(self, obj: Any) -> None:
         """From front to lazy."""
@@ -244,6 +244,10 @@ _SETTLED: Final = (
     "__copy__", "__reduce__", "__replace__",
 )  # fmt: skip
 STAGES: Final[dict[type[Any], Stages]] = {}
+
+
+def _carries_nothing(obj: Any) -> Span:
+    raise AssertionError(f"a {type(obj).__name__} leaves nothing unread")
 
 
 def _carry_nothing(obj: Any, span: Span) -> None:
