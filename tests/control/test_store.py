@@ -335,3 +335,21 @@ def test_an_entry_is_the_objects_json() -> None:
     assert kept is not None
     assert msgspec.json.decode(kept.raw)["spec"] == {"title": "x"}
     assert type(kept.raw) is bytes
+
+
+def test_the_second_world_is_not_initial_though_the_first_was_empty() -> None:
+    store = store_of(version="5")
+    assert [change.initial for change in relist(store, tome("a", 6), version="6")] == [False]
+
+
+def test_a_broken_object_that_did_not_change_is_not_told_again_by_a_relist() -> None:
+    store = store_of(broken("a", "7", b'{"spec":1}', kind="ADDED"))
+    assert relist(store, broken("a", "7", b'{"spec":1}', kind="ADDED")) == []
+
+
+def test_the_entries_that_were_handed_out_are_a_snapshot() -> None:
+    store = store_of()
+    before = store.entries()
+    store.apply([added("a", 11)])
+    assert len(before) == 0
+    assert len(store.entries()) == 1

@@ -601,3 +601,23 @@ def test_rw_01_and_rw_02_there_is_no_going_on_from_nowhere(facts: dict[str, Any]
 def test_a_machine_begins_with_what_it_is_given() -> None:
     endpoint = Endpoint(streaming=False)
     assert BEGIN(FOLLOW, version="7", endpoint=endpoint) == Idle(Course(FOLLOW, endpoint, "7"))
+
+
+def test_failures_before_it_do_not_delay_the_watch_after_a_clean_end() -> None:
+    watching = Watching(course(version="7", failures=3, heard=0.0), "7", 0.0)
+    state, actions = resync.step(watching, Closed(), 30.0)
+    (send,) = [action for action in actions if isinstance(action, SendWatch)]
+    assert send.at == 30.0
+    assert state.course.failures == 3
+
+
+def test_the_end_mark_of_a_streaming_list_forgives_no_failures() -> None:
+    state, _ = resync.step(Streaming(course(failures=3), "", 99.0), Received(1, "9", marked=True), NOW)
+    assert isinstance(state, Watching)
+    assert state.course.failures == 3
+
+
+def test_a_stubborn_watch_builds_the_world_anew_at_every_fifth_failure() -> None:
+    watching = Watching(course(version="7", failures=9), "7", 99.0)
+    state, _ = resync.step(watching, Failed(Garbled("no event")), NOW)
+    assert isinstance(state, Asking)
