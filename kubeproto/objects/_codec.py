@@ -49,6 +49,7 @@ def decode(data: bytes, type_: type[T], *, strict: bool = False, checked: bool =
 
     An object is read lazily: a part that does not fit says so when it is touched. With `strict`, spec, status
     and whatever else is its own is typed at once; labels, annotations, owners and managed fields stay lazy.
+    With `checked` nothing more is typed, but every byte is looked at, so that the text is JSON for sure.
     """
     kind: Any = get_origin(type_) or type_
     try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, Literal
 
-import msgspec
 from msgspec import Struct
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -181,11 +180,6 @@ class Storage:
         if stored.version != self.version + 1:
             raise ValueError(f"version {stored.version} cannot follow {self.version}")
         self.version = stored.version
-
-
-def restored(stored: Stored, version: int, data: bytes) -> Stored:
-    """The same object at another version."""
-    return msgspec.structs.replace(stored, version=version, data=data)
 
 
 def _version_of(event: Event) -> int:
