@@ -6,7 +6,7 @@ import asyncio
 import base64
 from typing import Final
 
-from contract_server import Asked, Peer, Script
+from contract_server import Asked, Peer, Script, abort
 
 HELLO: Final = b"hello, world\n"
 
@@ -114,7 +114,7 @@ def proxying(user: str = "", password: str = "") -> Script:
                 pump.cancel()
             await asyncio.gather(there, back, return_exceptions=True)
         finally:
-            writer.transport.abort()
+            await abort(writer)
 
     return script
 

@@ -8,11 +8,13 @@ only end a test that hangs.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 import struct
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -114,7 +116,7 @@ class Peer:
         await asyncio.sleep(0)
         sock = self.writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        self.writer.transport.abort()
+        await abort(self.writer)
 
     async def close(self) -> None:
         """Close the connection in good order; what was sent arrives."""
@@ -152,6 +154,11 @@ class Server:
     def open_connections(self) -> int:
         """How many connections the client has not closed, nor the script."""
         return len(self._tasks)
+
+    @property
+    def idle(self) -> bool:
+        """Whether every connection is closed, and the client's kernel has heard of it."""
+        return not self._tasks and not _established(self.port)
 
     def until_idle(self) -> None:
         """Block until every connection is closed; an error if the client keeps one."""
@@ -192,13 +199,16 @@ class Server:
         except BaseException as error:
             self._failures.append(error)
         finally:
-            writer.transport.abort()
+            await abort(writer)
             self._tasks.discard(task)
 
     async def _until_idle(self) -> None:
         if self._tasks:
             _, pending = await asyncio.wait(self._tasks, timeout=BOUND)
             assert not pending, f"the client has left {len(pending)} connections open"
+        async with asyncio.timeout(BOUND):
+            while not self.idle:
+                await asyncio.sleep(0)
 
     async def _stop(self) -> None:
         self._listener.close()
@@ -207,6 +217,26 @@ class Server:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await asyncio.sleep(0)  # the aborted transports close their sockets now
+
+
+async def abort(writer: asyncio.StreamWriter) -> None:
+    """Close a socket at once. asyncio does it in a later round of its loop, and says that it is done too soon."""
+    writer.transport.abort()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
+def _established(port: int) -> bool:
+    """Whether the kernel has a connection on this port with an end that has not heard of a close.
+
+    A socket that was closed tells its peer's by way of the loopback's queue, which a busy machine may let wait.
+    """
+    mark = f":{port:04X}"
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, here, there, state, *_ = line.split()
+        if state == "01" and (here.endswith(mark) or there.endswith(mark)):
+            return True
+    return False
 
 
 class ServerLoop:

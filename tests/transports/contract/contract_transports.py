@@ -133,7 +133,7 @@ async def until_idle(server: Server) -> None:
     if current_loop() == "none":
         server.until_idle()
     else:
-        await until(lambda: server.open_connections == 0)
+        await until(lambda: server.idle)
         # What the server did last has arrived; the loop has yet to see it.
         for _ in range(5):
             await anyio.lowlevel.checkpoint()
