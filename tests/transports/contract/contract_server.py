@@ -220,7 +220,7 @@ class Server:
 
 
 async def abort(writer: asyncio.StreamWriter) -> None:
-    """Close a socket at once. asyncio does it in a later round of its loop, and says that it is done too soon."""
+    """Close a socket at once, and wait for it: asyncio does so in a later round of its loop."""
     writer.transport.abort()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
@@ -229,7 +229,7 @@ async def abort(writer: asyncio.StreamWriter) -> None:
 def _established(port: int) -> bool:
     """Whether the kernel has a connection on this port with an end that has not heard of a close.
 
-    A socket that was closed tells its peer's by way of the loopback's queue, which a busy machine may let wait.
+    What a closed socket tells its peer goes through a queue, and on a busy machine it may wait there.
     """
     mark = f":{port:04X}"
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
