@@ -63,7 +63,8 @@ class Cluster:
 
     `crds` are custom resources that are there from the beginning: classes, definitions or their JSON. `seed`
     decides uids and generated names. `window` is how many events of a kind can be watched again.
-    `managed_fields=False` leaves the book on fields out, which makes writes faster.
+    `managed_fields=False` leaves the book on fields out, which makes writes faster. Who drives the clock may
+    set `on_due`: it is called when something is due that was not before.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Cluster:
         self._world.tracks = managed_fields
         self._world.storage.version = self._world.storage.compacted = version
         self._begin()
+        self.on_due: Callable[[], None] | None = None
         self.log: list[Exchange] = []
         self.keeps_log = True
         for name in _NAMESPACES:
@@ -174,6 +176,8 @@ class Cluster:
         """Do something when so much time has passed: a write of somebody else, a fault, the end of a test."""
         heapq.heappush(self._plans, (self.now + seconds, self._planned, action))
         self._planned += 1
+        if self.on_due is not None:
+            self.on_due()
 
     def settle(self) -> None:
         """Let the controllers do what has come up, until they have nothing left to do."""
@@ -317,6 +321,7 @@ class Cluster:
         world.tracks, world.lag = old.tracks, old.lag
         world.terminating, world.closing = set(old.terminating), set(old.closing)
         twin._begin()
+        twin.on_due = None
         twin.log, twin.keeps_log = [], self.keeps_log
         twin._definitions.adopt(self._definitions)
         twin._garbage.adopt(self._garbage)
@@ -324,6 +329,8 @@ class Cluster:
         return twin
 
     def _wake(self, shelf: Shelf, _: Event) -> None:
+        if self.on_due is not None:
+            self.on_due()
         for watch in self._server.watches:
             if watch.wake and watch.shelf is shelf:
                 watch.wake()

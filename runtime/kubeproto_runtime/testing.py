@@ -1,0 +1,223 @@
+"""A simulated cluster for the tests of a program: a client of it, faults, and time that takes none.
+
+::
+
+    async def main() -> None:
+        async with simulated(sim.Cluster(crds=[Book])) as client:
+            ...
+
+    run(main, backend="trio")
+
+Time is a property of the event loop. `run` takes one whose clock jumps to the next thing that is due as soon
+as nothing is left to do, so an hour of sleeping costs nothing, and it is virtual for whatever runs on it:
+deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
+A thread that somebody waits for is not seen by the clock; it jumps on meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import selectors
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from kubeproto import DeadlineExceeded
+
+from ._client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+
+    from kubeproto import Head, Headers
+    from kubeproto.sim import Answer, Cluster, Faults, Stream
+
+T = TypeVar("T")
+
+Backend = Literal["asyncio", "trio"]
+BACKENDS: Final[tuple[Backend, ...]] = ("asyncio", "trio")
+
+__all__ = ["BACKENDS", "Backend", "SimulatedClient", "VirtualLoop", "options", "run", "simulated"]
+
+
+# Loops whose clock jumps
+
+
+class _Jumping(selectors.DefaultSelector):
+    """Waits for nothing: where a loop would sleep until its next timer, time has passed already."""
+
+    passed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0 if timeout is not None else None)
+        if not ready and timeout is not None and timeout > 0:
+            self.passed += timeout
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop of asyncio whose time stands still while there is work, and jumps when there is none."""
+
+    def __init__(self) -> None:
+        self._jumping = _Jumping()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        """Virtual seconds since the loop was made."""
+        return self._jumping.passed
+
+
+def options(backend: Backend) -> dict[str, Any]:
+    """What to give anyio as the options of a backend, so that it runs in virtual time; new each time."""
+    if backend == "asyncio":
+        return {"loop_factory": VirtualLoop}
+    from trio.testing import MockClock
+
+    return {"clock": MockClock(autojump_threshold=0)}
+
+
+def run(main: Callable[..., Awaitable[T]], *args: object, backend: Backend = "asyncio") -> T:
+    """Run a coroutine function in virtual time, and give what it returns."""
+    return anyio.run(main, *args, backend=backend, backend_options=options(backend))
+
+
+# A client of a simulated cluster
+
+
+class SimulatedClient(Client):
+    """A client of a simulated cluster, with what a test waits for."""
+
+    def __init__(self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str) -> None:
+        offset = cluster.now - anyio.current_time()
+        self.cluster = cluster
+        self.faults = faults
+        super().__init__(
+            _SimulatedTransport(cluster, offset, cluster.answer if faults is None else faults.answer),
+            namespace=namespace,
+            wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
+            dice=random.Random(seed),  # the same test has the same course each time
+        )
+
+    async def until(
+        self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1
+    ) -> T:
+        """Let time pass until a condition holds, and give what it gave; `DeadlineExceeded` names the time."""
+        end = anyio.current_time() + within
+        while not (found := condition()):
+            if anyio.current_time() >= end:
+                raise DeadlineExceeded(f"the condition did not hold within {within:g} s")
+            await anyio.sleep(every)
+        return found
+
+
+@asynccontextmanager
+async def simulated(
+    cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default"
+) -> AsyncGenerator[SimulatedClient]:
+    """A client of a simulated cluster, whose clock goes with that of the event loop.
+
+    Several may be open at once, on one cluster too. `faults` stand between this client and the cluster.
+    """
+    if faults is not None and faults.cluster is not cluster:
+        raise ValueError("these faults belong to another cluster")
+    client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_drive, cluster)
+        yield client
+        tasks.cancel_scope.cancel()
+
+
+async def _drive(cluster: Cluster) -> None:
+    """Let everything happen in the cluster at its time."""
+    offset = cluster.now - anyio.current_time()
+    before = cluster.on_due
+    wake = anyio.Event()
+
+    def told() -> None:
+        wake.set()
+        if before is not None:
+            before()
+
+    cluster.on_due = told
+    try:
+        while True:
+            cluster.advance_to(anyio.current_time() + offset)
+            wake = anyio.Event()
+            due = cluster.due
+            with anyio.move_on_at(float("inf") if due is None else due - offset):
+                await wake.wait()
+    finally:
+        cluster.on_due = before
+
+
+class _Incoming:
+    """An answer whose body comes as time passes."""
+
+    def __init__(self, answer: Answer, deadline: float, idle: float | None) -> None:
+        self.status = answer.status
+        self.headers: Headers = answer.headers
+        self._body = answer.body
+        self._deadline = deadline
+        self._idle = idle
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        body = self._body
+        await checkpoint()
+        if isinstance(body, bytes):
+            if body:
+                yield body
+            return
+        while True:
+            if data := body.take():
+                yield data
+            elif body.ended:
+                return
+            else:
+                await self._wait(body)
+
+    async def _wait(self, body: Stream) -> None:
+        """Wait until something may have come, but no longer than is allowed."""
+        came = anyio.Event()
+        body.wake = came.set
+        end = self._deadline if self._idle is None else min(self._deadline, anyio.current_time() + self._idle)
+        with anyio.move_on_at(end) as scope:
+            await came.wait()
+        body.wake = None
+        if scope.cancelled_caught:
+            raise DeadlineExceeded("no more bytes came in time")
+
+
+class _SimulatedTransport:
+    """Carries requests to a simulated cluster and lets them take their time."""
+
+    def __init__(self, cluster: Cluster, offset: float, answering: Callable[[Head], Answer]) -> None:
+        self._cluster = cluster
+        self._offset = offset
+        self._answering = answering
+
+    def __repr__(self) -> str:
+        return "SimulatedTransport()"
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[_Incoming]:
+        """Send a request and wait for the head of its answer."""
+        await checkpoint()
+        begun = anyio.current_time()
+        self._cluster.advance_to(begun + self._offset)
+        answer = self._answering(head)
+        try:
+            self._cluster.advance_to(begun + self._offset)
+            limits = [limit for limit in (timeout, idle) if limit is not None]
+            await anyio.sleep(min([answer.after, *limits]))
+            if limits and answer.after > min(limits):
+                raise DeadlineExceeded(f"no answer within {min(limits):g} s")
+            yield _Incoming(answer, float("inf") if timeout is None else begun + timeout, idle)
+        finally:
+            if not isinstance(answer.body, bytes):
+                answer.body.close()
