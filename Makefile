@@ -14,6 +14,9 @@ help:
 	@echo 'make format  put the code into the form that the gate asks for'
 	@echo 'make bench   benchmarks; make bench NAME="import.kubeproto --quick" runs one'
 	@echo 'make kinds   the built-in kinds; ARGS="--server http://127.0.0.1:8001" reads a live server'
+	@echo 'make real    the tests that a real API server must pass too, against one built with Go'
+	@echo 'make churn   mirrors of a real API server that crashes, compacts and loses connections'
+	@echo 'make record  ask the real API server anew for the conversations that the tests replay'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
@@ -53,6 +56,11 @@ format: $(READY)
 .PHONY: kinds
 kinds: $(READY)
 	@$(BIN)/python -m tools.kinds $(ARGS)
+
+# The real API server is built once, with Go, into .cache/realserver.
+.PHONY: real churn record
+real churn record: $(READY)
+	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)
 
 # Enters in tests/conformance.toml the tests that carry an id of the conformance list in their name.
 .PHONY: map

@@ -1,0 +1,176 @@
+"""One control plane in a folder: started, killed, started again as the same server, and ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+from msgspec.structs import replace
+
+from kubeproto.config import (
+    Connection,
+    Credentials,
+    Identity,
+    Needs,
+    Unreadable,
+    Wishes,
+    credentials,
+    infer,
+)
+
+from ._real_build import build
+
+PATIENCE: Final = 20.0  # seconds for an end, before it is made one
+WANTED: Final[credentials.Event] = credentials.Wanted()
+
+
+class RealServer:
+    """A running control plane. Its users are "admin", "nobody" without any right, and "robot" by certificate.
+
+    It ends with this process at the latest. A client made from `connection` reaches it again after a
+    `restart`: the port, the certificates and the objects are the same.
+    """
+
+    def __init__(self, folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()) -> None:
+        self.folder = folder.resolve()
+        self.kubeconfig = self.folder / "kubeconfig"
+        self.port = 0
+        self._options = (f"-watch-cache={str(watch_cache).lower()}", "--", *flags)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def log(self) -> Path:
+        """What the components say."""
+        return self.folder / "log"
+
+    @property
+    def connection(self) -> Connection:
+        """The way to it for "admin"."""
+        return self.connection_for("admin")
+
+    def connection_for(self, user: str) -> Connection:
+        """The way to it for one of its users, read from its kubeconfig as any client reads it."""
+        wishes = Wishes(path=str(self.kubeconfig), context=user)
+        files: dict[str, bytes | Unreadable] = {}
+        while isinstance(config := infer({}, files, wishes), Needs):
+            files |= {path: Path(path).read_bytes() for path in config.paths}
+        found = _credentials(config.identity)
+        authorization = (("Authorization", found.authorization),) if found.authorization else ()
+        return replace(config.connection_for(found), headers=authorization)
+
+    def start(self) -> None:
+        """Start, or start again after `kill`: with the same objects, at the same address."""
+        if self._process is not None:
+            raise RuntimeError("it runs already")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [build(), f"-folder={self.folder}", f"-port={self.port}", *self._options],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
+        try:
+            self._hear("ready")
+        except BaseException:
+            self.kill()
+            raise
+        self.port = self.connection.port
+
+    def compact(self) -> int:
+        """Let etcd forget all history; the revision up to which it is gone."""
+        self._tell("compact")
+        return int(self._hear("compacted"))
+
+    def kill(self) -> None:
+        """End it as a crash does: at once, by SIGKILL. What it has stored stays."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            _bury(process)
+
+    def restart(self) -> None:
+        """Kill it and start it again."""
+        self.kill()
+        self.start()
+
+    def stop(self) -> None:
+        """End it, if it runs."""
+        if self._process is None:
+            return
+        try:
+            self._tell("stop")
+            self._process.wait(PATIENCE)
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+        finally:
+            self.kill()
+
+    def _tell(self, command: str) -> None:
+        self._pipe("stdin").write(f"{command}\n".encode())
+        self._pipe("stdin").flush()
+
+    def _hear(self, word: str) -> str:
+        # It answers, or it ends: nothing here needs a time limit of its own.
+        line: bytes = self._pipe("stdout").readline()
+        said, _, rest = line.decode().strip().partition(" ")
+        if said != word:
+            raise RuntimeError(
+                f"it said {line!r} instead of {word!r}; {self.log} ends so:\n{self._last_words()}"
+            )
+        return rest
+
+    def _pipe(self, name: str) -> IO[Any]:
+        pipe = getattr(self._process, name, None)
+        if pipe is None:
+            raise RuntimeError("it does not run")
+        found: IO[Any] = pipe
+        return found
+
+    def _last_words(self) -> str:
+        size = self.log.stat().st_size
+        with self.log.open("rb") as log:
+            log.seek(max(0, size - 3000), os.SEEK_SET)
+            return log.read().decode(errors="replace")
+
+
+def start(folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()) -> RealServer:
+    """Start a control plane in a folder; `flags` go to kube-apiserver."""
+    server = RealServer(folder, watch_cache=watch_cache, flags=flags)
+    server.start()
+    return server
+
+
+def _credentials(identity: Identity) -> Credentials:
+    """What this identity shows, by the machine that decides it for any client."""
+    state, event = credentials.begin(identity, now=0.0), WANTED
+    while True:
+        state, actions = credentials.step(state, event, 0.0)
+        event = WANTED
+        for action in actions:
+            match action:
+                case credentials.Use(found):
+                    return found
+                case credentials.ReadFiles(paths):
+                    event = credentials.FilesRead(tuple(Path(path).read_bytes() for path in paths))
+                case _:
+                    assert isinstance(action, credentials.Wait), action
+
+
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        # A last command may be in it that nobody will read.
+        with suppress(BrokenPipeError):
+            if pipe is not None:
+                pipe.close()

@@ -1,0 +1,12 @@
+"""Without the plugin of `make real`, the tests in this folder are not collected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    real = config.pluginmanager.hasplugin("realserver.fixtures")
+    return True if collection_path.name.startswith("test_") and not real else None

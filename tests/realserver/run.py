@@ -1,0 +1,41 @@
+"""Runs what needs the real control plane: ``python tests/realserver/run.py real|churn|record [ARGUMENT...]``.
+
+The control plane is built first. `KUBEPROTO_REAL` then tells the tests which program it is, and the plugin
+`realserver.fixtures` starts it for them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
+RUNS: Final = {
+    "real": (*PYTEST, "tests/conformance", "tests/realserver"),
+    "churn": (*PYTEST, "-s", "tests/realserver/churn.py"),
+    "record": ("-m", "realserver.record",),
+}  # fmt: skip
+
+
+def main(what: str, arguments: list[str]) -> int:
+    sys.path.insert(0, str(ROOT / "tests"))
+    from realserver._real_build import Unbuildable, build
+
+    try:
+        program = build()
+    except Unbuildable as error:
+        sys.exit(str(error))
+    paths = os.pathsep.join(filter(None, (str(ROOT / "tests"), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "KUBEPROTO_REAL": str(program), "PYTHONPATH": paths}
+    command = [sys.executable, *RUNS[what], *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [] or sys.argv[1] not in RUNS:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
