@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from ._names import attribute, class_name
-from ._source import Class, Field, Module, Value, words_of
+from ._source import Class, Field, Module, Value, import_line, words_of
 
 Json = Mapping[str, Any]
 
@@ -14,6 +14,8 @@ _SCALARS: Final = {"boolean": "bool", "integer": "int", "number": "float", "stri
 _FORMATS: Final = {"byte": "bytes", "date-time": "datetime"}
 _OF_KINDS: Final = ("apiVersion", "kind", "metadata")
 _TAKEN: Final = ("abstract", "api_version", "definition", "metadata", "resource")  # what a kind is already
+_PLAIN: Final = "kp.KubeObject"
+_CAPABILITIES: Final = {"scale": "HasScale", "status": "HasStatus"}
 _LONGEST_DOC: Final = 90
 
 
@@ -52,7 +54,7 @@ class _Draft:
     def __init__(self) -> None:
         self.classes: list[Class] = []
         self.names: list[str] = []
-        self._taken = {"Any"}
+        self._taken = {"Any", *_CAPABILITIES.values()}
 
     def add(self, definition: Json) -> None:
         """Add the classes of all served versions; the stored one has the kind's plain name."""
@@ -79,10 +81,11 @@ class _Draft:
             if wire not in _OF_KINDS and _is_name(wire)
         }
         base, fields = self._base(fields)
+        bases = (base,) if base != _PLAIN else _capabilities(version) or (_PLAIN,)
         self.classes.append(
             Class(
                 name=name,
-                bases=(base,),
+                bases=bases,
                 keywords=_keywords(spec, version, name),
                 doc=_doc(schema),
                 fields=_in_order(fields.values(), taken=_TAKEN),
@@ -93,7 +96,7 @@ class _Draft:
         """`Object[Spec, Status]` where the spec is always there or can be empty, `KubeObject` otherwise."""
         spec = fields.get("spec")
         if spec is None or not (spec.required or self._may_be_empty(spec.type)):
-            return "kp.KubeObject", fields
+            return _PLAIN, fields
         status = fields["status"].type if "status" in fields else "None"
         own = {wire: field for wire, field in fields.items() if wire not in ("spec", "status")}
         if not spec.required:
@@ -164,6 +167,12 @@ def _is_name(wire: str) -> bool:
     return wire.isprintable() and not {'"', "\\"} & set(wire)
 
 
+def _capabilities(version: Json) -> tuple[str, ...]:
+    """The bases that let a checker pass what `Object` has by itself."""
+    has = version.get("subresources", {})
+    return tuple(base for name, base in _CAPABILITIES.items() if name in has)
+
+
 def _keywords(spec: Json, version: Json, name: str) -> tuple[tuple[str, Value], ...]:
     names: Json = spec["names"]
     kind: str = names["kind"]
@@ -214,5 +223,7 @@ def _imports(classes: Iterable[Class]) -> tuple[tuple[str, ...], ...]:
     words = words_of(field.type for field in fields)
     lines = {"datetime": "from datetime import datetime", "Any": "from typing import Any"}
     standard = tuple(line for word, line in lines.items() if word in words)
+    bases = {base for made in classes for base in made.bases} & {*_CAPABILITIES.values()}
+    local = (import_line("kubeproto.objects", bases),) if bases else ()
     spoken = ("import msgspec",) if any(field.explicit for field in fields) else ()
-    return standard, ("import kubeproto as kp", *spoken)
+    return standard, ("import kubeproto as kp", *spoken, *local)

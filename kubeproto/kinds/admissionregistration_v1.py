@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject
+from ..objects import HasStatus, KubeObject
 from ._forms import ALL_VERBS, Filled, Part
 from .meta_v1 import Condition, LabelSelector
 
@@ -257,7 +257,7 @@ class MutatingWebhookConfiguration(
 
 
 class ValidatingAdmissionPolicy(
-    KubeObject,
+    HasStatus,
     group="admissionregistration.k8s.io",
     version="v1",
     plural="validatingadmissionpolicies",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject
+from ..objects import HasStatus
 from ._forms import ALL_VERBS, Filled, Part
 
 __all__ = [
@@ -212,7 +212,7 @@ class WebhookConversion(Part):
 
 
 class CustomResourceDefinition(
-    KubeObject,
+    HasStatus,
     group="apiextensions.k8s.io",
     version="v1",
     plural="customresourcedefinitions",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from ..objects import KubeObject
+from ..objects import HasStatus
 from ._forms import ALL_VERBS, Part
 
 __all__ = ["APIService", "APIServiceCondition", "APIServiceSpec", "APIServiceStatus", "ServiceReference"]
@@ -41,7 +41,7 @@ class ServiceReference(Part):
 
 
 class APIService(
-    KubeObject,
+    HasStatus,
     group="apiregistration.k8s.io",
     version="v1",
     plural="apiservices",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ..objects import KubeObject
+from ..objects import HasScale, HasStatus, KubeObject
 from ._forms import ALL_VERBS, IntOrString, Part
 from .core_v1 import PersistentVolumeClaim, PodTemplateSpec
 from .meta_v1 import LabelSelector
@@ -207,7 +207,7 @@ class ControllerRevision(
 
 
 class DaemonSet(
-    KubeObject,
+    HasStatus,
     group="apps",
     version="v1",
     plural="daemonsets",
@@ -221,7 +221,8 @@ class DaemonSet(
 
 
 class Deployment(
-    KubeObject,
+    HasScale,
+    HasStatus,
     group="apps",
     version="v1",
     plural="deployments",
@@ -235,7 +236,8 @@ class Deployment(
 
 
 class ReplicaSet(
-    KubeObject,
+    HasScale,
+    HasStatus,
     group="apps",
     version="v1",
     plural="replicasets",
@@ -249,7 +251,8 @@ class ReplicaSet(
 
 
 class StatefulSet(
-    KubeObject,
+    HasScale,
+    HasStatus,
     group="apps",
     version="v1",
     plural="statefulsets",

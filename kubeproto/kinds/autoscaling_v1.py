@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from ..objects import KubeObject
+from ..objects import HasStatus, KubeObject
 from ._forms import ALL_VERBS, Part
 
 __all__ = [
@@ -55,7 +55,7 @@ class ScaleStatus(Part):
 
 
 class HorizontalPodAutoscaler(
-    KubeObject,
+    HasStatus,
     group="autoscaling",
     version="v1",
     plural="horizontalpodautoscalers",

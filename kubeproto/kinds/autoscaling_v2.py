@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..objects import KubeObject, Quantity
+from ..objects import HasStatus, Quantity
 from ._forms import ALL_VERBS, Part
 from .meta_v1 import LabelSelector
 
@@ -175,7 +175,7 @@ class ResourceMetricStatus(Part):
 
 
 class HorizontalPodAutoscaler(
-    KubeObject,
+    HasStatus,
     group="autoscaling",
     version="v2",
     plural="horizontalpodautoscalers",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject, ObjectMeta
+from ..objects import HasStatus, ObjectMeta
 from ._forms import ALL_VERBS, Filled, Part
 from .core_v1 import ObjectReference, PodTemplateSpec
 from .meta_v1 import LabelSelector
@@ -143,7 +143,7 @@ class UncountedTerminatedPods(Part):
 
 
 class CronJob(
-    KubeObject,
+    HasStatus,
     group="batch",
     version="v1",
     plural="cronjobs",
@@ -157,7 +157,7 @@ class CronJob(
 
 
 class Job(
-    KubeObject,
+    HasStatus,
     group="batch",
     version="v1",
     plural="jobs",

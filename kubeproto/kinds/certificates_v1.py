@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ..objects import KubeObject
+from ..objects import HasApproval, HasStatus
 from ._forms import ALL_VERBS, Filled, Part
 
 __all__ = [
@@ -46,7 +46,8 @@ class CertificateSigningRequestStatus(Part):
 
 
 class CertificateSigningRequest(
-    KubeObject,
+    HasApproval,
+    HasStatus,
     group="certificates.k8s.io",
     version="v1",
     plural="certificatesigningrequests",

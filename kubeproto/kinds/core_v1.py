@@ -7,7 +7,17 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject, MicroTime, ObjectMeta, Quantity
+from ..objects import (
+    HasFinalize,
+    HasScale,
+    HasStatus,
+    HasToken,
+    KubeObject,
+    MicroTime,
+    ObjectMeta,
+    Quantity,
+    RunsContainers,
+)
 from ._forms import ALL_VERBS, Filled, IntOrString, Part, veiled
 from .meta_v1 import Condition, LabelSelector
 
@@ -1737,7 +1747,8 @@ class LimitRange(KubeObject, version="v1", plural="limitranges", short_names=("l
 
 
 class Namespace(
-    KubeObject,
+    HasFinalize,
+    HasStatus,
     version="v1",
     plural="namespaces",
     namespaced=False,
@@ -1750,7 +1761,7 @@ class Namespace(
 
 
 class Node(
-    KubeObject,
+    HasStatus,
     version="v1",
     plural="nodes",
     namespaced=False,
@@ -1763,7 +1774,7 @@ class Node(
 
 
 class PersistentVolume(
-    KubeObject,
+    HasStatus,
     version="v1",
     plural="persistentvolumes",
     namespaced=False,
@@ -1776,7 +1787,7 @@ class PersistentVolume(
 
 
 class PersistentVolumeClaim(
-    KubeObject,
+    HasStatus,
     version="v1",
     plural="persistentvolumeclaims",
     short_names=("pvc",),
@@ -1788,7 +1799,8 @@ class PersistentVolumeClaim(
 
 
 class Pod(
-    KubeObject,
+    HasStatus,
+    RunsContainers,
     version="v1",
     plural="pods",
     short_names=("po",),
@@ -1816,7 +1828,8 @@ class PodTemplate(KubeObject, version="v1", plural="podtemplates", verbs=ALL_VER
 
 
 class ReplicationController(
-    KubeObject,
+    HasScale,
+    HasStatus,
     version="v1",
     plural="replicationcontrollers",
     short_names=("rc",),
@@ -1829,7 +1842,7 @@ class ReplicationController(
 
 
 class ResourceQuota(
-    KubeObject,
+    HasStatus,
     version="v1",
     plural="resourcequotas",
     short_names=("quota",),
@@ -1851,7 +1864,7 @@ class Secret(KubeObject, version="v1", plural="secrets", verbs=ALL_VERBS):
 
 
 class Service(
-    KubeObject,
+    HasStatus,
     version="v1",
     plural="services",
     short_names=("svc",),
@@ -1864,7 +1877,7 @@ class Service(
 
 
 class ServiceAccount(
-    KubeObject,
+    HasToken,
     version="v1",
     plural="serviceaccounts",
     short_names=("sa",),

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject
+from ..objects import HasStatus
 from ._forms import ALL_VERBS, Filled, Part
 
 __all__ = [
@@ -161,7 +161,7 @@ class UserSubject(Part):
 
 
 class FlowSchema(
-    KubeObject,
+    HasStatus,
     group="flowcontrol.apiserver.k8s.io",
     version="v1",
     plural="flowschemas",
@@ -174,7 +174,7 @@ class FlowSchema(
 
 
 class PriorityLevelConfiguration(
-    KubeObject,
+    HasStatus,
     group="flowcontrol.apiserver.k8s.io",
     version="v1",
     plural="prioritylevelconfigurations",

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject
+from ..objects import HasStatus, KubeObject
 from ._forms import ALL_VERBS, Filled, IntOrString, Part
 from .core_v1 import TypedLocalObjectReference
 from .meta_v1 import Condition, LabelSelector
@@ -189,7 +189,7 @@ class IPAddress(
 
 
 class Ingress(
-    KubeObject,
+    HasStatus,
     group="networking.k8s.io",
     version="v1",
     plural="ingresses",
@@ -224,7 +224,7 @@ class NetworkPolicy(
 
 
 class ServiceCIDR(
-    KubeObject,
+    HasStatus,
     group="networking.k8s.io",
     version="v1",
     plural="servicecidrs",

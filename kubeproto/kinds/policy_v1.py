@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from ..objects import KubeObject
+from ..objects import HasStatus, KubeObject
 from ._forms import ALL_VERBS, IntOrString, Part
 from .meta_v1 import Condition, DeleteOptions, LabelSelector
 
@@ -37,7 +37,7 @@ class Eviction(KubeObject):
 
 
 class PodDisruptionBudget(
-    KubeObject,
+    HasStatus,
     group="policy",
     version="v1",
     plural="poddisruptionbudgets",

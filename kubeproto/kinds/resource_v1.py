@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject, ObjectMeta, Quantity
+from ..objects import HasStatus, KubeObject, ObjectMeta, Quantity
 from ._forms import ALL_VERBS, Filled, Part
 from .core_v1 import NodeSelector
 from .meta_v1 import Condition
@@ -308,7 +308,7 @@ class DeviceClass(
 
 
 class ResourceClaim(
-    KubeObject,
+    HasStatus,
     group="resource.k8s.io",
     version="v1",
     plural="resourceclaims",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import KubeObject, Quantity
+from ..objects import HasStatus, KubeObject, Quantity
 from ._forms import ALL_VERBS, Filled, Part
 from .core_v1 import PersistentVolumeSpec, TopologySelectorTerm
 from .meta_v1 import LabelSelector
@@ -133,7 +133,7 @@ class StorageClass(
 
 
 class VolumeAttachment(
-    KubeObject,
+    HasStatus,
     group="storage.k8s.io",
     version="v1",
     plural="volumeattachments",

@@ -2,6 +2,14 @@
 
 from ._api_versions import api_version_priority
 from ._base import Constant, Fields, KubeObject, Object
+from ._capabilities import (
+    HasApproval,
+    HasFinalize,
+    HasScale,
+    HasStatus,
+    HasToken,
+    RunsContainers,
+)
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, decode, encode
 from ._definition import (
     Atomic,
@@ -65,6 +73,11 @@ __all__ = [
     "FieldSelector",
     "Fields",
     "GroupVersionKind",
+    "HasApproval",
+    "HasFinalize",
+    "HasScale",
+    "HasStatus",
+    "HasToken",
     "InvalidManifest",
     "JsonPatch",
     "KindStages",
@@ -86,6 +99,7 @@ __all__ = [
     "Requirement",
     "Resource",
     "Rule",
+    "RunsContainers",
     "Scale",
     "Selector",
     "ShardInfo",

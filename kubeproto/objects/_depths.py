@@ -11,10 +11,11 @@ from ._base import KubeObject
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-K = TypeVar("K", bound=KubeObject)
+# Covariant, so that Metadata[Pod] can be asked for all that Metadata[RunsContainers] can.
+K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 
 
-class Metadata(KubeObject, Generic[K]):
+class Metadata(KubeObject, Generic[K_co]):
     """Any object by its metadata alone. The server leaves the rest out, so a watch costs little."""
 
 

@@ -1,6 +1,6 @@
 """Every verb of the API as a request: a value that says what to send and what the answer means."""
 
-from ._api import Api, Subresource, Tables
+from ._api import Api, Tables
 from ._discovered import ApiGroup, ApiVersion, Discovery, Root
 from ._discovery import Discovering, discovery_resources, discovery_root
 from ._parameters import ApplyOptions, ListOptions, WriteOptions
@@ -8,6 +8,7 @@ from ._pods import LogOptions
 from ._request import Opening, Reading, Reply, Request, StreamRequest, UpgradeRequest
 from ._server import Health, ServerVersion, health, openapi_document, openapi_index, version
 from ._shards import Shard, shard, shard_hash
+from ._subresources import Subresource
 from ._targets import ALL, AllNamespaces
 
 __all__ = [

@@ -10,6 +10,7 @@ from ..watching import WatchEvent
 from ..wire import Headers
 from ._bodies import as_json, whole
 from ._headers import JSON, accept, accept_stream, content
+from ._offers import check_verb
 from ._parameters import (
     FieldSelectorLike,
     LabelSelector,
@@ -53,6 +54,7 @@ class Collection(Single[K]):
         Without a resource version the answer is up to date. "0" takes what is at hand, however old, and
         ignores the limit.
         """
+        check_verb(self._place.resource, "list")
         query = list_query(
             label_selector=label_selector,
             field_selector=field_selector,
@@ -87,6 +89,7 @@ class Collection(Single[K]):
         `send_initial_events` begins with all objects as they are, closed by a bookmark: a list and a watch in
         one. To follow one object, give ``field_selector="metadata.name=…"``.
         """
+        check_verb(self._place.resource, "watch")
         query = watch_query(
             label_selector=label_selector,
             field_selector=field_selector,
@@ -106,6 +109,7 @@ class Collection(Single[K]):
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
         """Make a new object, under its `name`, or under one that the server makes from `generate_name`."""
+        check_verb(self._place.resource, "create")
         self._place.check_one_namespace()
         metadata = obj.metadata
         self._place.check_namespace_of(metadata.namespace)
@@ -139,6 +143,7 @@ class Collection(Single[K]):
 
         `uid` and `resource_version` are preconditions: if the object is another by now, the answer is 409.
         """
+        check_verb(self._place.resource, "delete")
         body = deletion_body(
             uid=uid,
             resource_version=resource_version,
@@ -170,6 +175,7 @@ class Collection(Single[K]):
 
         The answer lists what was deleted, as it was before.
         """
+        check_verb(self._place.resource, "deletecollection")
         self._place.check_one_namespace()
         body = deletion_body(propagation=propagation, grace_period=grace_period, dry_run=dry_run)
         query = given(

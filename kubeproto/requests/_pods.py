@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
 from .._errors import InvalidRequest
-from ..objects import KubeObject, ObjectMeta, Status, format_time
+from ..objects import Dynamic, HasToken, KubeObject, Metadata, ObjectMeta, RunsContainers, Status, format_time
 from ._bodies import as_json, is_sequence
 from ._headers import JSON, accept_anything, accept_media, content
 from ._logs import Lines
+from ._offers import check_subresource
 from ._parameters import (
     Propagation,
     Timeout,
@@ -22,13 +23,16 @@ from ._parameters import (
 )
 from ._readings import Done, One, Text
 from ._request import Request, StreamRequest, UpgradeRequest
-from ._singles import Single
-from ._targets import Query, given
+from ._targets import Place, Query, given
 
 if TYPE_CHECKING:
     from ..kinds.authentication_v1 import BoundObjectReference, TokenRequest
 
-K = TypeVar("K", bound=KubeObject)
+    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    Running: TypeAlias = "PodVerbs[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    Tokened: TypeAlias = "PodVerbs[HasToken | Metadata[HasToken] | Dynamic]"
+
+K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 
 # v5 can close stdin alone, which a command such as `cat` waits for; v4 is for servers before 1.30.
 _CHANNELS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
@@ -53,10 +57,13 @@ class LogOptions(TypedDict, total=False):
     stream: Literal["", "All", "Stdout", "Stderr"]
 
 
-class PodVerbs(Single[K]):
+class PodVerbs(Generic[K_co]):
     """What can be asked of a pod beside reading and writing it."""
 
-    def log(self, name: str, **options: Unpack[LogOptions]) -> Request[str]:
+    kind: type[K_co]
+    _place: Place
+
+    def log(self: Running, name: str, **options: Unpack[LogOptions]) -> Request[str]:
         """Read the log of a container; it may end in the middle of a line."""
         return Request(
             "GET",
@@ -66,7 +73,7 @@ class PodVerbs(Single[K]):
             reading=Text(),
         )
 
-    def follow_log(self, name: str, **options: Unpack[LogOptions]) -> StreamRequest[bytes]:
+    def follow_log(self: Running, name: str, **options: Unpack[LogOptions]) -> StreamRequest[bytes]:
         """Follow the log of a container: its lines, until it ends."""
         query = given(("follow", True)) + _log_query(**options)
         return StreamRequest(
@@ -74,7 +81,7 @@ class PodVerbs(Single[K]):
         )
 
     def exec(
-        self,
+        self: Running,
         name: str,
         command: Sequence[str],
         *,
@@ -94,7 +101,7 @@ class PodVerbs(Single[K]):
         return self._upgrade(name, "exec", words + query, _CHANNELS)
 
     def attach(
-        self,
+        self: Running,
         name: str,
         *,
         container: str = "",
@@ -107,7 +114,7 @@ class PodVerbs(Single[K]):
         query = _stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty)
         return self._upgrade(name, "attach", query, _CHANNELS)
 
-    def port_forward(self, name: str, ports: Sequence[int]) -> UpgradeRequest:
+    def port_forward(self: Running, name: str, ports: Sequence[int]) -> UpgradeRequest:
         """Reach ports of a pod."""
         if not 1 <= len(ports) <= _MOST_PORTS or len(set(ports)) != len(ports):
             raise InvalidRequest(f"port_forward takes 1 to {_MOST_PORTS} ports, each once, not {ports!r}")
@@ -117,7 +124,7 @@ class PodVerbs(Single[K]):
         return self._upgrade(name, "portforward", given(*[("ports", port) for port in ports]), _PORTS)
 
     def evict(
-        self,
+        self: Running,
         name: str,
         *,
         uid: str = "",
@@ -143,7 +150,7 @@ class PodVerbs(Single[K]):
             guarded=bool(uid or resource_version),
         )
 
-    def bind(self, name: str, node: str, *, dry_run: bool = False) -> Request[Status]:
+    def bind(self: Running, name: str, node: str, *, dry_run: bool = False) -> Request[Status]:
         """Put a pod on a node, as a scheduler does."""
         from ..kinds.core_v1 import Binding, ObjectReference
 
@@ -158,7 +165,7 @@ class PodVerbs(Single[K]):
         )
 
     def create_token(
-        self,
+        self: Tokened,
         name: str,
         *,
         audiences: Sequence[str] = (),
@@ -179,7 +186,7 @@ class PodVerbs(Single[K]):
         spec = TokenRequestSpec(
             audiences=list(audiences), expiration_seconds=expiration_seconds, bound_object_ref=bound_to
         )
-        self._check_has("token", "serviceaccounts")
+        check_subresource(self.kind, self._place.resource, "token")
         return Request(
             "POST",
             self._place.member(name, "token", given(("timeout", duration(timeout)))),
@@ -193,21 +200,13 @@ class PodVerbs(Single[K]):
         return ObjectMeta(name=name, namespace=self._place.namespace)
 
     def _of_pod(self, name: str, subresource: str, query: Query) -> str:
-        self._check_has(subresource, "pods")
+        check_subresource(self.kind, self._place.resource, subresource)
         return self._place.member(name, subresource, query)
 
     def _upgrade(self, name: str, verb: str, query: Query, protocols: tuple[str, ...]) -> UpgradeRequest:
         return UpgradeRequest(
             "GET", self._of_pod(name, verb, query), accept_anything(), verb=verb, protocols=protocols
         )
-
-    def _check_has(self, subresource: str, plural: str) -> None:
-        resource = self._place.resource
-        if (resource.group, resource.plural) != ("", plural) and subresource not in resource.subresources:
-            raise InvalidRequest(
-                f"{subresource!r} is a subresource of {plural}; a {resource.kind} has none that is known"
-                " (name it in subresources= if it has)"
-            )
 
 
 def _log_query(

@@ -18,6 +18,7 @@ from ._bodies import (
     whole,
 )
 from ._headers import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, accept, content
+from ._offers import check_verb
 from ._parameters import ApplyOptions, Timeout, WriteOptions, check_field_manager, duration, write_query
 from ._readings import One, reads_any_kind
 from ._request import Request
@@ -36,6 +37,7 @@ class Single(Generic[K]):
 
     def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Request[K]:
         """Read it. With a resource version, one that is not older; "0" means any that is at hand."""
+        self._check_verb("get")
         query = given(("resourceVersion", resource_version), ("timeout", duration(timeout)))
         return Request(
             "GET",
@@ -47,6 +49,7 @@ class Single(Generic[K]):
 
     def replace(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
         """Write all of it. If it carries a resource version, the server answers 409 when it has changed."""
+        self._check_verb("update")
         self._place.check_namespace_of(obj.metadata.namespace)
         if not obj.metadata.name:
             raise InvalidRequest(f"a {self._place.resource.kind} without a name replaces nothing")
@@ -107,6 +110,7 @@ class Single(Generic[K]):
         return self._patch(name or said, APPLY_PATCH, as_json(fields), query, guarded=True)
 
     def _patch(self, name: str, media: str, body: bytes, query: Query, *, guarded: bool) -> Request[K]:
+        self._check_verb("patch")
         return Request(
             "PATCH",
             self._place.member(name, self._subresource, query),
@@ -116,6 +120,10 @@ class Single(Generic[K]):
             reading=self._one(),
             guarded=guarded,
         )
+
+    def _check_verb(self, verb: str) -> None:
+        if not self._subresource:  # what a subresource can do no class says
+            check_verb(self._place.resource, verb)
 
     def _one(self) -> One[K]:
         return One(self.kind, self._written if reads_any_kind(self.kind) else None)

@@ -6,12 +6,12 @@ have is put before them by whoever knows the server.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args, get_origin
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from .._errors import InvalidRequest
-from ..objects import Resource, check_path_segment
+from ..objects import Dynamic, KubeObject, Metadata, Resource, check_path_segment
 
 # Pairs in the order in which they are sent.
 Query: TypeAlias = tuple[tuple[str, str], ...]
@@ -121,3 +121,23 @@ class Place(Struct, frozen=True):
             raise InvalidRequest(
                 f"the {self.resource.kind} says that it is in namespace {namespace!r}, this Api is for {here}"
             )
+
+
+def resource_of(kind: type[KubeObject]) -> Resource:
+    """What a class says of itself; `Metadata[Book]` stands for Book."""
+    if get_origin(kind) is Metadata:
+        return resource_of(get_args(kind)[0])
+    if issubclass(kind, Dynamic | Metadata) or kind.abstract:
+        raise InvalidRequest(f"Api({kind.__name__}) needs to know its kind: say resource=…")
+    return kind.resource
+
+
+def written_as(kind: type[KubeObject]) -> Resource:
+    """The same for what is only ever written below another kind, such as a Scale: it has no address."""
+    if not kind.abstract:
+        return resource_of(kind)
+    own: dict[str, Any] = {field.name: field.default_factory for field in structs.fields(kind)}
+    if not (callable(own["kind"]) and callable(own["api_version"])):
+        raise InvalidRequest(f"{kind.__name__} does not say what kind it is")
+    group, _, version = str(own["api_version"]()).rpartition("/")
+    return Resource(group, version, str(own["kind"]()), "")

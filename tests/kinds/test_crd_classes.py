@@ -16,7 +16,7 @@ import kubeproto as kp
 from kubeproto.kinds import _crds
 from kubeproto.kinds.__main__ import main
 from kubeproto.kinds._source import write
-from kubeproto.objects import decode, encode
+from kubeproto.objects import HasScale, HasStatus, decode, encode
 
 SPEC: dict[str, Any] = {
     "type": "object",
@@ -130,6 +130,14 @@ def test_every_field_of_a_custom_resource_goes_in_and_out() -> None:
     assert (book.spec.shelf_url, book.spec.shelf_url_, book.spec.cover) == ("a", "b", b"\x00\x01")
     assert book.spec.chapters[0].list_ is True
     assert json.loads(encode(book)) == wire
+
+
+def test_a_kind_without_a_spec_says_what_it_can_do() -> None:
+    data = version("v1", {"data": {"type": "string"}}, storage=True, subresources={"status": {}, "scale": {}})
+    book = load(crd(data)).Book
+    assert issubclass(book, HasStatus)
+    assert issubclass(book, HasScale)
+    assert kp.Api(book).scale.get("a").target.endswith("/books/a/scale")
 
 
 def test_a_spec_that_may_be_missing_is_made_where_it_can_be() -> None:

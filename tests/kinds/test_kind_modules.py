@@ -14,7 +14,17 @@ import kubeproto as kp
 from kubeproto import kinds
 from kubeproto.kinds import ResourceFacts, table
 from kubeproto.kinds._names import attribute, camel, module_name
-from kubeproto.objects import GroupVersionKind, dec_hook, encode
+from kubeproto.objects import (
+    GroupVersionKind,
+    HasApproval,
+    HasFinalize,
+    HasScale,
+    HasStatus,
+    HasToken,
+    RunsContainers,
+    dec_hook,
+    encode,
+)
 
 OWN = {"meta_v1.ManagedFieldsEntry", "meta_v1.ObjectMeta", "meta_v1.OwnerReference"}
 TYPES = sorted(set(table().types) - OWN)
@@ -46,6 +56,26 @@ def test_each_kind_of_the_discovery_knows_its_resource(facts: ResourceFacts) -> 
     assert kind.__name__ == facts.resource.kind
     namespace = "shelf" if facts.resource.namespaced else ""
     assert kp.Api(kind, namespace=namespace).resource is kind.resource
+
+
+CAPABILITIES: dict[type[kp.KubeObject], tuple[str, ...]] = {
+    HasApproval: ("approval",),
+    HasFinalize: ("finalize",),
+    HasScale: ("scale",),
+    HasStatus: ("status",),
+    HasToken: ("token",),
+    RunsContainers: (
+        "attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "resize",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("facts", table().resources, ids=lambda facts: str(facts.resource))
+def test_each_kind_can_do_what_its_subresources_say(facts: ResourceFacts) -> None:
+    kind = class_of(facts.type)
+    able = {name for base, names in CAPABILITIES.items() if issubclass(kind, base) for name in names}
+    every = {name for names in CAPABILITIES.values() for name in names}
+    assert able == every & set(facts.resource.subresources)
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import kubeproto as kp
+from kubeproto.objects import HasToken, RunsContainers
 
 
 class ConfigMap(kp.KubeObject, group="", version="v1"):
@@ -27,11 +28,11 @@ class Namespace(kp.KubeObject, group="", version="v1", namespaced=False):
     pass
 
 
-class Pod(kp.KubeObject, group="", version="v1"):
+class Pod(RunsContainers, group="", version="v1"):
     pass
 
 
-class ServiceAccount(kp.KubeObject, group="", version="v1"):
+class ServiceAccount(HasToken, group="", version="v1"):
     pass
 
 

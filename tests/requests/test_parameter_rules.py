@@ -20,14 +20,33 @@ from request_kinds import (
     FooSpec,
     Namespace,
     Pod,
+    dynamic,
 )
 
 import kubeproto as kp
+from kubeproto.kinds import core_v1
+from kubeproto.kinds.authentication_v1 import TokenReview, TokenReviewSpec
 from kubeproto.objects import Duration, FieldSelector, Selector
 from kubeproto.requests import discovery_root, health
 
 EVERYWHERE = kp.Api(ConfigMap, namespace=kp.ALL)
 ANYTHING: Any = object()
+
+
+KNOWN = kp.Resource("wire.test", "v1", "Known", "knowns", subresources=("scale",), verbs=("get", "list"))
+
+
+class Shelf(kp.Object[FooSpec, None], group="wire.test", version="v1", definition=kp.Definition()):
+    pass
+
+
+class Scaled(
+    kp.Object[FooSpec, None],
+    group="wire.test",
+    version="v1",
+    definition=kp.Definition(status=True, scale=kp.Scale()),
+):
+    pass
 
 
 def named(name: str, **metadata: Any) -> ConfigMap:
@@ -113,15 +132,29 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("only list and watch", lambda: EVERYWHERE.replace(named("a"))),
     ("only list and watch", lambda: EVERYWHERE.delete("a")),
     ("only list and watch", lambda: EVERYWHERE.delete_collection()),
-    ("only list and watch", lambda: EVERYWHERE.status.get("a")),
+    ("only list and watch", lambda: kp.Api(Foo, namespace=kp.ALL).status.get("a")),
     ("cluster-scoped", lambda: kp.Api(Namespace, namespace="w")),
     ("cluster-scoped", lambda: kp.Api(Namespace, namespace=kp.ALL)),
     ("resource=", lambda: kp.Api(kp.Dynamic)),
     ("resource=", lambda: kp.Api(kp.KubeObject)),
     # subresources
     ("has a name", lambda: FOOS.subresource("")),
-    ("subresource of pods", lambda: CONFIG_MAPS.log("a")),
-    ("subresource of serviceaccounts", lambda: PODS.create_token("a")),
+    ("subresource of pods", lambda: wrong(CONFIG_MAPS).log("a")),
+    ("subresource of serviceaccounts", lambda: wrong(PODS).create_token("a")),
+    # what a definition or a resource says, which no type checker reads
+    ("has no subresource 'status'", lambda: kp.Api(Shelf).status),
+    ("has no subresource 'scale'", lambda: kp.Api(Shelf).scale),
+    ("has no subresource 'scale'", lambda: kp.Api(kp.Metadata[Shelf]).scale),
+    ("has no subresource 'status'", lambda: dynamic(KNOWN).status),
+    ("subresource of pods", lambda: dynamic(KNOWN).exec("a", ["ls"])),
+    ("no verb 'list': it has create", lambda: kp.Api(TokenReview).list()),
+    ("no verb 'watch'", lambda: kp.Api(TokenReview).watch()),
+    ("no verb 'get'", lambda: kp.Api(TokenReview).get("a")),
+    ("no verb 'update'", lambda: kp.Api(TokenReview).replace(TokenReview(spec=TokenReviewSpec(token="")))),
+    ("no verb 'patch'", lambda: kp.Api(TokenReview).merge_patch("a", {})),
+    ("no verb 'delete'", lambda: kp.Api(TokenReview).delete("a")),
+    ("no verb 'deletecollection'", lambda: kp.Api(core_v1.Namespace).delete_collection()),
+    ("no verb 'create'", lambda: dynamic(KNOWN).create(kp.Dynamic())),
     ("whole number from 600", lambda: SERVICE_ACCOUNTS.create_token("a", expiration_seconds=599)),
     ("list of texts", lambda: SERVICE_ACCOUNTS.create_token("a", audiences="vault")),
     ("not at both", lambda: PODS.log("p", since_seconds=1, since_time=datetime.now(UTC))),
@@ -154,6 +187,19 @@ def test_an_illegal_request_is_never_built(sentence: str, ask: Callable[[], obje
         ask()
     assert sentence in str(caught.value)
     assert isinstance(caught.value, TypeError) is (sentence == "unexpected keyword")
+
+
+def test_a_subresource_that_is_declared_in_either_way_can_be_asked_for() -> None:
+    assert kp.Api(Scaled).status.get("a").target.endswith("/scaleds/a/status")
+    assert kp.Api(Scaled).scale.get("a").target.endswith("/scaleds/a/scale")
+    assert dynamic(KNOWN).scale.get("a").target.endswith("/knowns/a/scale")
+    logged = kp.Resource("wire.test", "v1", "Logged", "loggeds", subresources=("log",))
+    assert dynamic(logged).log("a").target.endswith("/loggeds/a/log")
+
+
+def test_a_subresource_that_nobody_knows_of_can_be_asked_for_by_name() -> None:
+    assert kp.Api(Shelf).subresource("status").get("a").target.endswith("/shelfs/a/status")
+    assert kp.Api(core_v1.ConfigMap).subresource("status").get("a").target.endswith("/configmaps/a/status")
 
 
 def query(head: kp.Head) -> dict[str, list[str]]:

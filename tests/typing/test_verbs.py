@@ -7,7 +7,7 @@ from typing import Any, assert_type
 import kubeproto as kp
 from kubeproto.kinds.authentication_v1 import TokenRequest
 from kubeproto.kinds.autoscaling_v1 import Scale
-from kubeproto.objects import Table
+from kubeproto.objects import HasFinalize, HasToken, RunsContainers, Table
 from kubeproto.requests import (
     Discovering,
     Discovery,
@@ -35,12 +35,20 @@ class Gadget(kp.Object[GadgetSpec, GadgetStatus], group="example.com", version="
     """A thing with a status."""
 
 
-class Pod(kp.KubeObject, group="", version="v1"):
+class Pod(RunsContainers, group="", version="v1"):
     """A pod by its metadata."""
 
 
-class ServiceAccount(kp.KubeObject, group="", version="v1"):
+class BarePod(kp.KubeObject, group="", version="v1", kind="Pod"):
+    """A pod that does not say what it can do."""
+
+
+class ServiceAccount(HasToken, group="", version="v1"):
     """A service account by its metadata."""
+
+
+class Namespace(HasFinalize, group="", version="v1", namespaced=False):
+    """A namespace by its metadata."""
 
 
 GADGETS = kp.Api(Gadget)
@@ -61,7 +69,8 @@ def test_the_verbs_of_a_kind_reveal_the_kind() -> None:
     assert_type(GADGETS.apply({"metadata": {"name": "g"}}, field_manager="m"), kp.Request[Gadget])
     assert_type(GADGETS.delete("g"), kp.Request[Gadget | kp.Status])
     assert_type(GADGETS.delete_collection(), kp.Request[kp.ObjectList[Gadget] | kp.Status])
-    assert_type(GADGETS.finalize(GADGET), kp.Request[Gadget])
+    namespace = Namespace(metadata=kp.ObjectMeta(name="n"))
+    assert_type(kp.Api(Namespace).finalize(namespace), kp.Request[Namespace])
 
 
 def test_subresources_reveal_what_they_show() -> None:
@@ -83,6 +92,8 @@ def test_other_depths_reveal_themselves() -> None:
     dynamic = kp.Api(kp.Dynamic, resource=Gadget.resource)
     assert_type(dynamic.watch(), kp.StreamRequest[kp.WatchEvent[kp.Dynamic]])
     assert_type(dynamic.scale.get("g"), kp.Request[Scale])
+    assert_type(metadata.status, Subresource[kp.Metadata[Gadget]])
+    assert_type(kp.Api(kp.Metadata[Pod]).log("p"), kp.Request[str])
     assert_type(GADGETS.as_table(), Tables[Gadget])
     assert_type(GADGETS.as_table(include_object="None").list(limit=5), kp.Request[Table])
     assert_type(GADGETS.as_table().get("g"), kp.Request[Table])
@@ -99,6 +110,14 @@ def test_the_verbs_of_pods_reveal_what_they_bring() -> None:
     assert_type(PODS.evict("p"), kp.Request[kp.Status])
     assert_type(PODS.bind("p", "n"), kp.Request[kp.Status])
     assert_type(kp.Api(ServiceAccount).create_token("s"), kp.Request[TokenRequest])
+
+
+def test_a_slim_class_that_says_what_its_kind_can_do_is_asked_for_it() -> None:
+    assert PODS.log("p").target == "/api/v1/namespaces/default/pods/p/log"
+    assert PODS.resize.get("p").target == "/api/v1/namespaces/default/pods/p/resize"
+    bare: kp.Api[BarePod] = kp.Api(BarePod)
+    assert_type(bare.subresource("resize"), Subresource[BarePod])
+    assert bare.subresource("resize").get("p").target == PODS.resize.get("p").target
 
 
 def test_what_is_asked_of_the_server_reveals_what_it_says() -> None:

@@ -39,6 +39,17 @@ _SECRETS: Final = {
     "authentication_v1.TokenReviewSpec": ("token",),
     "core_v1.Secret": ("data", "string_data"),
 }
+# The bases that tell the checkers what a kind can do, and the subresources that it takes.
+_CAPABILITIES: Final = {
+    "HasApproval": {"approval"},
+    "HasFinalize": {"finalize"},
+    "HasScale": {"scale"},
+    "HasStatus": {"status"},
+    "HasToken": {"token"},
+    "RunsContainers": {
+        "attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "resize",
+    },
+}  # fmt: skip
 _OF_KINDS: Final = ("apiVersion", "kind", "metadata")  # what KubeObject brings
 
 
@@ -84,7 +95,7 @@ def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: Table
     if found is not None:
         return Class(
             name=_last(name),
-            bases=("KubeObject",),
+            bases=_bases(found),
             keywords=_keywords(found),
             fields=fields,
             secrets=_SECRETS.get(name, ()),
@@ -97,6 +108,11 @@ def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: Table
         for wire, value in said.items()
     )
     return Class(name=_last(name), bases=("KubeObject",), fields=(*pinned, *fields))
+
+
+def _bases(found: ResourceFacts) -> tuple[str, ...]:
+    has = set(found.resource.subresources)
+    return tuple(base for base, needs in _CAPABILITIES.items() if needs <= has) or ("KubeObject",)
 
 
 def _keywords(found: ResourceFacts) -> tuple[tuple[str, Value], ...]:
@@ -158,7 +174,7 @@ def _imports(
         used.add("Any")  # in what reads null as empty
     standard = [line for name, line in _STANDARD.items() if name in used]
     bases = {base for made in classes for base in made.bases}
-    objects = bases & {"KubeObject"} | used & {*_OWN, "MicroTime", "Quantity"}
+    objects = bases & {"KubeObject", *_CAPABILITIES} | used & {*_OWN, "MicroTime", "Quantity"}
     forms = bases & {"Part"} | used & {"IntOrString"}
     if any(field.empty for field in fields):
         forms.add("Filled")

@@ -1,0 +1,40 @@
+"""What some kinds can do and others cannot, as base classes, so that a type checker refuses the rest.
+
+`Api(Pod).log("web-0")` passes mypy and pyright because Pod derives from `RunsContainers`; ConfigMap does not.
+The built-in kinds have the bases that fit their subresources; a class of a user's own says them::
+
+    class SlimPod(kubeproto.objects.RunsContainers, version="v1", kind="Pod", plural="pods"):
+        spec: SlimPodSpec
+
+`Object[Spec, Status]` needs none for its status and scale: a custom resource has those that its definition
+names, which no type tells. A `Dynamic` may be anything. What the types let pass and the kind is known to
+lack is refused when the request is built.
+"""
+
+from __future__ import annotations
+
+from ._base import KubeObject
+
+
+class HasApproval(KubeObject):
+    """A kind that is approved or denied: CertificateSigningRequest."""
+
+
+class HasFinalize(KubeObject):
+    """A kind whose finalizers stand in its spec and are written apart: Namespace."""
+
+
+class HasScale(KubeObject):
+    """A kind that can be scaled without knowing what it is."""
+
+
+class HasStatus(KubeObject):
+    """A kind whose status is written apart from the rest."""
+
+
+class HasToken(KubeObject):
+    """A kind that tokens are made for: ServiceAccount."""
+
+
+class RunsContainers(KubeObject):
+    """A kind that has logs, and that can be entered, resized, evicted and put on a node: Pod."""

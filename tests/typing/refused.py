@@ -1,0 +1,35 @@
+"""The kinds that the tests of refused verbs ask in vain, and what a refusal is when a program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import kubeproto as kp
+from kubeproto.kinds.apps_v1 import Deployment
+from kubeproto.kinds.core_v1 import ConfigMap
+
+
+class BookSpec(kp.Fields):
+    title: str
+
+
+class Book(kp.Object[BookSpec, None], group="library.example.com", version="v1", definition=kp.Definition()):
+    """A custom resource without any subresource."""
+
+
+class SlimPod(kp.KubeObject, version="v1", kind="Pod", plural="pods"):
+    """A pod whose class does not say what it can do; a server would not mind."""
+
+
+CONFIG_MAPS = kp.Api(ConfigMap)
+DEPLOYMENTS = kp.Api(Deployment)
+BOOKS = kp.Api(Book)
+SLIM_PODS = kp.Api(SlimPod)
+
+
+def check_refusal(ask: Callable[[], object]) -> None:
+    """What a checker refuses is refused as well when it is run."""
+    with pytest.raises(kp.InvalidRequest, match="subresource"):
+        ask()
