@@ -15,6 +15,7 @@ from ..objects import (
     ObjectMeta,
     Scale,
     api_version_priority,
+    encode,
 )
 from ._class_fields import fields_of
 from ._definition_checks import check_definition
@@ -41,13 +42,14 @@ class CustomResourceDefinition(
 
     def to_json(self) -> str:
         """Indented JSON, the same from run to run."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n"
+        return msgspec.json.format(encode(self), indent=2).decode() + "\n"
 
     def to_yaml(self) -> str:
         """YAML, the same from run to run; it needs the extra `yaml`."""
         from .._yaml import write_documents
 
-        return write_documents([msgspec.to_builtins(self)])
+        # By way of JSON: what has been read from a server may still be lazy, and holds raw JSON inside.
+        return write_documents([msgspec.json.decode(encode(self))])
 
 
 def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResourceDefinition:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import kubeproto as kp
-from kubeproto.crd import DefinitionError, check_definition, definition_of
+from kubeproto.crd import CustomResourceDefinition, DefinitionError, check_definition, definition_of
 from kubeproto.objects import Column, ConversionWebhook, Definition, ListMap, Rule, Scale
 
 GROUP = "library.example.com"
@@ -126,6 +126,26 @@ def test_json_and_yaml_say_the_same_in_a_stable_order() -> None:
     assert made.to_yaml() == definition_of(Book).to_yaml()
     assert yaml.safe_load(made.to_yaml()) == msgspec.json.decode(made.to_json())
     assert list(msgspec.json.decode(made.to_json())) == ["kind", "apiVersion", "metadata", "spec"]
+
+
+def test_a_definition_that_a_server_keeps_is_written_as_well_as_one_of_ours() -> None:
+    wire: dict[str, Any] = {
+        "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "metadata": {
+            "name": "books.e.io",
+            "uid": "u",
+            "resourceVersion": "1",
+            "managedFields": [{"manager": "m", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}}],
+        },
+        "spec": {"group": "e.io", "description": "x" * 4000},
+        "status": {},
+    }
+    for write in (CustomResourceDefinition.to_json, CustomResourceDefinition.to_yaml):
+        line = msgspec.json.encode({"type": "ADDED", "object": wire}) + b"\n"
+        [event] = kp.WatchDecoder(CustomResourceDefinition).feed(line)
+        assert isinstance(event, kp.Added)
+        assert yaml.safe_load(write(event.object)) == wire
 
 
 def _other(**options: Any) -> type[kp.KubeObject]:
