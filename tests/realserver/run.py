@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
+# The kinds that are tried on the server are defined in the last three.
+PATHS: Final = ("tests", "tests/crd", "examples", "examples/transports")
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
 RUNS: Final = {
-    "real": (*PYTEST, "tests/conformance", "tests/realserver"),
+    "real": PYTEST,
     "churn": (*PYTEST, "-s", "tests/realserver/churn.py"),
     "record": ("-m", "realserver.record",),
 }  # fmt: skip
@@ -29,8 +31,10 @@ def main(what: str, arguments: list[str]) -> int:
         program = build()
     except Unbuildable as error:
         sys.exit(str(error))
-    paths = os.pathsep.join(filter(None, (str(ROOT / "tests"), os.environ.get("PYTHONPATH"))))
+    paths = os.pathsep.join(str(ROOT / path) for path in PATHS)
     environment = {**os.environ, "KUBEPROTO_REAL": str(program), "PYTHONPATH": paths}
+    if what == "real" and not any(argument.startswith("tests/") for argument in arguments):
+        arguments = ["tests/conformance", "tests/realserver", *arguments]
     command = [sys.executable, *RUNS[what], *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 

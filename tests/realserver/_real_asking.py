@@ -1,0 +1,99 @@
+"""Asks the real server with the project's own requests, readers and decoders, over a blocking transport."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+import kubeproto as kp
+from kubeproto.config import Connection
+from kubeproto.crd import CustomResourceDefinition, read_definition
+from kubeproto.kinds.core_v1 import Namespace
+from kubeproto.requests import Request, StreamRequest
+from kubeproto_httpx import BlockingHttpxTransport
+
+E = TypeVar("E")
+T = TypeVar("T")
+
+DEFINITIONS: Final = kp.Api(CustomResourceDefinition)
+NAMESPACES: Final = kp.Api(Namespace)
+PATIENCE: Final = 60.0  # seconds until an answer that does not come is a failure
+
+
+class Asker:
+    """A connection, and what tests ask over it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._transport = BlockingHttpxTransport(connection)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def ask(self, request: Request[T]) -> T:
+        """The value of the answer."""
+        with self._transport.send(request, timeout=PATIENCE) as incoming:
+            return request.parse(incoming.status, incoming.headers, b"".join(incoming)).value
+
+    @contextmanager
+    def watch(self, request: StreamRequest[E]) -> Generator[Iterator[E]]:
+        """The events of a watch, one by one, until it ends or is left."""
+        with self._transport.send(request, idle=PATIENCE) as incoming:
+            decoder = request.open(incoming.status, incoming.headers)
+
+            def events() -> Iterator[E]:
+                for chunk in incoming:
+                    yield from decoder.feed(chunk)
+                yield from decoder.finish()
+
+            yield events()
+
+    def namespace(self, prefix: str) -> str:
+        """A namespace that was not there before."""
+        return self.ask(
+            NAMESPACES.create(Namespace(metadata=kp.ObjectMeta(generate_name=f"{prefix}-")))
+        ).metadata.name
+
+    def define(self, definition: CustomResourceDefinition) -> dict[str, Any]:
+        """Create a definition and wait until its kind is served; the spec that is stored."""
+        name = self.ask(DEFINITIONS.create(definition)).metadata.name
+        with self.watch(DEFINITIONS.watch(field_selector=f"metadata.name={name}")) as events:
+            found = next(
+                event.object
+                for event in events
+                if isinstance(event, kp.Added | kp.Modified) and _served(event.object)
+            )
+        self._await_storage(found)
+        return found.spec
+
+    def _await_storage(self, definition: CustomResourceDefinition) -> None:
+        resource = read_definition(definition.to_json()).preferred.resource
+        while True:
+            try:
+                self.ask(kp.Api(kp.Dynamic, resource=resource).list(limit=1))
+            except (kp.NotFound, kp.TooManyRequests):
+                time.sleep(0.05)
+            else:
+                return
+
+    def undefine(self, definition: CustomResourceDefinition) -> None:
+        """Delete a definition with all its objects, and wait until it is gone."""
+        name = definition.metadata.name
+        version = self.ask(DEFINITIONS.list(field_selector=f"metadata.name={name}")).version
+        self.ask(DEFINITIONS.delete(name))
+        request = DEFINITIONS.watch(field_selector=f"metadata.name={name}", resource_version=version)
+        with self.watch(request) as events:
+            next(event for event in events if isinstance(event, kp.Deleted))
+
+
+def _served(definition: CustomResourceDefinition) -> bool:
+    """Whether the server has taken the names and serves the kind. What it finds no structure in, it says."""
+    status: dict[str, Any] = definition.status or {}
+    found: list[dict[str, Any]] = status.get("conditions") or []
+    conditions = {one["type"]: one for one in found}
+    assert "NonStructuralSchema" not in conditions, conditions["NonStructuralSchema"]
+    if "NamesAccepted" in conditions:
+        assert conditions["NamesAccepted"]["status"] == "True", conditions["NamesAccepted"]
+    return bool(conditions.get("Established", {}).get("status") == "True")

@@ -1,0 +1,122 @@
+"""Definitions made from classes are taken by a real server, and its judgement of objects is ours."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from msgspec.structs import replace
+
+import kubeproto as kp
+from kubeproto.crd import (
+    CustomResourceDefinition,
+    default,
+    definition_of,
+    schema_of,
+    validate,
+    validate_object,
+)
+from kubeproto.objects import decode
+from kubeproto.requests import Request
+from realserver import RealServer
+
+from ._real_asking import Asker
+
+# The kinds of the examples and of tests, by the modules that define them. Several are versions of one kind.
+KINDS: Final = (
+    ("demo", ("Book",)),
+    ("shelf", ("Book",)),
+    ("test_from_class_to_yaml", ("Book",)),
+    ("test_definition_reading", ("OldShelf", "Shelf")),
+    ("test_definition_of", ("OldBook", "Book")),
+    ("test_typed", ("Book",)),
+)  # fmt: skip
+TYPED: Final[Any] = importlib.import_module("test_typed")
+TYPES: Final[list[tuple[Any, Any]]] = importlib.import_module("test_schema_of").TYPES
+
+
+@pytest.fixture(scope="module")
+def asker(real_server: RealServer) -> Generator[Asker]:
+    asker = Asker(real_server.connection)
+    yield asker
+    asker.close()
+
+
+@contextmanager
+def defined(asker: Asker, definition: CustomResourceDefinition) -> Generator[dict[str, Any]]:
+    try:
+        yield asker.define(definition)
+    finally:
+        asker.undefine(definition)
+
+
+def made_from(module: str, names: tuple[str, ...]) -> CustomResourceDefinition:
+    found = importlib.import_module(module)
+    definition = definition_of(*(getattr(found, name) for name in names))
+    # A certificate that a test made up is refused by a server that looks into it.
+    if "conversion" in definition.spec:
+        del definition.spec["conversion"]
+    return definition
+
+
+@pytest.mark.parametrize(("module", "names"), KINDS, ids=[f"{row[0]}-{row[1][-1]}" for row in KINDS])
+def test_a_kind_of_the_project_is_served_and_its_definition_kept_as_it_was_sent(
+    asker: Asker, module: str, names: tuple[str, ...]
+) -> None:
+    definition = made_from(module, names)
+    with defined(asker, definition) as stored:
+        assert stored == {"conversion": {"strategy": "None"}} | definition.spec
+
+
+def test_the_schema_of_every_type_is_kept_as_it_was_sent(asker: Asker) -> None:
+    properties = {f"f{number}": schema_of(type_) for number, (type_, _) in enumerate(TYPES)}
+    definition = made_from("shelf", ("Book",))
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    definition.spec["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    with defined(asker, definition) as stored:
+        assert stored["versions"][0]["schema"]["openAPIV3Schema"] == schema
+
+
+def test_objects_of_a_class_come_back_as_they_were_sent(asker: Asker) -> None:
+    books: Any = kp.Api(TYPED.Book, namespace=asker.namespace("typed"))
+
+    @settings(max_examples=60)
+    @given(TYPED.SPECS)
+    def comes_back(spec: Any) -> None:
+        # None is not sent, so the server fills in its default.
+        weight = 1.5 if spec.weight is None else spec.weight
+        book = TYPED.Book(metadata=kp.ObjectMeta(generate_name="b-"), spec=replace(spec, weight=weight))
+        assert validate_object(book) == []
+        assert asker.ask(books.create(book, dry_run=True)).spec == book.spec
+
+    with defined(asker, definition_of(TYPED.Book)):
+        comes_back()
+
+
+def test_a_hostile_object_is_refused_with_the_words_that_were_foretold(asker: Asker) -> None:
+    books = kp.Api(kp.Dynamic, resource=TYPED.Book.resource, namespace=asker.namespace("hostile"))
+    with defined(asker, definition_of(TYPED.Book)):
+        for place, value, field, _ in TYPED.HOSTILE:
+            obj = TYPED.good() | {"metadata": {"name": "hostile"}}
+            at = obj["spec"]
+            for step in place[:-1]:
+                at = at[step]
+            at[place[-1]] = value
+            request = books.create(decode(msgspec.json.encode(obj), kp.Dynamic), dry_run=True)
+            default(TYPED.SCHEMA, obj)
+            foretold = {(one.field, one.message) for one in validate(TYPED.SCHEMA, obj)}
+            assert refused(asker, request) == foretold, field
+
+
+def refused(asker: Asker, request: Request[Any]) -> set[tuple[str, str]]:
+    """Which fields a real server refuses, and in which words."""
+    try:
+        asker.ask(request)
+    except kp.Invalid as error:
+        return {(cause.field, cause.message) for cause in error.status.details.causes}
+    return set()
