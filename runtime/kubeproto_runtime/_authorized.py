@@ -1,0 +1,156 @@
+"""`Authorized`: a transport that has credentials in hand, made of transports that know nothing of them.
+
+It performs what the credentials machine says. A request waits for credentials as long as they take: a plugin
+may have to ask a person, and has a deadline of its own, while `timeout` bounds each exchange with the server.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+import anyio
+from msgspec.structs import replace
+
+from kubeproto import BlockingIncoming, Head, Incoming, KubeprotoError, Transport
+from kubeproto.config import credentials as c
+from kubeproto.wire import header
+
+from ._files import read_all
+from ._keyring import Errands, Keyring, T, run_errands
+from ._lines import Line, Lines
+from ._plugins import run_plugin
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from kubeproto.config import Ask, Config, Connection, Credentials
+
+Opener: TypeAlias = "Callable[[Connection], AbstractAsyncContextManager[Transport]]"
+
+# What an identity provider answers: two addresses or three tokens.
+MOST_ANSWERED: Final = 1024 * 1024
+
+_Line: TypeAlias = "Line[tuple[Transport, AbstractAsyncContextManager[Transport]]]"
+
+
+class Authorized:
+    """Carries requests with the credentials of a `Config`, over transports that `opener` makes for it.
+
+    A 401 renews them once, and the request is sent once more, a stream at its opening. A request that has
+    an Authorization of its own is left alone. A transport is entered by whichever request needs it first and
+    left by another, so its context must not hold a task group.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        opener: Opener,
+        *,
+        clock: Callable[[], float] = time.time,
+        keep: Callable[[c.Keep], None] | None = None,
+    ) -> None:
+        self._config = config
+        self._opener = opener
+        self._keys = Keyring(config.identity, anyio.Event, clock=clock, keep=keep)
+        self._lines: Lines[tuple[Transport, AbstractAsyncContextManager[Transport]]] = Lines()
+        self._opening = anyio.Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._config.connection!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection; what is still being answered breaks."""
+        await _close(self._lines.clear())
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Incoming]:
+        """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
+        given = await self._run(self._keys.obtain())
+        async with self._exchange(head, given, timeout, idle) as incoming:
+            renewed = await self._run(self._keys.renew(given)) if refuses(incoming, head) else None
+            if renewed is None:
+                yield incoming
+                return
+        async with self._exchange(head, renewed, timeout, idle) as incoming:
+            yield incoming
+
+    @asynccontextmanager
+    async def _exchange(
+        self, head: Head, credentials: Credentials, timeout: float | None, idle: float | None
+    ) -> AsyncGenerator[Incoming]:
+        line = self._lines.take(credentials.pair) or await self._open(credentials)
+        transport, _ = line.transport
+        try:
+            async with transport.send(signed(head, credentials), timeout=timeout, idle=idle) as incoming:
+                yield incoming
+        finally:
+            await _close(self._lines.give_back(line))
+
+    async def _open(self, credentials: Credentials) -> _Line:
+        async with self._opening:  # ten requests at once need one transport
+            if line := self._lines.take(credentials.pair):
+                return line
+            context = self._opener(self._config.connection_for(credentials))
+            line = Line((await context.__aenter__(), context), credentials.pair)
+            old = self._lines.add(line)
+        await _close(old)
+        return line
+
+    async def _run(self, errands: Errands[anyio.Event, T]) -> T:
+        return await run_errands(errands, self._do)
+
+    async def _do(self, errand: c.Task | anyio.Event) -> c.Event | None:
+        match errand:
+            case c.ReadFiles(paths):
+                return c.FilesRead(read_all(paths))
+            case c.RunPlugin():
+                return await run_plugin(errand)
+            case c.Discover() | c.Redeem():
+                return await self._ask(errand)
+            case _:
+                await errand.wait()
+                return None
+
+    async def _ask(self, ask: Ask) -> c.Event:
+        """Ask an identity provider, over a transport for this one request."""
+        try:
+            async with (
+                self._opener(ask.connection) as transport,
+                transport.send(ask.head, timeout=ask.timeout) as incoming,
+            ):
+                body = bytearray()
+                async for piece in incoming:
+                    body += piece
+                    if len(body) > MOST_ANSWERED:
+                        return c.Failed(f"the answer is longer than {MOST_ANSWERED} bytes")
+                return c.Answered(incoming.status, incoming.headers, bytes(body))
+        except KubeprotoError as error:
+            return c.Failed(" ".join(str(error).split()))
+
+
+def refuses(incoming: Incoming | BlockingIncoming, head: Head) -> bool:
+    """True if other credentials of ours could be taken where those that were shown are not."""
+    return incoming.status == 401 and not header(head.headers, "authorization")
+
+
+def signed(head: Head, credentials: Credentials) -> Head:
+    """The request with these credentials. It keeps its class: a transport looks for an `UpgradeRequest`."""
+    headers = credentials.sign(Head(head.method, head.target, head.headers)).headers
+    return head if headers is head.headers else replace(head, headers=headers)
+
+
+async def _close(lines: list[_Line]) -> None:
+    for line in lines:
+        with anyio.CancelScope(shield=True):
+            _, context = line.transport
+            await context.__aexit__(None, None, None)

@@ -1,0 +1,100 @@
+"""Exec plugins: runs a program that prints credentials, and tells what came of it.
+
+Its standard error goes where that of this program goes and is never looked at, so that no log and no error
+can quote a secret from it. One that hangs, or prints without end, is killed with all that it has started.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.from_thread import start_blocking_portal
+
+from kubeproto.config import credentials as c
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
+
+# A token of OIDC has some kilobytes, a certificate chain some more.
+_MOST_OUTPUT: Final = 1024 * 1024
+
+
+def terminal() -> bool:
+    """True if a plugin could talk to a person."""
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:  # it has been closed
+        return False
+
+
+async def run_plugin(task: c.RunPlugin) -> c.Event:
+    """Run a plugin to its end, or to that of its time. If this is cancelled, it is killed."""
+    try:
+        process = await anyio.open_process(
+            [task.command, *task.args],
+            stdin=None if task.interactive else subprocess.DEVNULL,
+            stderr=None,
+            env={**os.environ, **dict(task.env)},
+            # What it starts is killed with it. One that talks to a person must stay with the terminal.
+            start_new_session=not task.interactive,
+        )
+    except FileNotFoundError:
+        return c.PluginMissing()
+    except (OSError, ValueError) as error:
+        return c.Failed(f"it cannot be started: {_reason(error)}")
+    try:
+        with anyio.move_on_after(task.timeout):
+            stdout = await _read(process)
+            if stdout is None:
+                return c.Failed(f"it printed more than {_MOST_OUTPUT} bytes")
+            return c.PluginEnded(await process.wait(), stdout)
+        return c.Failed(f"it did not end within {task.timeout:g} s")
+    finally:
+        await _end(process, alone=task.interactive)
+
+
+def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
+    """The same for a thread, be there an event loop in it or not."""
+    with start_blocking_portal("asyncio") as portal:
+        return portal.call(run_plugin, task)
+
+
+async def _read(process: Process) -> bytes | None:
+    """All that it prints; None if that is too much."""
+    assert process.stdout is not None  # it is a pipe
+    output = bytearray()
+    async for piece in process.stdout:
+        output += piece
+        if len(output) > _MOST_OUTPUT:
+            return None
+    return bytes(output)
+
+
+async def _end(process: Process, *, alone: bool) -> None:
+    """Kill what is left of it, and leave no zombie."""
+    with anyio.CancelScope(shield=True):
+        if process.returncode is None:
+            _kill(process.pid, alone=alone)
+        await process.aclose()
+
+
+def _kill(pid: int, *, alone: bool) -> None:
+    try:
+        if alone or sys.platform == "win32":
+            os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+        else:
+            os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return "it is no program, and no script with a #! line"
+    return (error.strerror if isinstance(error, OSError) else "") or "its command makes no sense"

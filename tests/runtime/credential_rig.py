@@ -1,0 +1,152 @@
+"""What the tests of credentials stand on: servers as functions, plugins as scripts, and a clock by hand."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+import kubeproto as kp
+from kubeproto.config import Config, Connection, Identity, Plugin
+from kubeproto.wire import header
+from kubeproto_runtime._authorized import Authorized
+
+SERVER: Final = "https://cluster.test"
+SECRET: Final = "s3cr3t"
+
+# An answer: its status and its body.
+Answer = tuple[int, bytes]
+Server = Callable[[Connection, kp.Head], Answer]
+
+PEM: Final = b"-----BEGIN CERTIFICATE-----\n%s\n-----END CERTIFICATE-----\n"
+
+
+class Incoming:
+    """An answer; `gate` holds back the end of its body."""
+
+    def __init__(self, status: int, body: bytes, gate: anyio.Event | None) -> None:
+        self.status = status
+        self.headers: kp.Headers = ()
+        self._body = body
+        self._gate = gate
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
+        if self._gate is not None:
+            await self._gate.wait()
+            yield b"the end"
+
+
+class Net:
+    """All transports that were made, and what was sent over them."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.sent: list[tuple[Connection, kp.Head]] = []
+        self.opened: list[Connection] = []
+        self.closed: list[Connection] = []
+        self.answering = 0
+        self.gate: anyio.Event | None = None
+
+    @asynccontextmanager
+    async def open(self, connection: Connection) -> AsyncGenerator[Any]:
+        await checkpoint()
+        self.opened.append(connection)
+        yield Over(self, connection)
+        self.closed.append(connection)
+
+    def authorizations(self) -> list[str]:
+        return [header(head.headers, "authorization") for _, head in self.sent]
+
+
+class Over:
+    """One transport."""
+
+    def __init__(self, net: Net, connection: Connection) -> None:
+        self.net = net
+        self.connection = connection
+
+    @asynccontextmanager
+    async def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Incoming]:
+        await checkpoint()
+        self.net.sent.append((self.connection, head))
+        status, body = self.net.server(self.connection, head)
+        self.net.answering += 1
+        try:
+            yield Incoming(status, body, self.net.gate)
+        finally:
+            self.net.answering -= 1
+
+
+def accepting(*tokens: str) -> Server:
+    """A server that takes these tokens."""
+    good = {f"Bearer {token}" for token in tokens}
+    return lambda _, head: (
+        (200, b"welcome") if header(head.headers, "authorization") in good else (401, b"who?")
+    )
+
+
+def authorized(net: Net, identity: Identity, **facts: Any) -> Authorized:
+    config = Config(connection=Connection(server=SERVER), identity=identity)
+    return Authorized(config, net.open, **facts)
+
+
+async def get(transport: Any, *headers: tuple[str, str]) -> Answer:
+    """Send one request and read its answer."""
+    async with transport.send(kp.Head("GET", "/version", headers)) as incoming:
+        return incoming.status, b"".join([piece async for piece in incoming])
+
+
+class Script:
+    """A plugin as a shell script. It counts its runs, and may be told to wait."""
+
+    def __init__(self, folder: Path, said: str, *, waits: bool = False, code: int = 0) -> None:
+        self.path = folder / "login"
+        self.log = folder / "runs"
+        self.go = folder / "go"
+        # A pipe that is not written to yet: whoever reads it waits.
+        wait = f"until [ -e '{self.go}' ]; do sleep 0.01; done" if waits else ":"
+        self.path.write_text(
+            f"#!/bin/sh\necho $$ >> '{self.log}'\nN=$(wc -l < '{self.log}' | tr -d ' ')\n"
+            f"{wait}\ncat <<END\n{said}\nEND\nexit {code}\n"
+        )
+        self.path.chmod(stat.S_IRWXU)
+
+    @property
+    def pids(self) -> list[int]:
+        return [int(line) for line in self.log.read_text().split()] if self.log.exists() else []
+
+    async def started(self, times: int = 1) -> None:
+        """Wait until it has been started so often."""
+        with anyio.fail_after(30):
+            while len(self.pids) < times:
+                await anyio.sleep(0.005)
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(plugin=Plugin(command=str(self.path)))
+
+
+def credential(**status: str) -> str:
+    """What a plugin prints."""
+    return json.dumps(
+        {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": status}
+    )
+
+
+class Clock:
+    """Unix time by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now

@@ -1,0 +1,353 @@
+"""A transport with credentials: what requests say, what a 401 does, and what several at once do."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+from credential_rig import PEM, SECRET, Clock, Net, Script, accepting, authorized, credential, get
+
+import kubeproto as kp
+from kubeproto.config import Config, Connection, CredentialsError, Identity, Plugin
+from kubeproto.wire import header
+from kubeproto_runtime._authorized import Authorized
+
+Run = Callable[[Callable[[], Awaitable[None]]], None]
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Run a test on each event loop."""
+
+    def on_loop(main: Callable[[], Awaitable[None]]) -> None:
+        anyio.run(main, backend=str(request.param))
+
+    return on_loop
+
+
+@pytest.mark.parametrize(
+    ("identity", "said"),
+    [
+        (Identity(token="t1"), "Bearer t1"),
+        (Identity(username="ann", password="pw"), "Basic YW5uOnB3"),
+        (Identity(), ""),
+    ],
+)
+def test_each_request_says_who_asks(run: Run, identity: Identity, said: str) -> None:
+    async def main() -> None:
+        net = Net(lambda _, head: (200, b"welcome"))
+        async with authorized(net, identity) as transport:
+            assert await get(transport) == (200, b"welcome")
+            assert await get(transport) == (200, b"welcome")
+        assert net.authorizations() == [said, said]
+        assert len(net.opened) == len(net.closed) == 1
+
+    run(main)
+
+
+def test_a_request_with_an_authorization_of_its_own_is_left_alone(run: Run) -> None:
+    async def main() -> None:
+        net = Net(accepting("ours"))
+        async with authorized(net, Identity(token="ours")) as transport:
+            assert await get(transport, ("authorization", "Bearer theirs")) == (401, b"who?")
+        assert net.authorizations() == ["Bearer theirs"]
+
+    run(main)
+
+
+def test_a_request_keeps_its_class_so_that_an_upgrade_is_seen_as_one(run: Run) -> None:
+    async def main() -> None:
+        net = Net(lambda _, head: (101, b""))
+        upgrade = kp.UpgradeRequest("GET", "/exec", verb="get", protocols=("v5.channel.k8s.io",))
+        async with authorized(net, Identity(token="t1")) as transport, transport.send(upgrade):
+            pass
+        [(_, sent)] = net.sent
+        assert isinstance(sent, kp.UpgradeRequest)
+        assert header(sent.headers, "authorization") == "Bearer t1"
+
+    run(main)
+
+
+def test_a_token_file_is_read_again_after_a_minute(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        token, clock = tmp_path / "token", Clock()
+        token.write_text("t1\n")
+        net = Net(accepting("t1", "t2"))
+        async with authorized(net, Identity(token_file=str(token)), clock=clock) as transport:
+            await get(transport)
+            token.write_text("t2\n")
+            clock.now += 59
+            await get(transport)
+            clock.now += 2
+            await get(transport)
+        assert net.authorizations() == ["Bearer t1", "Bearer t1", "Bearer t2"]
+
+    run(main)
+
+
+def test_a_token_that_rotated_before_its_time_costs_one_401_and_one_more_request(
+    run: Run, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        token, clock = tmp_path / "token", Clock()
+        token.write_text("t1")
+        net = Net(accepting("t1"))
+        async with authorized(net, Identity(token_file=str(token)), clock=clock) as transport:
+            await get(transport)
+            token.write_text("t2")
+            net.server = accepting("t2")
+            clock.now += 5
+            assert await get(transport) == (200, b"welcome")
+            assert await get(transport) == (200, b"welcome")
+        assert net.authorizations() == ["Bearer t1", "Bearer t1", "Bearer t2", "Bearer t2"]
+
+    run(main)
+
+
+def test_a_401_that_nothing_can_mend_reaches_the_caller_with_its_body(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        net = Net(accepting("other"))
+        async with authorized(net, Identity(token=SECRET)) as transport:
+            for _ in range(3):
+                assert await get(transport) == (401, b"who?")
+        assert len(net.sent) == 3
+
+    run(main)
+    [record] = caplog.records  # said once, for every request is refused alike
+    assert (record.name, record.levelno) == ("kubeproto.credentials", logging.WARNING)
+    assert "the server refused the credentials" in record.getMessage()
+    assert SECRET not in caplog.text
+
+
+def test_a_stream_that_is_refused_at_its_opening_is_opened_once_more(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, credential(token="t$N"))
+        net = Net(accepting("t2"))
+        async with (
+            authorized(net, script.identity) as transport,
+            transport.send(kp.Head("GET", "/api/v1/pods?watch=true")) as incoming,
+        ):
+            assert incoming.status == 200
+            assert net.answering == 1, "the refused answer is still open"
+        assert net.authorizations() == ["Bearer t1", "Bearer t2"]
+
+    run(main)
+
+
+def test_ten_requests_at_once_run_one_plugin(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, credential(token="t$N", expirationTimestamp="1970-01-01T00:33:20Z"))
+        clock, net = Clock(), Net(accepting("t1"))
+        async with authorized(net, script.identity, clock=clock) as transport:
+            await all_at_once(*[lambda: get(transport)] * 10)
+            assert len(script.pids) == 1
+            assert len(net.opened) == 1
+            clock.now, net.server = 3000.0, accepting("t2")  # all expired
+            await all_at_once(*[lambda: get(transport)] * 10)
+        assert len(script.pids) == 2
+        assert net.authorizations() == ["Bearer t1"] * 10 + ["Bearer t2"] * 10
+
+    run(main)
+
+
+def test_ten_401s_run_one_plugin_and_each_request_is_sent_once_more(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, credential(token="t$N"))
+        net = Net(accepting("t1"))
+        clock = Clock()
+        async with authorized(net, script.identity, clock=clock) as transport:
+            await get(transport)
+            net.server = accepting("t2")
+            clock.now += 10
+            net.sent.clear()
+            answers = await all_at_once(*[lambda: get(transport)] * 10)
+        assert answers == [(200, b"welcome")] * 10
+        assert len(script.pids) == 2
+        assert net.authorizations().count("Bearer t2") == 10
+        assert net.authorizations().count("Bearer t1") <= 10
+
+    run(main)
+
+
+def test_all_who_wait_for_a_plugin_that_fails_are_told_why(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, SECRET, code=3, waits=True)
+        net = Net(accepting("t1"))
+        said: list[str] = []
+        async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
+
+            async def ask() -> None:
+                with pytest.raises(CredentialsError) as failed:
+                    await get(transport)
+                said.append(str(failed.value))
+
+            for _ in range(5):
+                tasks.start_soon(ask)
+            await script.started()
+            script.go.touch()
+        assert said == [f"the plugin {str(script.path)!r} ended with 3"] * 5
+        assert len(script.pids) == 1
+        assert not net.sent
+
+    run(main)
+    assert [record.getMessage()[-12:] for record in caplog.records] == ["ended with 3"]
+    assert SECRET not in caplog.text
+    assert SECRET not in "".join(capfd.readouterr())
+
+
+def test_whoever_runs_the_plugin_may_be_cancelled_and_another_takes_over(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, credential(token="t$N"), waits=True)
+        net = Net(accepting("t2"))
+        answers: list[Any] = []
+        async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
+            first = anyio.CancelScope()
+
+            async def cancelled() -> None:
+                with first:
+                    await get(transport)
+
+            async def other() -> None:
+                answers.append(await get(transport))
+
+            tasks.start_soon(cancelled)
+            await script.started()
+            for _ in range(3):
+                tasks.start_soon(other)
+            for _ in range(10):
+                await checkpoint()
+            first.cancel()
+            await script.started(2)
+            script.go.touch()
+        assert answers == [(200, b"welcome")] * 3
+        assert len(script.pids) == 2
+        assert not alive(script.pids[0]), "the plugin of the cancelled request still runs"
+
+    run(main)
+
+
+def test_a_plugin_may_take_longer_than_a_request_that_needs_it(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, credential(token="t$N"), waits=True)
+        net = Net(accepting("t1"))
+
+        async def impatient(transport: Authorized) -> int:
+            async with transport.send(kp.Head("GET", "/version"), timeout=0.001) as incoming:
+                return incoming.status
+
+        async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
+
+            async def ask() -> None:
+                assert await impatient(transport) == 200
+
+            tasks.start_soon(ask)
+            await script.started()
+            await anyio.sleep(0.01)
+            script.go.touch()
+
+    run(main)
+
+
+def test_another_client_certificate_makes_another_transport_and_open_answers_go_on(
+    run: Run, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
+        certificate.write_bytes(PEM % b"one")
+        key.write_bytes(PEM % b"key one")
+        net = Net(lambda connection, head: (200, connection.client_certificate[28:31]))
+        identity = Identity(certificate_file=str(certificate), key_file=str(key))
+        async with authorized(net, identity, clock=clock) as transport:
+            net.gate = anyio.Event()
+            async with transport.send(kp.Head("GET", "/watch")) as watching:
+                pieces = aiter(watching)
+                assert await anext(pieces) == b"one"
+                certificate.write_bytes(PEM % b"two")
+                key.write_bytes(PEM % b"key two")
+                clock.now += 61
+                gate, net.gate = net.gate, None
+                assert await get(transport) == (200, b"two")
+                assert await get(transport) == (200, b"two")
+                assert [len(net.opened), len(net.closed)] == [2, 0], "an answer was cut off"
+                gate.set()
+                assert [piece async for piece in pieces] == [b"the end"]
+            assert net.closed == [net.opened[0]], "the old transport is to be closed after its last answer"
+            assert await get(transport) == (200, b"two")
+        assert net.closed == net.opened
+
+    run(main)
+
+
+def test_a_certificate_of_a_plugin_is_shown_too(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        pem = credential(
+            clientCertificateData=(PEM % b"of the plugin").decode(), clientKeyData=(PEM % b"its key").decode()
+        )
+        # The here-document of the script would take the backslashes away.
+        script = Script(tmp_path, pem.replace("\\", "\\\\"))
+        net = Net(lambda connection, head: (200, connection.client_certificate))
+        async with authorized(net, script.identity) as transport:
+            assert await get(transport) == (200, PEM % b"of the plugin")
+
+    run(main)
+
+
+def test_without_tls_nothing_is_asked_for_and_nothing_is_sent(run: Run) -> None:
+    async def main() -> None:
+        net = Net(lambda _, head: (200, b""))
+        async with Authorized(
+            Config(connection=Connection(server="http://cluster.test")), net.open
+        ) as transport:
+            await get(transport)
+        assert net.authorizations() == [""]
+
+    run(main)
+
+
+def test_no_secret_is_in_the_repr() -> None:
+    net = Net(accepting())
+    transport = authorized(net, Identity(token=SECRET, certificate=PEM % b"x", key=PEM % SECRET.encode()))
+    assert SECRET not in repr(transport)
+
+
+def test_a_plugin_that_is_not_there_is_named(run: Run) -> None:
+    async def main() -> None:
+        net = Net(accepting())
+        identity = Identity(plugin=Plugin(command="/no/such/login", install_hint="apt install login"))
+        async with authorized(net, identity) as transport:
+            with pytest.raises(
+                CredentialsError, match=r"there is no program '/no/such/login'; apt install login"
+            ):
+                await get(transport)
+
+    run(main)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def all_at_once(*asks: Callable[[], Awaitable[Any]]) -> list[Any]:
+    answers: list[Any] = []
+
+    async def one(ask: Callable[[], Awaitable[Any]]) -> None:
+        answers.append(await ask())
+
+    async with anyio.create_task_group() as tasks:
+        for ask in asks:
+            tasks.start_soon(one, ask)
+    return answers

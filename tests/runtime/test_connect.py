@@ -1,0 +1,187 @@
+"""From what lies around to a client: which transport is taken, what goes with each request, what is said."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+from credential_rig import PEM, SERVER, Net, accepting
+
+import kubeproto as kp
+from kubeproto.config import Config, ConfigError, Connection, Impersonation, PluginPolicy
+from kubeproto.requests import version
+from kubeproto.wire import NO_RETRIES, header
+from kubeproto_asyncio import AsyncioTransport
+from kubeproto_httpx import HttpxTransport
+from kubeproto_runtime._connect import TRANSPORTS, connect, event_loop, find_opener
+from kubeproto_trio import TrioTransport
+
+KUBECONFIG: Final = f"""
+apiVersion: v1
+kind: Config
+current-context: home
+contexts:
+- {{name: home, context: {{cluster: k, user: ann, namespace: books}}}}
+- {{name: away, context: {{cluster: far, user: bob}}}}
+clusters:
+- {{name: k, cluster: {{server: "{SERVER}", insecure-skip-tls-verify: true}}}}
+- {{name: far, cluster: {{server: "https://far.test"}}}}
+users:
+- {{name: ann, user: {{token: ann-token}}}}
+- {{name: bob, user: {{token: bob-token}}}}
+- {{name: eve, user: {{exec: {{apiVersion: client.authentication.k8s.io/v1, command: evil,
+                              interactiveMode: Never}}}}}}
+"""
+
+VERSION: Final = b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'
+
+
+@pytest.fixture(autouse=True)
+def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = tmp_path / "kubeconfig"
+    path.write_text(KUBECONFIG)
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    return path
+
+
+def points(*found: tuple[str, str]) -> Any:
+    def installed(group: str) -> Iterable[EntryPoint]:
+        return [EntryPoint(name, value, group) for name, value in found]
+
+    return installed
+
+
+def asked(**wanted: Any) -> tuple[Connection, kp.Head, str]:
+    """Connect so and ask one thing: over what, how, and in which namespace the client is."""
+    net = Net(lambda _, head: (200, VERSION))
+    namespaces: list[str] = []
+
+    async def main() -> None:
+        async with connect(transport=net.open, **wanted) as client:
+            namespaces.append(client.namespace)
+            await client.call(version())
+
+    anyio.run(main)
+    assert net.closed == net.opened
+    [(connection, head)] = net.sent
+    return connection, head, namespaces[0]
+
+
+def test_the_current_context_is_taken_with_its_namespace_and_its_user() -> None:
+    connection, head, namespace = asked()
+    assert (connection.server, namespace) == (SERVER, "books")
+    assert header(head.headers, "authorization") == "Bearer ann-token"
+    assert header(connection.headers, "user-agent") == "kubeproto"
+
+
+def test_what_is_wanted_otherwise_comes_before_the_files(tmp_path: Path) -> None:
+    connection, head, namespace = asked(context="away", user="ann", namespace="attic")
+    assert (connection.server, namespace) == ("https://far.test", "attic")
+    assert header(head.headers, "authorization") == "Bearer ann-token"
+    other = tmp_path / "other"
+    other.write_text(KUBECONFIG.replace("current-context: home", "current-context: away"))
+    assert asked(kubeconfig=other)[0].server == "https://far.test"
+    assert asked(kubeconfig="~/other")[0].server == "https://far.test"
+
+
+def test_user_agent_headers_and_impersonation_go_with_every_request() -> None:
+    connection, _, _ = asked(user_agent="shelf/1", impersonate="carl", headers={"X-Shelf": "7"})
+    assert connection.headers == (("User-Agent", "shelf/1"), ("Impersonate-User", "carl"), ("X-Shelf", "7"))
+    connection, _, _ = asked(
+        impersonate=Impersonation(user="carl", groups=("readers",)), headers=(("A", "1"), ("A", "2"))
+    )
+    assert connection.headers[1:] == (
+        ("Impersonate-User", "carl"), ("Impersonate-Group", "readers"), ("A", "1"), ("A", "2"),
+    )  # fmt: skip
+
+
+def test_a_program_may_forbid_plugins() -> None:
+    with pytest.raises(ConfigError, match="'evil' may not be started"):
+        asked(user="eve", plugins=PluginPolicy(mode="DenyAll"))
+
+
+def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
+    config = Config(connection=Connection(server="http://here.test"), namespace="mine")
+    connection, head, namespace = asked(config=config)
+    assert (connection.server, namespace) == ("http://here.test", "mine")
+    assert header(head.headers, "authorization") == ""
+    with pytest.raises(ConfigError, match="context make no sense beside"):
+        asked(config=config, context="away")
+
+
+def test_warnings_of_the_configuration_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    asked()
+    [record] = caplog.records
+    assert (record.name, record.levelno) == ("kubeproto.connect", logging.WARNING)
+    assert record.getMessage().startswith("the context 'home': insecure-skip-tls-verify is set")
+    assert "ann-token" not in caplog.text
+
+
+def test_a_client_takes_its_options_along() -> None:
+    net = Net(accepting("nobody"))
+
+    async def main() -> None:
+        options: Any = {"retries": NO_RETRIES, "timeout": 7.0}
+        async with connect(transport=net.open, client=options) as client:
+            assert (client.retries, client.timeout) == (NO_RETRIES, 7.0)
+            with pytest.raises(kp.Unauthorized):
+                await client.call(version())
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize(("backend", "door"), [("asyncio", AsyncioTransport), ("trio", TrioTransport)])
+def test_the_door_on_the_event_loop_itself_is_taken_where_it_is_installed(backend: str, door: Any) -> None:
+    async def main() -> None:
+        assert event_loop() == backend
+        assert find_opener(None, TRANSPORTS, event_loop()) is door
+        async with connect():
+            pass
+
+    anyio.run(main, backend=backend)
+
+
+def test_a_door_whose_library_is_missing_gives_way_to_httpx() -> None:
+    there = points(("trio", "no_such_library:Transport"), ("httpx", "kubeproto_httpx:HttpxTransport"))
+    assert find_opener(None, TRANSPORTS, "trio", there) is HttpxTransport
+
+
+def test_a_transport_by_name_is_that_one_and_no_other() -> None:
+    assert find_opener("httpx", TRANSPORTS, "trio") is HttpxTransport
+    with pytest.raises(ConfigError, match=r"no transport 'pigeon'; there is asyncio, httpx, trio$"):
+        find_opener("pigeon", TRANSPORTS, "trio")
+    there = points(("trio", "no_such_library:Transport"), ("httpx", "kubeproto_httpx:HttpxTransport"))
+    with pytest.raises(
+        ConfigError, match=r"No module named 'no_such_library'\): pip install 'kubeproto\[trio\]'$"
+    ):
+        find_opener("trio", TRANSPORTS, "trio", there)
+
+
+def test_where_no_transport_is_installed_it_is_said_what_to_install() -> None:
+    with pytest.raises(ConfigError) as failed:
+        find_opener(None, TRANSPORTS, "trio", points())
+    assert str(failed.value) == (
+        "there is no transport for trio (it is not installed): "
+        "pip install 'kubeproto[trio]' or pip install 'kubeproto[httpx]'"
+    )
+
+
+def test_what_makes_a_transport_is_taken_as_it_is() -> None:
+    assert find_opener(TrioTransport, TRANSPORTS, "asyncio") is TrioTransport
+
+
+def test_an_unusable_certificate_is_a_configuration_error_of_the_first_request(kubeconfig: Path) -> None:
+    config = Config(connection=Connection(server=SERVER, ca=PEM % b"no base64!"))
+
+    async def main() -> None:
+        async with connect(config=config) as client:
+            with pytest.raises(ConfigError, match="the CA cannot be read"):
+                await client.call(version())
+
+    anyio.run(main)

@@ -1,0 +1,281 @@
+"""Reading what a configuration needs, and keeping a login that was renewed."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+from credential_rig import SERVER, Clock, Net, get
+from msgspec import Struct
+
+import kubeproto as kp
+from kubeproto.config import (
+    Config,
+    ConfigError,
+    Connection,
+    Identity,
+    Oidc,
+    Unreadable,
+    Wishes,
+    read_kubeconfig,
+)
+from kubeproto.config import credentials as c
+from kubeproto.wire import header
+from kubeproto_runtime._authorized import Authorized
+from kubeproto_runtime._connect import keeping
+from kubeproto_runtime._files import Found, Login, find, keep, read
+
+ISSUER: Final = "https://issuer.test"
+RENEWED: Final = c.Keep("id-2", "refresh-2")
+
+
+class Home(Struct):
+    """A home with a kubeconfig in it."""
+
+    folder: Path
+    config: Path
+
+    def user(self) -> dict[str, str]:
+        [user] = read_kubeconfig(self.config.read_bytes()).users
+        assert user.user.auth_provider is not None
+        return user.user.auth_provider.config
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    (tmp_path / ".kube").mkdir()
+    yield Home(tmp_path, tmp_path / ".kube" / "config")
+    leftovers = [path.name for path in (tmp_path / ".kube").iterdir() if path.name != "config"]
+    assert set(leftovers) <= {"real"}, "something was left behind"
+
+
+YAML: Final = f"""
+apiVersion: v1
+kind: Config
+current-context: c
+x-unknown: {{kept: true}}
+contexts: [{{name: c, context: {{cluster: k, user: ann, namespace: books}}}}]
+clusters: [{{name: k, cluster: {{server: "{SERVER}", certificate-authority-data: ""}}}}]
+users:
+- name: ann
+  user:
+    client-certificate: ../elsewhere/cert.pem   # a path that must stay as it is
+    client-key: ../elsewhere/key.pem
+    auth-provider:
+      name: oidc
+      config:
+        idp-issuer-url: {ISSUER}
+        client-id: kubectl
+        id-token: id-1
+        refresh-token: refresh-1
+"""
+
+
+def login(home: Home) -> Login:
+    return Login(str(home.config), "ann", "refresh-1")
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    assert read(str(tmp_path / "none")) == Unreadable("No such file or directory", True)
+    assert read(str(tmp_path)) == Unreadable("Is a directory")
+    assert read("a\0b") == Unreadable("the path makes no sense")
+    assert read("/dev/zero") == Unreadable("it is longer than 67108864 bytes")
+
+
+def test_the_kubeconfig_of_the_home_is_found(home: Home) -> None:
+    home.config.write_text(YAML.replace("client-certificate", "x-c").replace("client-key", "x-k"))
+    found = find(Wishes())
+    assert found.config.connection.server == SERVER
+    assert found.config.namespace == "books"
+    assert found.login == Login(str(home.config), "ann", "refresh-1")
+    assert "refresh-1" not in repr(found)
+
+
+def test_a_login_belongs_to_the_first_file_that_names_its_user(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = YAML.replace("client-certificate", "x-c").replace("client-key", "x-k")
+    first, second, third = (home.folder / name for name in ("first", "second", "third"))
+    first.write_text("apiVersion: v1\nkind: Config\ncurrent-context: c\n")
+    second.write_text(text)
+    third.write_text(text)
+    monkeypatch.setenv("KUBECONFIG", f"{first}:{second}:{third}")
+    found = find(Wishes())
+    assert found.login is not None
+    assert found.login.path == str(second)
+
+
+def test_without_a_home_and_outside_of_a_pod_there_is_no_configuration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(ConfigError, match="there is no kubeconfig"):
+        find(Wishes(), {"KUBECONFIG": "/no/such/file"})
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_renewed_tokens_are_kept_and_everything_else_stays(home: Home, as_json: bool) -> None:
+    home.config.write_text(YAML)
+    if as_json:
+        home.config.write_bytes(read_kubeconfig(YAML.encode()).document)
+    home.config.chmod(0o640)
+    before = json.loads(read_kubeconfig(home.config.read_bytes()).document)
+    after = keep(login(home), RENEWED)
+    assert after == Login(str(home.config), "ann", "refresh-2")
+    content = home.config.read_bytes()
+    assert content.startswith(b"{") == as_json
+    config = before["users"][0]["user"]["auth-provider"]["config"]
+    config["id-token"], config["refresh-token"] = "id-2", "refresh-2"
+    assert json.loads(read_kubeconfig(content).document) == before
+    assert stat.S_IMODE(home.config.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_a_link(home: Home) -> None:
+    real = home.config.with_name("real")
+    real.write_text(YAML)
+    home.config.symlink_to(real)
+    keep(login(home), RENEWED)
+    assert home.config.is_symlink()
+    assert home.user()["id-token"] == "id-2"
+
+
+def test_a_file_that_somebody_else_writes_is_left_alone(home: Home) -> None:
+    home.config.write_text(YAML)
+    lock = home.config.with_name("config.lock")
+    lock.touch()
+    with pytest.raises(ConfigError, match="somebody else is writing"):
+        keep(login(home), RENEWED)
+    assert home.config.read_text() == YAML
+    assert lock.exists(), "the lock belongs to somebody else"
+    lock.unlink()
+
+
+def test_a_newer_login_is_not_overwritten(home: Home) -> None:
+    home.config.write_text(YAML.replace("refresh-1", "refresh-9"))
+    with pytest.raises(ConfigError, match="has another login by now"):
+        keep(login(home), RENEWED)
+    home.config.write_text("apiVersion: v1\nkind: Config\n")
+    with pytest.raises(ConfigError, match="has another login by now"):
+        keep(login(home), RENEWED)
+
+
+def test_a_folder_that_cannot_be_written_to_is_said(home: Home) -> None:
+    with pytest.raises(ConfigError, match="config cannot be written: No such file or directory"):
+        keep(login(home), RENEWED)
+
+
+# A whole renewal, with the provider played by the net
+
+
+def jwt(expires: float) -> str:
+    claims = urlsafe_b64encode(json.dumps({"exp": expires}).encode()).decode().rstrip("=")
+    return f"head.{claims}.signature"
+
+
+class Provider:
+    """An identity provider that takes each refresh token once, and a cluster that takes its tokens."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.given = 1
+        self.answers = 200
+
+    def __call__(self, connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+        if connection.server == SERVER:
+            good = header(head.headers, "authorization") == f"Bearer {self.token}"
+            return (200, b"welcome") if good else (401, b"")
+        self.asked.append((head.method, head.target))
+        if head.method == "GET":
+            return 200, json.dumps({"token_endpoint": f"{ISSUER}/token"}).encode()
+        assert f"refresh_token=refresh-{self.given}" in head.body.decode()
+        if self.answers != 200:
+            return self.answers, b'{"error": "invalid_grant"}'
+        self.given += 1
+        return 200, json.dumps({"id_token": self.token, "refresh_token": f"refresh-{self.given}"}).encode()
+
+    @property
+    def token(self) -> str:
+        return jwt(1000.0 + 1000.0 * self.given)
+
+
+def oidc(home: Home, **facts: Any) -> Found:
+    identity = Identity(
+        oidc=Oidc(issuer=ISSUER, client_id="kubectl", id_token=jwt(0), refresh_token="refresh-1")
+    )
+    config = Config(connection=Connection(server=SERVER), identity=identity)
+    return Found(config, login(home), **facts)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_login_is_renewed_at_its_provider_and_kept_each_time(home: Home, backend: str) -> None:
+    home.config.write_text(YAML)
+    provider, clock = Provider(), Clock()
+    net, found = Net(provider), oidc(home)
+
+    async def main() -> None:
+        async with Authorized(found.config, net.open, clock=clock, keep=keeping(found)) as transport:
+            assert await get(transport) == (200, b"welcome")
+            assert home.user()["refresh-token"] == "refresh-2"
+            clock.now = 2990.0
+            assert await get(transport) == (200, b"welcome")
+            assert home.user()["refresh-token"] == "refresh-3"
+        asked = [("GET", "/.well-known/openid-configuration"), ("POST", "/token")]
+        assert provider.asked == asked * 2
+        assert {connection.server for connection in net.opened} == {SERVER, ISSUER}
+        assert sorted(map(repr, net.opened)) == sorted(map(repr, net.closed))
+
+    anyio.run(main, backend=backend)
+
+
+def test_a_login_that_cannot_be_kept_is_used_all_the_same_and_said(
+    home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    provider, clock = Provider(), Clock()
+    net, found = Net(provider), oidc(home)
+
+    async def main() -> None:
+        async with Authorized(found.config, net.open, clock=clock, keep=keeping(found)) as transport:
+            assert await get(transport) == (200, b"welcome")
+
+    anyio.run(main)
+    [record] = caplog.records
+    assert record.levelno == logging.WARNING
+    assert "the renewed login will be lost when this program ends" in record.getMessage()
+    assert "refresh-" not in caplog.text
+
+
+def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home: Home) -> None:
+    provider, clock = Provider(), Clock()
+    provider.answers = 400
+
+    def down(connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+        raise kp.ConnectError("connection refused")
+
+    def endless(connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+        return 200, b" " * (1 << 21)
+
+    said: list[str] = []
+
+    async def main() -> None:
+        for server in (provider, down, endless):
+            found = oidc(home)
+            async with Authorized(found.config, Net(server).open, clock=clock) as transport:
+                with pytest.raises(kp.KubeprotoError) as failed:
+                    await get(transport)
+                said.append(str(failed.value))
+
+    anyio.run(main)
+    at = "asking the identity provider at issuer.test"
+    assert said == [
+        "the answer of the identity provider is 400: invalid_grant",
+        f"{at}: connection refused",
+        f"{at}: the answer is longer than 1048576 bytes",
+    ]

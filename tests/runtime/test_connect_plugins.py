@@ -1,0 +1,161 @@
+"""Running a plugin: what it is given, what is made of what it does, and that nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from credential_rig import SECRET
+
+from kubeproto.config import credentials as c
+from kubeproto_runtime._plugins import run_plugin, run_plugin_blocking, terminal
+
+Runner = Callable[[c.RunPlugin], c.Event]
+
+
+@pytest.fixture(params=["asyncio", "trio", "thread", "thread inside a loop"])
+def perform(request: pytest.FixtureRequest) -> Runner:
+    """A plugin is run on each event loop, and for a thread, be there a loop in it or not."""
+    if request.param == "thread":
+        return run_plugin_blocking
+
+    async def inside(task: c.RunPlugin) -> c.Event:
+        return run_plugin_blocking(task)
+
+    main: Callable[[c.RunPlugin], Awaitable[c.Event]] = run_plugin
+    loop = str(request.param)
+    if request.param == "thread inside a loop":
+        main, loop = inside, "asyncio"
+    return lambda task: anyio.run(main, task, backend=loop)
+
+
+def script(folder: Path, *lines: str) -> str:
+    path = folder / "login"
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(stat.S_IRWXU)
+    return str(path)
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # of an orphan, nobody here collects what is left
+
+
+def test_its_output_and_its_end_are_told(tmp_path: Path, perform: Runner) -> None:
+    task = c.RunPlugin(command=script(tmp_path, "echo credentials; exit 0"))
+    assert perform(task) == c.PluginEnded(0, b"credentials\n")
+    task = c.RunPlugin(command=script(tmp_path, "echo half; exit 7"))
+    assert perform(task) == c.PluginEnded(7, b"half\n")
+
+
+def test_it_gets_its_arguments_and_variables_beside_ours_and_no_input(
+    tmp_path: Path, perform: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OURS", "here")
+    command = script(tmp_path, 'read line; echo "$1 $OURS $KUBERNETES_EXEC_INFO [$line]"')
+    task = c.RunPlugin(command=command, args=("get-token",), env=(("KUBERNETES_EXEC_INFO", "{}"),))
+    assert perform(task) == c.PluginEnded(0, b"get-token here {} []\n")
+
+
+def test_one_that_may_ask_a_person_has_our_input_and_stays_with_the_terminal(
+    tmp_path: Path, perform: Runner
+) -> None:
+    file = tmp_path / "typed"
+    file.write_text("yes\n")
+    command = script(tmp_path, "read line; echo \"$line $(ps -o sid= -p $$ | tr -d ' ')\"")
+    saved = os.dup(0)
+    try:
+        with file.open() as typed:
+            os.dup2(typed.fileno(), 0)
+        assert perform(c.RunPlugin(command=command, interactive=True)) == c.PluginEnded(
+            0, f"yes {os.getsid(0)}\n".encode()
+        )
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)
+
+
+def test_what_it_says_on_stderr_goes_to_ours_and_into_no_event(
+    tmp_path: Path, perform: Runner, capfd: pytest.CaptureFixture[str]
+) -> None:
+    event = perform(c.RunPlugin(command=script(tmp_path, f"echo {SECRET} >&2; exit 1")))
+    assert event == c.PluginEnded(1, b"")
+    assert capfd.readouterr().err == f"{SECRET}\n"
+
+
+def test_one_that_hangs_is_killed_with_all_that_it_started(tmp_path: Path, perform: Runner) -> None:
+    pids = tmp_path / "pids"
+    command = script(tmp_path, f"echo $$ >> {pids}; sleep 1000 & echo $! >> {pids}; wait")
+    started: list[int] = []
+    for timeout in (0.1, 1.0, 10.0):  # on a slow machine it may be killed before it has written both
+        event = perform(c.RunPlugin(command=command, timeout=timeout))
+        assert event == c.Failed(f"it did not end within {timeout:g} s")
+        started += [int(line) for line in pids.read_text().split()] if pids.exists() else []
+        if len(started) > 1:
+            break
+    begun = time.monotonic()
+    assert len(started) > 1
+    while any(alive(pid) for pid in started):  # a signal arrives when it does
+        assert time.monotonic() < begun + 30, "the plugin or what it started still runs"
+
+
+def test_one_that_prints_without_end_is_killed(tmp_path: Path, perform: Runner) -> None:
+    event = perform(c.RunPlugin(command=script(tmp_path, "exec yes")))
+    assert event == c.Failed("it printed more than 1048576 bytes")
+
+
+def test_one_that_is_not_there_is_missing(tmp_path: Path, perform: Runner) -> None:
+    assert perform(c.RunPlugin(command="no-such-login")) == c.PluginMissing()
+    assert perform(c.RunPlugin(command=str(tmp_path / "login"))) == c.PluginMissing()
+
+
+def test_one_that_cannot_be_started_says_why(tmp_path: Path, perform: Runner) -> None:
+    file = tmp_path / "login"
+    file.write_text("no program")
+    assert perform(c.RunPlugin(command=str(file))) == c.Failed("it cannot be started: Permission denied")
+    file.chmod(stat.S_IRWXU)
+    assert perform(c.RunPlugin(command=str(file))) == c.Failed(
+        "it cannot be started: it is no program, and no script with a #! line"
+    )
+    said = c.Failed("it cannot be started: its command makes no sense")
+    assert perform(c.RunPlugin(command="log\0in")) == said
+
+
+def test_there_is_no_terminal_where_the_input_is_closed_or_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed:
+        def isatty(self) -> bool:
+            raise ValueError("I/O operation on closed file")
+
+    said: list[bool] = []
+    for stdin in (None, Closed()):
+        monkeypatch.setattr("sys.stdin", stdin)
+        said.append(terminal())
+    assert said == [False, False]
+
+
+def test_a_person_who_gives_up_waiting_leaves_no_plugin_behind(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    task = c.RunPlugin(command=script(tmp_path, f"echo $$ >> {pids}; exec sleep 1000"))
+
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run_plugin, task)
+            with anyio.fail_after(30):
+                while not pids.exists() or not pids.read_text():
+                    await anyio.sleep(0.005)
+            tasks.cancel_scope.cancel()
+        assert not alive(int(pids.read_text()))
+
+    backends: list[Any] = ["asyncio", "trio"]
+    for backend in backends:
+        pids.unlink(missing_ok=True)
+        anyio.run(main, backend=backend)
