@@ -206,10 +206,13 @@ class Following(Generic[K]):
             request, idle=planned.idle, timeout=seconds + planned.grace
         ) as incoming:
             decoder = request.open(incoming.status, incoming.headers)
-            if 200 <= incoming.status < 300:
+            opened = 200 <= incoming.status < 300
+            if opened:
                 self.tell(resync.Opened())
             async for chunk in incoming:
-                if len(chunk) > _SLICE:
+                if not opened:
+                    decoder.feed(chunk)  # what a refusal says is known at its end
+                elif len(chunk) > _SLICE:
                     for piece in _slices(chunk):
                         self._hear(decoder.feed(piece), exchange)
                         await checkpoint()
