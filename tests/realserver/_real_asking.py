@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import kubeproto as kp
 from kubeproto.config import Connection
@@ -28,8 +28,10 @@ class Asker:
     def __init__(self, connection: Connection) -> None:
         self._transport = BlockingHttpxTransport(connection)
 
-    def close(self) -> None:
-        """Close the connections."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
         self._transport.close()
 
     def ask(self, request: Request[T]) -> T:

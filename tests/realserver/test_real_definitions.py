@@ -42,9 +42,8 @@ TYPES: Final[list[tuple[Any, Any]]] = importlib.import_module("test_schema_of").
 
 @pytest.fixture(scope="module")
 def asker(real_server: RealServer) -> Generator[Asker]:
-    asker = Asker(real_server.connection)
-    yield asker
-    asker.close()
+    with Asker(real_server.connection) as asker:
+        yield asker
 
 
 @contextmanager

@@ -1,0 +1,101 @@
+"""A mirror of books on the real server that checks every event for its place in the order of things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import kubeproto as kp
+from kubeproto.control import Change, Store
+from kubeproto.watching import resync
+from kubeproto.wire import Outcome
+from kubeproto_runtime import Client
+from kubeproto_runtime._following import Following
+
+
+class BookSpec(kp.Fields):
+    title: str
+    pages: int = 1
+
+
+class Book(kp.Object[BookSpec, None], group="real.kubeproto.test", version="v1", plural="books"):
+    """What is mirrored."""
+
+
+def book(name: str, title: str = "", **metadata: Any) -> Book:
+    return Book(metadata=kp.ObjectMeta(name=name, **metadata), spec=BookSpec(title=title or name))
+
+
+class Mirror:
+    """Follows the books of a namespace. What breaks the order of events is an AssertionError at once."""
+
+    def __init__(
+        self,
+        client: Client,
+        books: kp.Api[Book],
+        *,
+        settings: resync.Settings,
+        staged: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.store = Store(Book)
+        self.changes: list[Change[Book]] = []
+        self.troubles: list[resync.Trouble] = []
+        self.worlds = 0
+        self.events = 0
+        self._staged = staged
+        self._reached = 0
+        self._following = Following(client, books, self, settings=settings)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        await self._following.run()
+
+    def world(self) -> dict[str, str]:
+        """Names and versions of what readers see."""
+        return {key: entry.version for key, entry in self.store.entries().items()}
+
+    def told(self) -> list[tuple[str, str]]:
+        """What has come out since the last time: kind of change and name."""
+        changes, self.changes = self.changes, []
+        return [(change.type, change.key.rpartition("/")[2]) for change in changes]
+
+    # What the following calls.
+
+    def stage(self, news: list[Any]) -> None:
+        self.store.stage(news)
+        self._staged()
+
+    def apply(self, news: list[Any]) -> None:
+        for event in news:
+            self._check(event)
+            self.changes += self.store.apply([event])
+            self.events += 1
+
+    def commit(self, version: str) -> None:
+        self.worlds += 1
+        assert int(version) >= self._reached, f"a new world at {version}, after {self._reached}"
+        self._reached = int(version)
+        self.changes += self.store.commit(version)
+
+    def discard(self) -> None:
+        self.store.discard()
+
+    def report(self, trouble: resync.Trouble) -> None:
+        self.troubles.append(trouble)
+
+    def abandon(self, outcome: Outcome) -> None:
+        raise AssertionError(f"nothing here is only followed, and yet: {outcome}")
+
+    def _check(self, event: kp.WatchEvent[Book]) -> None:
+        match event:
+            case kp.Added(obj) | kp.Modified(obj) | kp.Deleted(obj):
+                name, version = obj.metadata.name, int(obj.metadata.resource_version)
+                known = self.store.entry(name, obj.metadata.namespace)
+                assert (known is None) == isinstance(event, kp.Added), f"{event} while there is {known}"
+                assert version > self._reached, f"{event} after {self._reached}"
+            case kp.Bookmark(said):
+                version = int(said)
+                assert version >= self._reached, f"{event} after {self._reached}"
+            case _:
+                raise AssertionError(f"{event} in a stream of good events")
+        self._reached = version

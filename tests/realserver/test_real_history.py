@@ -1,0 +1,155 @@
+"""What happens when history is forgotten: by a compaction of etcd, and by a server that starts anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+import pytest
+import trio
+
+import kubeproto as kp
+from kubeproto.crd import definition_of
+from kubeproto.watching import resync
+from kubeproto.wire import Expired, classify
+from kubeproto_runtime import Client
+from kubeproto_trio import TrioTransport
+from realserver import RealServer
+
+from ._real_asking import PATIENCE, Asker
+from ._real_mirror import Book, Mirror, book
+
+FULL = resync.Settings(streaming=False)
+STREAMING = resync.Settings()
+SMALL_PAGES = resync.Settings(streaming=False, first="", page_size=2)
+
+
+@pytest.fixture(scope="module")
+def cached(start_real_server: Callable[..., RealServer]) -> Generator[RealServer]:
+    """A server with a watch cache, that can be killed."""
+    server = start_real_server()
+    with server, Asker(server.connection) as asker:
+        asker.define(definition_of(Book))
+        yield server
+
+
+@pytest.fixture(scope="module")
+def bare(start_real_server: Callable[..., RealServer]) -> Generator[RealServer]:
+    """A server without a watch cache: what etcd has forgotten is gone at once."""
+    server = start_real_server(watch_cache=False)
+    with server, Asker(server.connection) as asker:
+        asker.define(definition_of(Book))
+        yield server
+
+
+def forget_by_compaction(server: RealServer) -> None:
+    server.compact()
+
+
+def forget_by_restart(server: RealServer) -> None:
+    server.restart()
+
+
+def failure_of(asker: Asker, books: kp.Api[Book], version: str) -> kp.Status:
+    """How a watch from this version fails."""
+    with asker.watch(books.watch(resource_version=version, timeout_seconds=5)) as events:
+        [event] = events
+    assert isinstance(event, kp.Failed)
+    return event.status
+
+
+def test_a_watch_of_a_forgotten_version_is_told_so_in_its_stream(bare: RealServer) -> None:
+    with Asker(bare.connection) as asker:
+        books = kp.Api(Book, namespace=asker.namespace("stream"))
+        old = asker.ask(books.create(book("a"))).metadata.resource_version
+        asker.ask(books.create(book("b")))
+        bare.compact()
+        status = failure_of(asker, books, old)
+        assert (status.code, status.reason) == (410, "Expired")
+        assert isinstance(classify(status), Expired)
+
+
+def test_a_list_whose_token_is_forgotten_is_gone_and_offers_a_token_that_goes_on(bare: RealServer) -> None:
+    with Asker(bare.connection) as asker:
+        books = kp.Api(Book, namespace=asker.namespace("pages"))
+        for name in "abcde":
+            asker.ask(books.create(book(name)))
+        page = asker.ask(books.list(limit=2))
+        asker.ask(books.delete("c"))
+        bare.compact()
+        with pytest.raises(kp.Gone) as caught:
+            asker.ask(books.list(limit=2, continue_=page.next_page))
+        outcome = classify(caught.value)
+        assert isinstance(outcome, Expired)
+        rest = asker.ask(books.list(limit=5, continue_=outcome.token))
+        assert [one.metadata.name for one in rest.items] == ["d", "e"]
+
+
+@pytest.mark.parametrize("settings", [FULL, STREAMING], ids=["list-watch", "streaming-list"])
+@pytest.mark.parametrize(
+    ("server_of", "forget"),
+    [("bare", forget_by_compaction), ("cached", forget_by_restart)],
+    ids=["compaction", "restart"],
+)
+def test_a_mirror_that_slept_through_what_is_forgotten_tells_exactly_what_changed(
+    request: pytest.FixtureRequest,
+    server_of: str,
+    forget: Callable[[RealServer], None],
+    settings: resync.Settings,
+) -> None:
+    server: RealServer = request.getfixturevalue(server_of)
+    with Asker(server.connection) as asker:
+        books = kp.Api(Book, namespace=asker.namespace("mirror"))
+        for name in "abc":
+            asker.ask(books.create(book(name)))
+
+        async def main() -> None:
+            async with TrioTransport(server.connection) as transport:
+                mirror = Mirror(Client(transport), books, settings=settings)
+                await run_until(mirror, lambda: mirror.worlds == 1 and len(mirror.world()) == 3)
+                assert sorted(mirror.told()) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
+                asker.ask(books.delete("a"))
+                changed = asker.ask(books.merge_patch("b", {"spec": {"title": "new"}}))
+                made = asker.ask(books.create(book("d")))
+                forget(server)
+                await run_until(mirror, lambda: mirror.worlds == 2)
+                assert mirror.told() == [("DELETED", "a"), ("MODIFIED", "b"), ("ADDED", "d")]
+                assert isinstance(mirror.troubles[-1].outcome, Expired)
+                entries = mirror.store.entries()
+                for one in (changed, made):
+                    key = f"{books.namespace}/{one.metadata.name}"
+                    assert entries[key].version == one.metadata.resource_version
+
+        trio.run(main)
+
+
+def test_a_mirror_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare: RealServer) -> None:
+    with Asker(bare.connection) as asker:
+        books = kp.Api(Book, namespace=asker.namespace("paging"))
+        for name in "abcde":
+            asker.ask(books.create(book(name)))
+        pages: list[int] = []
+
+        def staged() -> None:
+            pages.append(1)
+            if len(pages) == 2:
+                asker.ask(books.delete("a"))
+                bare.compact()
+
+        async def main() -> None:
+            async with TrioTransport(bare.connection) as transport:
+                mirror = Mirror(Client(transport), books, settings=SMALL_PAGES, staged=staged)
+                await run_until(mirror, lambda: mirror.worlds == 1)
+                assert sorted(mirror.told()) == [("ADDED", name) for name in "bcde"]
+                assert isinstance(mirror.troubles[-1].outcome, Expired)
+
+        trio.run(main)
+
+
+async def run_until(mirror: Mirror, holds: Callable[[], bool]) -> None:
+    """Let a mirror follow until this is so of it."""
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(mirror.run)
+            while not holds():
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
