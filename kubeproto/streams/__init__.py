@@ -1,0 +1,21 @@
+"""What is said over the WebSockets of exec, attach and port-forward."""
+
+from ._commands import CommandChannels, CommandEvent, Exited, Stderr, Stdout
+from ._forwarding import Forwarding, PortStream
+from ._ports import Arrived, PortChannels, PortEvent, Unreached
+from ._processes import Process
+
+__all__ = [
+    "Arrived",
+    "CommandChannels",
+    "CommandEvent",
+    "Exited",
+    "Forwarding",
+    "PortChannels",
+    "PortEvent",
+    "PortStream",
+    "Process",
+    "Stderr",
+    "Stdout",
+    "Unreached",
+]

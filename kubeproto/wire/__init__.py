@@ -32,7 +32,18 @@ from ._retries import (
     Safety,
     safety,
 )
-from ._seam import BlockingIncoming, BlockingTransport, Decoder, Head, Headers, Incoming, Transport
+from ._seam import (
+    BlockingIncoming,
+    BlockingTransport,
+    Decoder,
+    Head,
+    Headers,
+    Incoming,
+    Signal,
+    Transport,
+    Upgrader,
+    WebSocket,
+)
 
 __all__ = [
     "CONFLICT_BACKOFF",
@@ -62,6 +73,7 @@ __all__ = [
     "RetryPolicy",
     "Safety",
     "ServerFailed",
+    "Signal",
     "SizedBody",
     "Throttled",
     "TimedOut",
@@ -71,6 +83,8 @@ __all__ = [
     "Unreachable",
     "Unreadable",
     "Unsupported",
+    "Upgrader",
+    "WebSocket",
     "classify",
     "header",
     "inflate",

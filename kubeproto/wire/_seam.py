@@ -1,18 +1,22 @@
 """The seam between this core and whatever moves bytes: what goes out, what comes in, and who carries it.
 
 A transport sends a `Head` and hands back the status, the headers and the body's bytes as they came: never
-inflated, never re-split. It decides nothing. Whoever writes one needs the two protocols below and no more.
+inflated, never re-split. It decides nothing. Whoever writes one needs `Incoming` and `Transport`, or their
+blocking twins, and no more; one that can do WebSockets is an `Upgrader` as well.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
+
+    from ..requests import UpgradeRequest
 
 E = TypeVar("E")
 
@@ -30,9 +34,9 @@ class Head(Struct, frozen=True):
     headers: Headers = ()
     body: bytes = b""
 
-    def with_headers(self, *headers: tuple[str, str]) -> Head:
+    def with_headers(self, *headers: tuple[str, str]) -> Self:
         """The same request with more headers: credentials, a user agent."""
-        return Head(self.method, self.target, (*self.headers, *headers), self.body)
+        return replace(self, headers=(*self.headers, *headers))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
@@ -70,15 +74,58 @@ class Incoming(Protocol):
 class Transport(Protocol):
     """Carries requests on some async I/O. Leaving the context releases or closes the connection.
 
-    `timeout` bounds the whole exchange, `idle` the silence between two pieces of the body, in seconds; either
-    ends in `DeadlineExceeded`. What is lost on the way is a `TransportError`; what came and is no HTTP is a
-    `RemoteProtocolError`.
+    `timeout` bounds the whole exchange, `idle` each silence of the server, in seconds: between two pieces,
+    and before the head, unless the request has a body to send. Either ends in `DeadlineExceeded`. What is
+    lost on the way is a `TransportError`; what came and is no HTTP is a `RemoteProtocolError`.
     """
 
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[Incoming]:
         """Send a request and wait for the head of its answer."""
+        ...
+
+
+class WebSocket(Protocol):
+    """Messages both ways. One task at a time receives; others may send meanwhile."""
+
+    @property
+    def protocol(self) -> str:
+        """The subprotocol that the server chose."""
+        ...
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the server has closed in good order."""
+        ...
+
+    async def send(self, message: bytes) -> None:
+        """Send a message, as soon as the server takes it."""
+        ...
+
+
+class Upgrader(Protocol):
+    """Turns a request into a WebSocket, which is closed when its context is left.
+
+    `timeout` bounds the handshake, `idle` each silence of the server after it; a server that is there answers
+    the pings which it gets in between. One that refuses does so with an `ApiError`.
+    """
+
+    def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AbstractAsyncContextManager[WebSocket]:
+        """Send the request and wait until the server has agreed."""
+        ...
+
+
+class Signal(Protocol):
+    """What `trio.Event`, `asyncio.Event` and `anyio.Event` have in common."""
+
+    def set(self) -> object:
+        """Wake who waits."""
+        ...
+
+    async def wait(self) -> object:
+        """Wait until it is set."""
         ...
 
 

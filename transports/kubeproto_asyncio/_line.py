@@ -72,6 +72,16 @@ class Line:
         await listen()
         return self._socket.drained
 
+    async def send(self, data: bytes) -> None:
+        """Send all of it, as soon as the server takes it. Cancelled in the middle, the line is of no use."""
+        if self._closed:
+            raise TransportError("the connection was closed on this side")
+        self._send(data)
+        try:
+            await self._socket.drain()
+        except OSError as error:
+            raise TransportError(f"the connection broke: {_reason(error)}") from error
+
     @property
     def stale(self) -> bool:
         """True if an idle connection must not be used: its server has closed it, or speaks unasked."""

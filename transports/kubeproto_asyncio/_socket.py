@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import math
+import os
 import select
 import socket
 from contextlib import suppress
@@ -40,6 +42,9 @@ class Socket(asyncio.Protocol):
         self._ended = False
         self._broken: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
+        self._full = False
+        self._lost = False
+        self._writers: list[asyncio.Future[None]] = []
 
     @property
     def silent(self) -> bool:
@@ -75,6 +80,15 @@ class Socket(asyncio.Protocol):
         if data and self._transport is not None and not self._ended:
             self._transport.write(data)
 
+    async def drain(self) -> None:
+        """Wait until the other side has taken so much of what was sent that there is room for more."""
+        while self._full and not self._lost:
+            waiting = self._loop.create_future()
+            self._writers.append(waiting)
+            await waiting
+        if self._lost:
+            raise self._broken or ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+
     def close(self) -> None:
         """Close the socket at once; what was not sent never is."""
         if self._transport is not None:
@@ -108,18 +122,32 @@ class Socket(asyncio.Protocol):
             self._transport.pause_reading()
         _wake(self._reader)
 
+    def pause_writing(self) -> None:
+        self._full = True
+
+    def resume_writing(self) -> None:
+        self._full = False
+        self._wake_writers()
+
     def eof_received(self) -> None:
         self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end(exc)
         self._transport = None
+        self._lost = True
+        self._wake_writers()
         self._gone(self)
 
     def _end(self, error: Exception | None) -> None:
         if not self._ended:
             self._ended, self._broken = True, error
         _wake(self._reader)
+
+    def _wake_writers(self) -> None:
+        writers, self._writers = self._writers, []
+        for writer in writers:
+            _wake(writer)
 
 
 def _wake(reader: asyncio.Future[None] | None) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from kubeproto_h11 import Calling, Incoming, Lending, Limits, named
+from kubeproto_h11 import Calling, Incoming, Lending, Limits, WebSocket, named, upgrade
 
 from ._dialling import dial
 from ._line import Line, Lines, until
@@ -15,6 +16,7 @@ from ._tls import proxy_context, server_context
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
     from kubeproto.wire import Head
 
@@ -58,7 +60,7 @@ class AsyncioTransport:
         """Send a request and wait for the head of its answer.
 
         `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
-        each silence in the body.
+        each silence of the server, and the one before the head only where there is no body to send.
         """
         if timeout is None:
             incoming = await self._calling.begin(head, idle=idle)
@@ -70,6 +72,28 @@ class AsyncioTransport:
             yield incoming
         finally:
             self._calling.end(incoming)
+
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[WebSocket[Line]]:
+        """Make a WebSocket of a request to exec, attach or port-forward; an `ApiError` if that is refused.
+
+        `timeout` bounds the handshake, `idle` each silence of the server after it, its answers to pings
+        included.
+        """
+        asking = upgrade(request, os.urandom(16))
+        if timeout is None:
+            socket = await self._calling.upgrade(asking, idle=idle)
+        else:
+            deadline = _now() + timeout
+            async with until(deadline, f"{named(request)}: no answer within {timeout:g} s"):
+                socket = await self._calling.upgrade(asking, deadline, idle)
+        try:
+            yield socket
+            await socket.close()
+        finally:
+            self._calling.hang_up(socket)
 
 
 def _now() -> float:

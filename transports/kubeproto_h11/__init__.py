@@ -1,11 +1,12 @@
-"""HTTP/1.1 for transports, without any I/O: an exchange, a pool, and what drives them.
+"""HTTP/1.1 and WebSockets for transports, without any I/O: an exchange, a pool, and what drives them.
 
 A door brings a `Line`, a clock and a signal of its event loop; `Calling` does the rest.
 """
 
 from ._calls import Call, Calling, Incoming
 from ._exchange import MAX_HEAD, Answer, Exchange
-from ._lending import Lending, Signal
+from ._framing import MAX_MESSAGE, Farewell, Framing
+from ._lending import Lending
 from ._lines import Line, dig
 from ._pool import (
     Action,
@@ -31,9 +32,12 @@ from ._replays import may_replay
 from ._requests import addressed, named
 from ._sessions import Buffer, Session, Sessions, Tls
 from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
+from ._upgrades import Upgrade, upgrade
+from ._websockets import WebSocket
 
 __all__ = [
     "MAX_HEAD",
+    "MAX_MESSAGE",
     "Action",
     "Answer",
     "Asked",
@@ -45,6 +49,8 @@ __all__ = [
     "Ending",
     "Event",
     "Exchange",
+    "Farewell",
+    "Framing",
     "HttpTunnel",
     "Idle",
     "Incoming",
@@ -59,17 +65,19 @@ __all__ = [
     "Released",
     "Session",
     "Sessions",
-    "Signal",
     "SocksTunnel",
     "State",
     "Tls",
     "Tunnel",
+    "Upgrade",
     "Use",
     "Waiting",
+    "WebSocket",
     "addressed",
     "dig",
     "may_replay",
     "named",
     "step",
     "tunnel",
+    "upgrade",
 ]

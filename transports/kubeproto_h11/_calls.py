@@ -1,9 +1,9 @@
-"""`Calling`: requests on lent lines, and their answers as they arrive. It awaits lines, and no loop."""
+"""`Calling`: requests on lent lines, and what comes of them. It awaits lines, and knows no event loop."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 from kubeproto import (
     DeadlineExceeded,
@@ -11,12 +11,16 @@ from kubeproto import (
     LocalProtocolError,
     RemoteProtocolError,
     TransportError,
+    UpgradeRequest,
 )
 
 from ._exchange import Answer, Exchange
+from ._framing import Framing
 from ._lines import Line
 from ._replays import may_replay
 from ._requests import addressed, named
+from ._upgrades import Upgrade
+from ._websockets import WebSocket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +32,12 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound=Line)
 
+# Of a refusal to make a WebSocket no more is read. A Status is a few hundred bytes.
+_MAX_REFUSAL: Final = 1 << 20
+
 
 class Call(Generic[L]):
-    """An exchange and its line. `deadline` bounds all of it, `idle` each silence in the body."""
+    """An exchange and its line. `deadline` bounds all of it, `idle` each silence of the server."""
 
     def __init__(
         self,
@@ -48,6 +55,8 @@ class Call(Generic[L]):
         self._clock = clock
         self._deadline = deadline
         self._idle = idle
+        # A large body takes its time, and the server says nothing meanwhile.
+        self._silent_first = exchange.has_body
         self._reused = line.used
         self._begun = False
         self._sent = False
@@ -65,6 +74,11 @@ class Call(Generic[L]):
         return may_replay(
             self._method, reused=self._reused, begun=self._begun, touched=self._exchange.touched
         )
+
+    @property
+    def rest(self) -> bytes:
+        """What came after the answer, of the protocol that is spoken now."""
+        return self._exchange.rest
 
     async def ask(self) -> Answer:
         """Send the request and wait for the head of its answer."""
@@ -91,7 +105,7 @@ class Call(Generic[L]):
     async def _hear(self) -> bytes:
         """Wait for bytes; give what of them is body."""
         by = self._deadline
-        if self._idle is not None and self._exchange.answer is not None:
+        if self._idle is not None and not (self._silent_first and self._exchange.answer is None):
             by = min(by, self._clock() + self._idle)
         heard = await self.line.receive(by)
         if heard:
@@ -148,6 +162,8 @@ class Calling(Generic[L]):
 
     async def begin(self, head: Head, deadline: float = math.inf, idle: float | None = None) -> Incoming[L]:
         """Send a request and wait for the head of its answer. What comes of this is to be given to `end`."""
+        if isinstance(head, UpgradeRequest):
+            raise LocalProtocolError(f"{named(head)}: it becomes a WebSocket; call `upgrade`, not `send`")
         try:
             call, answer = await self._ask(addressed(head, self._connection), deadline, idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
@@ -164,6 +180,34 @@ class Calling(Generic[L]):
         else:
             self._lending.discard(call.line)
 
+    async def upgrade(
+        self, upgrade: Upgrade, deadline: float = math.inf, idle: float | None = None
+    ) -> WebSocket[L]:
+        """Make a WebSocket of a request. What comes of this is to be given to `hang_up`."""
+        request = upgrade.request
+        head = addressed(upgrade.asking, self._connection)
+        exchange = Exchange(head)
+        # Never on a connection that may be stale: a command that was begun must not be begun again.
+        line = await self._lending.take(fresh=True)
+        call = Call(line, exchange, head.method, clock=self._clock, deadline=deadline, idle=None)
+        try:
+            answer = await call.ask()
+            if answer.status != 101:
+                raise request.refused(answer.status, answer.headers, await _beginning(call))
+            protocol = upgrade.agreed(answer)
+            framing = Framing(call.rest)
+            return WebSocket(line, framing, protocol, named(request), clock=self._clock, idle=idle)
+        except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
+            self._lending.discard(line)
+            raise _of(request, error) from error.__cause__
+        except BaseException:
+            self._lending.discard(line)
+            raise
+
+    def hang_up(self, socket: WebSocket[L]) -> None:
+        """Whoever had the WebSocket is done with it, or was called off."""
+        self._lending.discard(socket.line)
+
     async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], Answer]:
         """The call, and the head of its answer; on a connection that turns out to be stale, once more."""
         for fresh in (False, True):
@@ -177,6 +221,16 @@ class Calling(Generic[L]):
                 if not call.may_replay_after(error):
                     raise
         raise AssertionError("a fresh connection is never stale")
+
+
+async def _beginning(call: Call[L]) -> bytes:
+    """The body of an answer, if it is of a sensible size; else its beginning."""
+    pieces: list[bytes] = []
+    size = 0
+    while size < _MAX_REFUSAL and (piece := await call.piece()):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
 
 
 def _of(head: Head, error: KubeprotoError) -> KubeprotoError:

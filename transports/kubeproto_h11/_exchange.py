@@ -43,6 +43,7 @@ class Exchange:
     def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
         self.answer: Answer | None = None
         self.touched = False  # a byte of an answer has come
+        self.has_body = bool(head.body)
         self._method = head.method
         self._body: Body | None = None
         self._stays = False

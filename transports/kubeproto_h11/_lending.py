@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kubeproto import TransportError
 
@@ -29,19 +29,9 @@ from ._pool import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from kubeproto.wire import Signal
+
 L = TypeVar("L", bound=Line)
-
-
-class Signal(Protocol):
-    """What `trio.Event` and `asyncio.Event` have in common."""
-
-    def set(self) -> object:
-        """Wake who waits."""
-        ...
-
-    async def wait(self) -> object:
-        """Wait until it is set."""
-        ...
 
 
 class _Asking(Generic[L]):

@@ -36,6 +36,10 @@ class Line(Protocol):
         """
         ...
 
+    async def send(self, data: bytes) -> None:
+        """Send all of it, as soon as the server takes it. Cancelled in the middle, the line is of no use."""
+        ...
+
     def close(self) -> None:
         """Close it at once, whatever it is doing."""
         ...

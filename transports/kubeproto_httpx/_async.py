@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import anyio
 import httpx
@@ -13,11 +13,12 @@ from kubeproto import DeadlineExceeded, Head, Headers
 
 from ._clients import make_async_client
 from ._errors import FOREIGN, translated
-from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, received, replayable
+from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, no_websocket, received, replayable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
+    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
 
 
@@ -51,7 +52,8 @@ class HttpxTransport:
     ) -> AsyncGenerator[HttpxIncoming]:
         """Send a request and wait for the head of its answer."""
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
-        timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": None, "write": None, "pool": None}
+        silence = None if head.body else idle
+        timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": silence, "write": None, "pool": None}
         response = await self._open(head, timeouts, deadline)
         # httpcore looks here once more, when the body begins.
         timeouts["read"] = idle
@@ -60,6 +62,10 @@ class HttpxTransport:
             yield incoming
         finally:
             await incoming.aclose()
+
+    def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
+        """Refused: httpx has no WebSockets. Take kubeproto_trio or kubeproto_asyncio for those."""
+        raise no_websocket(request)
 
     async def _open(self, head: Head, timeouts: Timeouts, deadline: float) -> httpx.Response:
         trace = Trace()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import httpx
 
@@ -18,11 +18,12 @@ from kubeproto import DeadlineExceeded, Head, Headers
 
 from ._clients import make_client
 from ._errors import FOREIGN, translated
-from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, received, replayable
+from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, no_websocket, received, replayable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
+    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
 
 
@@ -56,7 +57,8 @@ class BlockingHttpxTransport:
         """Send a request and wait for the head of its answer."""
         deadline = math.inf if timeout is None else monotonic() + timeout
         connect = CONNECT_TIMEOUT if timeout is None else min(CONNECT_TIMEOUT, timeout)
-        timeouts: Timeouts = {"connect": connect, "read": timeout, "write": timeout, "pool": timeout}
+        silence = timeout if head.body or idle is None else min(idle, timeout or math.inf)
+        timeouts: Timeouts = {"connect": connect, "read": silence, "write": timeout, "pool": timeout}
         response = self._open(head, timeouts, deadline)
         # httpcore looks here once more, when the body begins.
         left = max(deadline - monotonic(), 0.001)
@@ -66,6 +68,10 @@ class BlockingHttpxTransport:
             yield incoming
         finally:
             incoming.close()
+
+    def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
+        """Refused: httpx has no WebSockets. Take kubeproto_trio or kubeproto_asyncio for those."""
+        raise no_websocket(request)
 
     def _open(self, head: Head, timeouts: Timeouts, deadline: float) -> httpx.Response:
         trace = Trace()

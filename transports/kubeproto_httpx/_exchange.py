@@ -65,9 +65,7 @@ def build(
 ) -> httpx.Request:
     """The request as httpx sends it, byte for byte what `head` says; `LocalProtocolError` if it would not."""
     if isinstance(head, UpgradeRequest):
-        raise LocalProtocolError(
-            f"{named(head)}: httpx speaks no WebSockets; use kubeproto_trio or kubeproto_asyncio for this"
-        )
+        raise no_websocket(head)
     extensions: dict[str, Any] = {"timeout": timeouts, "trace": trace}
     with suppress(httpx.InvalidURL, UnicodeError):
         request = client.build_request(
@@ -83,6 +81,13 @@ def build(
         if request.url.raw_path.endswith(head.target.encode()):
             return request
     raise LocalProtocolError(f"{named(head)}: httpx would change the target; escape what is odd in it")
+
+
+def no_websocket(head: Head) -> LocalProtocolError:
+    """The error that a request for a WebSocket meets here, however it is sent."""
+    return LocalProtocolError(
+        f"{named(head)}: httpx speaks no WebSockets; use kubeproto_trio or kubeproto_asyncio for this"
+    )
 
 
 def received(response: httpx.Response) -> Headers:

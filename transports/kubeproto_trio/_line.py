@@ -95,13 +95,19 @@ class Line:
             raise saying.unheard
         return saying.sent
 
+    async def send(self, data: bytes) -> None:
+        """Send all of it, as soon as the server takes it. Cancelled in the middle, the line is of no use."""
+        try:
+            await self._send(data)
+        except _BROKEN as error:
+            raise TransportError(f"the connection broke: {_reason(error)}") from error
+
     async def _receive(self) -> bytes:
         received = await self._socket.recv(_READ)
         while received and self._sessions:
             said = self._sessions.decrypt(received)
             if own := self._sessions.outgoing:
-                async with self._sending:
-                    await self._stream.send_all(own)
+                await self._send_own(own)
             if said or self._sessions.ended:
                 return said
             received = await self._socket.recv(_READ)
@@ -110,6 +116,16 @@ class Line:
     async def _send(self, data: bytes) -> None:
         async with self._sending:
             await self._stream.send_all(self._sessions.encrypt(data))
+
+    async def _send_own(self, data: bytes) -> None:
+        """Send what TLS itself has to say."""
+        try:
+            async with self._sending:
+                await self._stream.send_all(data)
+        except BaseException:
+            # A part may have gone out, and what was received with it would be lost.
+            self.close()
+            raise
 
     @property
     def stale(self) -> bool:

@@ -43,6 +43,11 @@ class Rig(NamedTuple):
         """True if it is async, so that what it does can be cancelled."""
         return self.loop != "none"
 
+    @property
+    def upgrades(self) -> bool:
+        """True if it has WebSockets."""
+        return self.module != "kubeproto_httpx"
+
     def run(self, connection: Connection, body: Body[T]) -> T:
         """Open the transport, run the body, close the transport; no task may be left behind."""
         make: Callable[[Connection], Any] = getattr(importlib.import_module(self.module), self.name)
@@ -61,14 +66,14 @@ ALL_RIGS: Final = (
 )
 
 
-def rigs(*, waits: bool = False) -> list[Any]:
-    """The table as pytest's parameters; with `waits` only those that can be cancelled."""
+def rigs(*, waits: bool = False, upgrades: bool = False) -> list[Any]:
+    """The table as pytest's parameters; only those that can be cancelled, or have WebSockets, if so told."""
     return [
         pytest.param(
             rig, id=rig.label.replace(", ", " ").replace(" ", "-"), marks=pytest.mark.needs(*rig.needs)
         )
         for rig in ALL_RIGS
-        if rig.waits or not waits
+        if rig.waits >= waits and rig.upgrades >= upgrades
     ]
 
 

@@ -107,23 +107,10 @@ def test_a_half_open_peer_is_noticed_by_its_silence(rig: Rig, serve: Serve, stag
         fetched(rig, serve(sending(STAGES[stage])), idle=SHORT)
 
 
-def test_silence_before_the_answer_is_not_idleness(rig: Rig, serve: Serve, gate: Gate) -> None:
-    async def script(peer: Peer) -> None:
-        await peer.request()
-        await gate.wait()
-        await peer.send(answer())
-
-    async def slow(transport: Transport) -> bytes:
-        head = get()
-        # The gate opens when the deadline of the second request has passed: time went by.
-        with pytest.raises(DeadlineExceeded):
-            async with transport.send(head, timeout=SHORT):
-                pass
-        gate.open()
-        async with transport.send(head, idle=SHORT) as incoming:
-            return b"".join([piece async for piece in incoming])
-
-    assert rig.run(open_to(serve(script)), slow) == HELLO
+@pytest.mark.parametrize("stage", ["before the first byte", "in the head"])
+def test_a_server_that_is_silent_from_the_start_is_noticed_too(rig: Rig, serve: Serve, stage: str) -> None:
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, serve(sending(STAGES[stage])), idle=SHORT)
 
 
 def test_a_deadline_that_is_not_reached_changes_nothing(rig: Rig, serve: Serve) -> None:

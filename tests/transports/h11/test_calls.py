@@ -76,6 +76,10 @@ class Paper:
         await listen()
         return self.takes_all
 
+    async def send(self, data: bytes) -> None:
+        await stand_still()
+        self.sent += data
+
     def close(self) -> None:
         self.closed += 1
 
@@ -246,7 +250,11 @@ def test_each_wait_is_bounded_by_the_silence_that_is_allowed_and_by_the_deadline
     world = World(line)
     world.now = 100.0
     assert run(world.fetch(deadline=130.0, idle=20.0)) == b"hello"
-    assert line.waits == [130.0, 130.0, 120.0]  # before the answer there is no silence between its pieces
+    assert line.waits == [120.0, 120.0, 120.0]
+    world = World(line := Paper(ANSWER[:10], ANSWER[10:-2], ANSWER[-2:]))
+    world.now = 100.0
+    run(world.fetch(POST, deadline=130.0, idle=20.0))
+    assert line.waits == [130.0, 130.0, 120.0]  # the server says nothing as long as a body comes in
     world = World(line := Paper(ANSWER[:-2], ANSWER[-2:]))
     world.now = 100.0
     run(world.fetch(deadline=110.0, idle=20.0))
@@ -260,6 +268,7 @@ def test_each_wait_is_bounded_by_the_silence_that_is_allowed_and_by_the_deadline
     ("said", "times", "match"),
     [
         ((), {"deadline": 5.0}, "time given ran out"),
+        ((), {"idle": 20.0}, "silent for 20 s"),
         ((ANSWER[:-2],), {"deadline": 5.0}, "time given ran out"),
         ((ANSWER[:-2],), {"idle": 20.0}, "silent for 20 s"),
         ((ANSWER[:-2],), {"deadline": 5.0, "idle": 20.0}, "time given ran out"),

@@ -164,6 +164,19 @@ def test_httpx_has_no_websockets_and_says_so_before_anything_is_sent(way: Callab
         way(pods.exec("a", ["true"]))
 
 
+def test_asked_for_a_websocket_httpx_names_the_transports_that_have_them() -> None:
+    request = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default").attach(
+        "a"
+    )
+    with pytest.raises(kp.LocalProtocolError, match="use kubeproto_trio or kubeproto_asyncio"):
+        HttpxTransport(NOWHERE).upgrade(request)
+    with (
+        BlockingHttpxTransport(NOWHERE) as transport,
+        pytest.raises(kp.LocalProtocolError, match="use kubeproto_trio or kubeproto_asyncio"),
+    ):
+        transport.upgrade(request)
+
+
 def test_the_key_of_a_client_is_not_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     pem = b"-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n"

@@ -1,0 +1,140 @@
+"""The channels of exec and attach: what each message of their WebSocket says.
+
+A message is one byte, which names the channel, and what is said on it::
+
+    0 stdin    to the command
+    1 stdout   from it; an empty one opens the stream, and says nothing
+    2 stderr   from it
+    3 error    from the server: one Status, which tells how it ended
+    4 resize   to the server: the terminal's new size, as JSON
+    255 close  either way: the channel of the next byte has ended. Only in v5, and of use for stdin alone
+
+v4 cannot end stdin, so that a command which reads to its end never ends there. A server may say more on other
+channels, and it is passed over, as Go's client does.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from .._errors import LocalProtocolError, RemoteProtocolError, TransportError
+from ..objects import Status
+
+V5: Final = "v5.channel.k8s.io"
+V4: Final = "v4.channel.k8s.io"
+
+_STDIN, _RESIZE, _CLOSE = 0, 4, 255
+
+# As client-go cuts it. A ping can go out between two of them.
+PIECE: Final = 32 * 1024
+
+# A Status is a few hundred bytes; etcd takes none above this.
+_MAX_STATUS: Final = 1 << 20
+
+
+class Stdout(Struct, frozen=True, gc=False):
+    """What the command wrote to its standard output, or to its terminal."""
+
+    data: bytes
+
+
+class Stderr(Struct, frozen=True, gc=False):
+    """What the command wrote to its standard error."""
+
+    data: bytes
+
+
+class Exited(Struct, frozen=True):
+    """How it ended. The server's last word: no output follows."""
+
+    status: Status
+
+    @property
+    def code(self) -> int | None:
+        """The exit code of the command; None if there is none, for it did not run or was cut short."""
+        if self.status.success:
+            return 0
+        if self.status.reason != "NonZeroExitCode":
+            return None
+        told = [cause.message for cause in self.status.details.causes if cause.reason == "ExitCode"]
+        return int(told[0]) if told and told[0].isascii() and told[0].isdigit() else None
+
+
+CommandEvent: TypeAlias = Stdout | Stderr | Exited
+
+
+class CommandChannels:
+    """Reads and writes the messages of one command. `protocol` is the one that the server chose."""
+
+    def __init__(self, protocol: str) -> None:
+        if protocol not in (V5, V4):
+            raise LocalProtocolError(
+                f"{protocol!r} is no channel protocol of exec or attach that is spoken here"
+            )
+        self.exited: Exited | None = None
+        self._protocol = protocol
+        self._stdin_ended = False
+        self._status = b""
+
+    def stdin(self, data: bytes) -> list[bytes]:
+        """The messages that bring this to the command."""
+        if self._stdin_ended:
+            raise LocalProtocolError("stdin was ended, and nothing can be written to it")
+        return [bytes((_STDIN,)) + data[at : at + PIECE] for at in range(0, len(data), PIECE)]
+
+    def end_stdin(self) -> bytes:
+        """The message that ends stdin, as a closed pipe would."""
+        if self._protocol != V5:
+            raise LocalProtocolError(
+                f"{self._protocol} cannot end stdin, and this server speaks nothing newer"
+            )
+        if self._stdin_ended:
+            raise LocalProtocolError("stdin was ended before")
+        self._stdin_ended = True
+        return bytes((_CLOSE, _STDIN))
+
+    def resize(self, width: int, height: int) -> bytes:
+        """The message that gives the terminal another size, in characters."""
+        for size in (width, height):
+            if type(size) is not int or not 0 < size < 1 << 16:
+                raise LocalProtocolError(f"a terminal is 1 to 65535 characters wide and high, not {size!r}")
+        return bytes((_RESIZE,)) + b'{"Width":%d,"Height":%d}' % (width, height)
+
+    def feed(self, message: bytes) -> CommandEvent | None:
+        """Take a message; give what it says, if it says anything."""
+        if not message:
+            raise RemoteProtocolError("a message of the server names no channel")
+        data = message[1:]
+        match message[0]:
+            case 1 if data:
+                return Stdout(data)
+            case 2 if data:
+                return Stderr(data)
+            case 3 if data:
+                return self._end(data)
+            case _:
+                return None
+
+    def close(self) -> None:
+        """The server has closed the WebSocket: right if it has told how the command ended."""
+        if self._status and self.exited is None:
+            raise RemoteProtocolError("what the server says of the command's end is no Status")
+        if self.exited is None:
+            raise TransportError("the server closed and did not tell how the command ended")
+
+    def _end(self, data: bytes) -> Exited | None:
+        # One message in every server that was seen, but the protocol has a stream here.
+        self._status += data
+        if self.exited is not None or len(self._status) > _MAX_STATUS:
+            raise RemoteProtocolError("the server says too much of how the command ended")
+        try:
+            status = msgspec.json.decode(self._status, type=Status)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        if status.status not in ("Success", "Failure"):
+            return None
+        self.exited = Exited(status)
+        return self.exited

@@ -1,0 +1,414 @@
+"""exec, attach and port-forward: over WebSockets, on each transport that has them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+import anyio
+import anyio.lowlevel
+import pytest
+from contract_cancelling import cancelled_at
+from contract_certificates import Certificates, context
+from contract_scripts import answer, proxying, sending
+from contract_server import BOUND, Gate, Server
+from contract_transports import Rig, open_to, rigs, until, until_idle
+from contract_websockets import SUCCESS, THREE, V4, V5, Side, cat, echo, talking
+from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, TextMessage
+
+import kubeproto as kp
+from kubeproto import (
+    BadRequest,
+    DeadlineExceeded,
+    Forbidden,
+    LocalProtocolError,
+    NotFound,
+    Transport,
+    TransportError,
+)
+from kubeproto.config import Connection
+from kubeproto.streams import Exited, Forwarding, Process, Stderr, Stdout
+from kubeproto.wire import Upgrader, WebSocket
+
+T = TypeVar("T")
+Serve = Callable[..., Server]
+
+SHORT: Final = 0.02
+MANY: Final = 400
+PIECE: Final = 32 * 1024
+
+PODS: Final = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="w")
+EXEC: Final = PODS.exec("web", ["cat"], stdin=True)
+FORWARD: Final = PODS.port_forward("web", [8080, 53])
+
+RECORDINGS: Final = Path(__file__).parents[2] / "recordings"
+
+
+@pytest.fixture(params=rigs(upgrades=True))
+def rig(request: pytest.FixtureRequest) -> Rig:
+    """Each transport that has WebSockets."""
+    found: object = request.param
+    assert isinstance(found, Rig)
+    return found
+
+
+def upgraded(
+    rig: Rig,
+    server: Server | Connection,
+    talk: Callable[[WebSocket], Awaitable[T]],
+    request: kp.UpgradeRequest = EXEC,
+    **times: float,
+) -> T:
+    """What comes of a talk over a fresh transport."""
+
+    async def body(transport: Transport) -> T:
+        async with cast("Upgrader", transport).upgrade(request, **times) as socket:
+            return await talk(socket)
+
+    return rig.run(server if isinstance(server, Connection) else open_to(server), body)
+
+
+async def meow(socket: WebSocket) -> list[object]:
+    """Talk to `cat`, and give what it said."""
+    process = Process(socket)
+    await process.write(b"meow")
+    assert await anext(process) == Stdout(b"meow")
+    await process.end_stdin()
+    return [event async for event in process]
+
+
+async def listen(socket: WebSocket) -> list[object]:
+    return [event async for event in Process(socket)]
+
+
+def well(events: list[object]) -> bool:
+    return len(events) == 1 and isinstance(events[0], Exited) and events[0].code == 0
+
+
+def test_sv_24_a_command_is_written_to_read_and_ends_when_its_stdin_does(rig: Rig, serve: Serve) -> None:
+    server = serve(talking(cat))
+    assert well(upgraded(rig, server, meow))
+    [asked] = server.asked
+    assert asked.target == "/api/v1/namespaces/w/pods/web/exec?command=cat&stdin=true&stdout=true&stderr=true"
+    assert asked.header("sec-websocket-protocol") == "v5.channel.k8s.io, v4.channel.k8s.io"
+
+
+def test_a_server_that_speaks_byte_by_byte(rig: Rig, serve: Serve) -> None:
+    assert well(upgraded(rig, serve(talking(cat, drips=True)), meow))
+
+
+def test_over_tls(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server = serve(talking(cat), context(certificates.server))
+    assert well(upgraded(rig, open_to(server, ca=certificates.trusted), meow))
+
+
+def test_over_tls_byte_by_byte(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server = serve(talking(cat, drips=True), context(certificates.server))
+    assert well(upgraded(rig, open_to(server, ca=certificates.trusted), meow))
+
+
+def test_through_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+    server, proxy = serve(talking(cat), context(certificates.server)), serve(proxying())
+    connection = open_to(server, ca=certificates.trusted, proxy=f"http://localhost:{proxy.port}")
+    assert well(upgraded(rig, connection, meow))
+    assert [asked.method for asked in proxy.asked] == ["CONNECT"]
+
+
+def test_sv_24_an_exit_code_is_a_value(rig: Rig, serve: Serve) -> None:
+    async def fail(side: Side) -> None:
+        await side.say(b"\1", b"\2", b"\1out", b"\2err", THREE)
+        await side.close()
+
+    events = upgraded(rig, serve(talking(fail)), listen)
+    assert events[:-1] == [Stdout(b"out"), Stderr(b"err")]
+    assert isinstance(events[-1], Exited)
+    assert events[-1].code == 3
+
+
+def test_an_older_server_chooses_v4_and_stdin_cannot_end(rig: Rig, serve: Serve) -> None:
+    async def talk(socket: WebSocket) -> str:
+        process = Process(socket)
+        with pytest.raises(LocalProtocolError, match="cannot end stdin"):
+            await process.end_stdin()
+        await process.write(b"meow")
+        assert await anext(process) == Stdout(b"meow")
+        return socket.protocol
+
+    assert upgraded(rig, serve(talking(cat, V4)), talk) == V4
+
+
+def test_a_recorded_failure_is_told_as_the_server_told_it(rig: Rig, serve: Serve) -> None:
+    recording = json.loads((RECORDINGS / "exec-v5-kubelet-unreachable.json").read_text())
+    frames = recording["response"]["frames"]
+
+    async def replay(side: Side) -> None:
+        for frame in frames:
+            payload = base64.b64decode(frame["payload"]["base64"])
+            size = (
+                len(payload).to_bytes(1, "big")
+                if len(payload) < 126
+                else b"~" + len(payload).to_bytes(2, "big")
+            )
+            await side.peer.send(bytes((0x80 | frame["opcode"],)) + size + payload)
+        await side.peer.until_closed()
+
+    [ended] = upgraded(rig, serve(talking(replay)), listen)
+    assert isinstance(ended, Exited)
+    assert (ended.code, ended.status.reason, ended.status.code) == (None, "InternalError", 500)
+    assert "connection refused" in ended.status.message
+
+
+def refusal(name: str) -> bytes:
+    response: Any = json.loads((RECORDINGS / name).read_text())["response"]
+    headers = [(key, value) for key, value in response["headers"] if key != "Content-Length"]
+    return answer(response["body"].encode(), *headers, status=f"{response['status']} X")
+
+
+REFUSALS: Final = {
+    "403": (refusal("exec-needs-create-403.json"), Forbidden, 'pods "pq" is forbidden'),
+    "400": (refusal("exec-unscheduled-pod-400.json"), BadRequest, "does not have a host"),
+    "404": (answer(b"404 page not found", status="404 Not Found"), NotFound, "404 page not found"),
+}
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+def test_a_refusal_is_the_error_of_its_status(rig: Rig, serve: Serve, code: str) -> None:
+    said, kind, words = REFUSALS[code]
+    with pytest.raises(kind, match=words) as raised:
+        upgraded(rig, serve(sending(said)), listen)
+    assert raised.value.request == "GET /api/v1/namespaces/w/pods/web/exec"
+
+
+def test_ports_are_streams_of_their_own(rig: Rig, serve: Serve) -> None:
+    async def talk(socket: WebSocket) -> list[bytes]:
+        ports = Forwarding(socket, [8080, 53], signal=anyio.Event)
+        found: dict[int, bytes] = {}
+
+        async def converse(port: int, data: bytes) -> None:
+            heard = b""
+            for at in range(0, len(data), 1000):
+                await ports[port].send(data[at : at + 1000])
+                while len(heard) < min(at + 1000, len(data)):
+                    heard += await ports[port].receive()
+            found[port] = heard
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(converse, 8080, b"web" * 3000)
+            group.start_soon(converse, 53, b"dns" * 3000)
+        return [found[8080], found[53]]
+
+    server = serve(talking(echo, V4))
+    assert upgraded(rig, server, talk, FORWARD) == [b"web" * 3000, b"dns" * 3000]
+    assert server.asked[0].target.endswith("/portforward?ports=8080&ports=53")
+
+
+def test_a_port_that_is_out_of_reach_leaves_the_other_alone(rig: Rig, serve: Serve) -> None:
+    async def half(side: Side) -> None:
+        await side.say(b"\0\x90\x1f", b"\1\x90\x1f", b"\1nobody listens", b"\2\x35\0", b"\3\x35\0", b"\2dns")
+        await side.close()
+
+    async def talk(socket: WebSocket) -> bytes:
+        ports = Forwarding(socket, [8080, 53], signal=anyio.Event)
+        with pytest.raises(TransportError, match="port 8080 is out of reach: nobody listens"):
+            await ports[8080].receive()
+        return await ports[53].receive() + await ports[53].receive()
+
+    assert upgraded(rig, serve(talking(half, V4)), talk, FORWARD) == b"dns"
+
+
+def test_pings_are_answered_and_other_forms_of_speech_are_understood(rig: Rig, serve: Serve) -> None:
+    async def odd(side: Side) -> None:
+        await side.send(
+            Ping(payload=b"there?"),
+            BytesMessage(data=b"\1frag", message_finished=False),
+            BytesMessage(data=b"ments"),
+            TextMessage(data="\1text"),
+        )
+        async for event in side.events():
+            assert event == Pong(payload=b"there?")
+            await side.say(SUCCESS)
+            await side.close()
+            return
+
+    events = upgraded(rig, serve(talking(odd)), listen)
+    assert events[:-1] == [Stdout(b"fragments"), Stdout(b"text")]
+
+
+def test_leaving_says_farewell_in_good_order(rig: Rig, serve: Serve) -> None:
+    heard: list[Event] = []
+
+    async def wait(side: Side) -> None:
+        heard.extend([event async for event in side.events()])
+
+    async def leave(socket: WebSocket) -> None:
+        assert socket.protocol == V5
+
+    upgraded(rig, serve(talking(wait)), leave)
+    assert [event.code for event in heard if isinstance(event, CloseConnection)] == [1000]
+
+
+@pytest.mark.parametrize("then", ["close", "reset", "farewell", "bad farewell", "nonsense"])
+def test_an_end_without_a_last_word_is_an_error(rig: Rig, serve: Serve, then: str) -> None:
+    async def go(side: Side) -> None:
+        await side.say(b"\1out")
+        match then:
+            case "close":
+                await side.peer.close()
+            case "reset":
+                await side.peer.reset()
+            case "farewell":
+                await side.close()
+            case "bad farewell":
+                await side.close(1011, "oops")
+            case _:
+                await side.peer.send(b"HTTP/1.1 500 Oops\r\n\r\n")
+                await side.peer.until_closed()
+
+    with pytest.raises((TransportError, kp.RemoteProtocolError)) as raised:
+        upgraded(rig, serve(talking(go)), listen)
+    words = {"farewell": "did not tell how", "bad farewell": r"1011 (oops)", "nonsense": "no WebSocket"}
+    assert words.get(then, "GET /api/v1/namespaces/w/pods/web/exec") in str(raised.value)
+
+
+def test_a_server_that_does_not_answer_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:
+    with pytest.raises(DeadlineExceeded):
+        upgraded(rig, serve(sending(b"")), listen, timeout=SHORT)
+
+
+def test_a_server_that_answers_no_ping_is_left_when_it_stays_silent(rig: Rig, serve: Serve) -> None:
+    async def sulk(side: Side) -> None:
+        await side.peer.until_closed()
+
+    with pytest.raises(DeadlineExceeded, match="silent"):
+        upgraded(rig, serve(talking(sulk)), listen, idle=SHORT)
+
+
+async def until_still(count: Callable[[], int]) -> None:
+    """Let the loop go round until this has stood still for many rounds."""
+    seen, rounds = -1, 0
+    with anyio.fail_after(BOUND):
+        while rounds < 300:
+            seen, rounds = (seen, rounds + 1) if count() == seen > 0 else (count(), 0)
+            await anyio.lowlevel.checkpoint()
+
+
+def test_a_slow_reader_slows_the_command_down_and_loses_nothing(rig: Rig, serve: Serve) -> None:
+    total, said = 1000, 0
+
+    async def shout(side: Side) -> None:
+        nonlocal said
+        for _ in range(total):
+            await side.say(b"\1" + b"x" * PIECE)
+            said += 1
+        await side.say(SUCCESS)
+        await side.close()
+
+    async def dawdle(socket: WebSocket) -> int:
+        await until_still(lambda: said)
+        assert said < total
+        return sum([len(event.data) async for event in Process(socket) if isinstance(event, Stdout)])
+
+    assert upgraded(rig, serve(talking(shout)), dawdle) == total * PIECE
+
+
+def test_a_slow_command_slows_its_writer_down_and_loses_nothing(rig: Rig, serve: Serve, gate: Gate) -> None:
+    total, written = 1000, 0
+
+    async def dawdle(side: Side) -> None:
+        heard = 0
+        side.peer.transport.pause_reading()
+        await gate.wait()
+        side.peer.transport.resume_reading()
+        async for message in side.messages():
+            if message == b"\xff\0":
+                await side.say(b"\1%d" % heard, SUCCESS)
+                await side.close()
+                return
+            heard += len(message) - 1
+
+    async def shout(socket: WebSocket) -> list[object]:
+        process = Process(socket)
+        found: list[object] = []
+
+        async def write() -> None:
+            nonlocal written
+            for _ in range(total):
+                await process.write(b"x" * PIECE)
+                written += 1
+            await process.end_stdin()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            await until(lambda: gate.reached)
+            await until_still(lambda: written)
+            assert written < total
+            gate.open()
+            found.extend([event async for event in process])
+        return found
+
+    events = upgraded(rig, serve(talking(dawdle)), shout)
+    assert events[0] == Stdout(b"%d" % (total * PIECE))
+
+
+@pytest.mark.parametrize("way", ["plain", "tls", "tunnel"])
+def test_a_talk_is_cancelled_at_every_wait(
+    rig: Rig, serve: Serve, certificates: Certificates, way: str
+) -> None:
+    if way == "plain":
+        server = serve(talking(cat))
+        connection = open_to(server)
+    else:
+        server = serve(talking(cat), context(certificates.server))
+        proxy = f"http://localhost:{serve(proxying()).port}" if way == "tunnel" else ""
+        connection = open_to(server, ca=certificates.trusted, proxy=proxy)
+
+    number = 0
+
+    async def once(transport: Transport) -> bool:
+        async def work() -> None:
+            async with cast("Upgrader", transport).upgrade(EXEC, timeout=60.0, idle=60.0) as socket:
+                await meow(socket)
+
+        reached = await cancelled_at(number, work)
+        await until_idle(server)  # it was closed, while the transport is open
+        return reached
+
+    while rig.run(connection, once):
+        number += 1
+        assert number < MANY, "the talk never got through"
+    assert number > 5
+
+
+def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Rig, serve: Serve) -> None:
+    async def stumble(_: WebSocket) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        upgraded(rig, serve(talking(cat)), stumble)
+
+
+def test_closing_the_transport_ends_a_talk(rig: Rig, serve: Serve) -> None:
+    async def body(transport: Any) -> None:
+        async with transport.upgrade(EXEC) as socket:
+            await transport.aclose()
+            with pytest.raises(TransportError):
+                await listen(socket)
+
+    rig.run(open_to(serve(talking(cat))), body)
+
+
+def test_the_credentials_of_a_request_go_with_it(rig: Rig, serve: Serve) -> None:
+    server = serve(talking(cat))
+    request = EXEC.with_headers(("Authorization", "Bearer hunter2"))
+    assert well(upgraded(rig, server, meow, request))
+    assert server.asked[0].header("authorization") == "Bearer hunter2"
+
+
+def test_a_command_is_not_begun_twice(rig: Rig, serve: Serve) -> None:
+    server = serve(sending(b"", then="close"))
+    with pytest.raises(TransportError):
+        upgraded(rig, server, listen)
+    assert len(server.asked) == 1

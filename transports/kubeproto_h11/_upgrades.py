@@ -1,0 +1,47 @@
+"""The handshake that makes a WebSocket of a request: what goes out, and whether the answer agrees."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from msgspec import Struct
+from wsproto.utilities import generate_accept_token
+
+from kubeproto import RemoteProtocolError, UpgradeRequest
+from kubeproto.wire import header
+
+from ._exchange import Answer
+
+
+class Upgrade(Struct, frozen=True):
+    """A request on its way to a WebSocket, with the key that its server must know how to turn."""
+
+    request: UpgradeRequest
+    key: str
+
+    @property
+    def asking(self) -> UpgradeRequest:
+        """The request as it goes out."""
+        return self.request.with_headers(
+            ("Connection", "Upgrade"),
+            ("Upgrade", "websocket"),
+            ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Key", self.key),
+            ("Sec-WebSocket-Protocol", ", ".join(self.request.protocols)),
+        )
+
+    def agreed(self, answer: Answer) -> str:
+        """The protocol that a 101 agrees on; `RemoteProtocolError` if it does not."""
+        headers = answer.headers
+        if header(headers, "upgrade").lower() != "websocket":
+            raise RemoteProtocolError("the server changes to something else than a WebSocket")
+        if header(headers, "sec-websocket-accept") != generate_accept_token(self.key.encode()).decode():
+            raise RemoteProtocolError("the server agrees to a WebSocket that was not asked for")
+        if header(headers, "sec-websocket-extensions"):
+            raise RemoteProtocolError("the server wants an extension that was not offered")
+        return self.request.accepted(headers)
+
+
+def upgrade(request: UpgradeRequest, nonce: bytes) -> Upgrade:
+    """The handshake of a request. `nonce` is 16 random bytes, by which no cache can answer."""
+    return Upgrade(request, b64encode(nonce).decode())

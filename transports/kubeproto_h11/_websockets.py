@@ -1,0 +1,135 @@
+"""`WebSocket`: messages over a line. It awaits that, and knows no event loop.
+
+Bytes are read when a message is asked for and none is there, so a slow reader slows the server down. Pings
+are answered then, too. A silent server is pinged, which keeps what lies between from forgetting the
+connection, and shows whether the server is there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from kubeproto import (
+    DeadlineExceeded,
+    KubeprotoError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TransportError,
+)
+
+from ._framing import Farewell, Framing
+from ._lines import Line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+L = TypeVar("L", bound=Line)
+
+# Seconds of silence after which the server is pinged. client-go pings every 5, kube-rs every 60; balancers
+# forget a silent connection after 60 at the earliest.
+PING: Final = 30.0
+
+# Seconds for the server's farewell after ours.
+CLOSE: Final = 1.0
+
+
+class WebSocket(Generic[L]):
+    """One WebSocket. What breaks on it is a `TransportError`, in words that begin with those of `name`."""
+
+    def __init__(
+        self,
+        line: L,
+        framing: Framing,
+        protocol: str,
+        name: str,
+        *,
+        clock: Callable[[], float],
+        idle: float | None,
+    ) -> None:
+        self.protocol = protocol
+        self.line = line
+        self._framing = framing
+        self._name = name
+        self._clock = clock
+        self._idle = math.inf if idle is None else idle
+        self._messages = deque(framing.feed(b""))
+        self._receiving = False
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: {self.protocol}>"
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the server has closed in good order."""
+        if self._receiving:
+            raise LocalProtocolError(f"{self._name}: one task at a time can receive")
+        self._receiving = True
+        try:
+            while not self._messages:
+                if self._framing.farewell is not None:
+                    _check(self._framing.farewell)
+                    return None
+                await self._hear()
+        except (TransportError, RemoteProtocolError) as error:
+            self.line.close()
+            raise type(error)(f"{self._name}: {error}") from error.__cause__
+        finally:
+            self._receiving = False
+        return self._messages.popleft()
+
+    async def send(self, message: bytes) -> None:
+        """Send a message, as soon as the server takes it."""
+        data = self._framing.send(message)
+        try:
+            await self._send(data)
+        except TransportError as error:
+            raise TransportError(f"{self._name}: {error}") from error.__cause__
+
+    async def close(self) -> None:
+        """Say farewell, and wait for the server's, but not for long. Whatever fails, all was said."""
+        with suppress(KubeprotoError):
+            by = self._clock() + CLOSE
+            await self._send(self._framing.outgoing + self._framing.close())
+            while self._framing.farewell is None:
+                heard = await self.line.receive(by)
+                if not heard:
+                    break
+                self._framing.feed(heard)
+
+    async def _hear(self) -> None:
+        """Wait for bytes, and ping the server where none come."""
+        silent_until = self._clock() + self._idle
+        pause = min(PING, self._idle / 2)
+        await self._reply()
+        while (heard := await self.line.receive(min(silent_until, self._clock() + pause))) is None:
+            if self._clock() >= silent_until:
+                raise DeadlineExceeded(f"the server was silent for {self._idle:g} s")
+            await self._send(self._framing.ping())
+        if not heard:
+            raise TransportError("the server hung up in the middle of the conversation")
+        try:
+            self._messages += self._framing.feed(heard)
+        finally:
+            await self._reply()
+
+    async def _reply(self) -> None:
+        if reply := self._framing.outgoing:
+            # One that has hung up need not be answered; who reads on will see that it did.
+            with suppress(TransportError):
+                await self._send(reply)
+
+    async def _send(self, data: bytes) -> None:
+        try:
+            await self.line.send(data)
+        except BaseException:
+            # A part may have gone out, and nothing can follow it but the other part.
+            self.line.close()
+            raise
+
+
+def _check(farewell: Farewell) -> None:
+    if not farewell.good:
+        said = f" ({farewell.reason})" if farewell.reason and farewell.reason.isprintable() else ""
+        raise TransportError(f"the server closed with code {farewell.code}{said}")
