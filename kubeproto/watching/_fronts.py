@@ -36,9 +36,19 @@ class Fronts:
         self._whole = whole
 
     def worth(self, run: Run) -> bool:
-        """True if the first line is long and the last cuts did not all fail."""
+        """True if the first line or the last is long and the last cuts did not all fail.
+
+        One of them may be a bookmark. It is short, whatever the kind, and tells nothing of the others.
+        """
         segment, start, stop = run
-        return bool(self._marks) and stop - start >= LONG and segment.find(b"\n", start, start + LONG) < 0
+        return (
+            bool(self._marks)
+            and stop - start >= LONG
+            and (
+                segment.find(b"\n", start, start + LONG) < 0
+                or segment.rfind(b"\n", stop - LONG, stop - 1) < 0
+            )
+        )
 
     def read(self, runs: list[Run], events: list[Any]) -> None:
         """Read lines by their fronts: find all, decode them in one call, and give each its span."""

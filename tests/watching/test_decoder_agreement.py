@@ -244,6 +244,18 @@ def test_a_kind_without_fronts_stops_trying_and_a_mixed_population_keeps_its_ord
 BOOKMARK = b'{"type":"BOOKMARK","object":{"kind":"ConfigMap","metadata":{"resourceVersion":"9"}}}\n'
 
 
+@pytest.mark.parametrize("order", [(0, 1, 1), (1, 1, 0), (1, 0, 1)], ids=str)
+def test_a_bookmark_anywhere_in_a_chunk_does_not_keep_the_others_from_their_fronts(
+    order: tuple[int, ...],
+) -> None:
+    long = line("front", labels=True)
+    events = WatchDecoder(Settings).feed(b"".join(long if one else BOOKMARK for one in order))
+    fronts = getattr(stages_of(Settings), "front")  # noqa: B009
+    assert [isinstance(event, Added) and type(event.object) is fronts for event in events] == [
+        bool(one) for one in order
+    ]
+
+
 def line(name: str, *, labels: bool) -> bytes:
     extra = ',"labels":{"a":"b"}' if labels else ""
     text = (
