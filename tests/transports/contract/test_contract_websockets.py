@@ -246,7 +246,9 @@ def test_leaving_says_farewell_in_good_order(rig: Rig, serve: Serve) -> None:
     async def leave(socket: WebSocket) -> None:
         assert socket.protocol == V5
 
-    upgraded(rig, serve(talking(wait)), leave)
+    server = serve(talking(wait))
+    upgraded(rig, server, leave)
+    server.until_idle()
     assert [event.code for event in heard if isinstance(event, CloseConnection)] == [1000]
 
 
@@ -351,6 +353,35 @@ def test_a_slow_command_slows_its_writer_down_and_loses_nothing(rig: Rig, serve:
 
     events = upgraded(rig, serve(talking(dawdle)), shout)
     assert events[0] == Stdout(b"%d" % (total * PIECE))
+
+
+def test_a_writer_whom_nobody_reads_is_told_when_the_server_breaks_off(
+    rig: Rig, serve: Serve, gate: Gate
+) -> None:
+    written = 0
+
+    async def leave(side: Side) -> None:
+        side.peer.transport.pause_reading()
+        await gate.wait()
+        await side.peer.reset()
+
+    async def shout(socket: WebSocket) -> None:
+        process = Process(socket)
+
+        async def write() -> None:
+            nonlocal written
+            with pytest.raises(TransportError, match="pods/web/exec"):
+                while True:
+                    await process.write(b"x" * PIECE)
+                    written += 1
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            await until(lambda: gate.reached)
+            await until_still(lambda: written)
+            gate.open()
+
+    upgraded(rig, serve(talking(leave)), shout)
 
 
 @pytest.mark.parametrize("way", ["plain", "tls", "tunnel"])
