@@ -368,12 +368,15 @@ def test_a_writer_whom_nobody_reads_is_told_when_the_server_breaks_off(
     async def shout(socket: WebSocket) -> None:
         process = Process(socket)
 
-        async def write() -> None:
+        async def write_on() -> None:
             nonlocal written
+            while True:
+                await process.write(b"x" * PIECE)
+                written += 1
+
+        async def write() -> None:
             with pytest.raises(TransportError, match="pods/web/exec"):
-                while True:
-                    await process.write(b"x" * PIECE)
-                    written += 1
+                await write_on()
 
         async with anyio.create_task_group() as group:
             group.start_soon(write)
