@@ -7,13 +7,21 @@ may have to ask a person, and has a deadline of its own, while `timeout` bounds 
 from __future__ import annotations
 
 import time
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import anyio
-from msgspec.structs import replace
 
-from kubeproto import BlockingIncoming, Head, Incoming, KubeprotoError, Transport
+from kubeproto import (
+    BlockingIncoming,
+    Head,
+    Incoming,
+    KubeprotoError,
+    LocalProtocolError,
+    Transport,
+    Unauthorized,
+    UpgradeRequest,
+)
 from kubeproto.config import credentials as c
 from kubeproto.wire import header
 
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from kubeproto.config import Ask, Config, Connection, Credentials
+    from kubeproto.wire import WebSocket
+
+    _Upgrade: TypeAlias = Callable[..., AbstractAsyncContextManager[WebSocket]]
 
 Opener: TypeAlias = "Callable[[Connection], AbstractAsyncContextManager[Transport]]"
 
@@ -85,13 +96,44 @@ class Authorized:
             yield incoming
 
     @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[WebSocket]:
+        """Turn a request into a WebSocket; a `LocalProtocolError` if these transports know none."""
+        given = await self._run(self._keys.obtain())
+        async with AsyncExitStack() as stack:
+            try:
+                socket = await stack.enter_async_context(self._upgraded(request, given, timeout, idle))
+            except Unauthorized:
+                renewed = await self._run(self._keys.renew(given)) if is_ours(request) else None
+                if renewed is None:
+                    raise
+                socket = await stack.enter_async_context(self._upgraded(request, renewed, timeout, idle))
+            yield socket
+
+    @asynccontextmanager
+    async def _upgraded(
+        self, request: UpgradeRequest, credentials: Credentials, timeout: float | None, idle: float | None
+    ) -> AsyncGenerator[WebSocket]:
+        line = self._lines.take(credentials.pair) or await self._open(credentials)
+        transport, _ = line.transport
+        try:
+            upgrade: _Upgrade | None = getattr(transport, "upgrade", None)
+            if upgrade is None:
+                raise LocalProtocolError(f"{transport!r} has no WebSockets, which {request.verb} needs")
+            async with upgrade(credentials.sign(request), timeout=timeout, idle=idle) as socket:
+                yield socket
+        finally:
+            await _close(self._lines.give_back(line))
+
+    @asynccontextmanager
     async def _exchange(
         self, head: Head, credentials: Credentials, timeout: float | None, idle: float | None
     ) -> AsyncGenerator[Incoming]:
         line = self._lines.take(credentials.pair) or await self._open(credentials)
         transport, _ = line.transport
         try:
-            async with transport.send(signed(head, credentials), timeout=timeout, idle=idle) as incoming:
+            async with transport.send(credentials.sign(head), timeout=timeout, idle=idle) as incoming:
                 yield incoming
         finally:
             await _close(self._lines.give_back(line))
@@ -140,13 +182,12 @@ class Authorized:
 
 def refuses(incoming: Incoming | BlockingIncoming, head: Head) -> bool:
     """True if other credentials of ours could be taken where those that were shown are not."""
-    return incoming.status == 401 and not header(head.headers, "authorization")
+    return incoming.status == 401 and is_ours(head)
 
 
-def signed(head: Head, credentials: Credentials) -> Head:
-    """The request with these credentials. It keeps its class: a transport looks for an `UpgradeRequest`."""
-    headers = credentials.sign(Head(head.method, head.target, head.headers)).headers
-    return head if headers is head.headers else replace(head, headers=headers)
+def is_ours(head: Head) -> bool:
+    """True if a request takes our credentials, and has none of its own."""
+    return not header(head.headers, "authorization")
 
 
 async def _close(lines: list[_Line]) -> None:

@@ -85,6 +85,22 @@ class Over:
         finally:
             self.net.answering -= 1
 
+    @asynccontextmanager
+    async def upgrade(
+        self, request: kp.UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Socket]:
+        async with self.send(request) as incoming:
+            if incoming.status == 401:
+                raise request.refused(401, (), b"")
+            yield Socket()
+
+
+class Socket:
+    """A WebSocket that has one thing to say."""
+
+    async def receive(self) -> bytes:
+        return b"a message"
+
 
 def accepting(*tokens: str) -> Server:
     """A server that takes these tokens."""

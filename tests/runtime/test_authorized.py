@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import pytest
@@ -17,6 +18,8 @@ import kubeproto as kp
 from kubeproto.config import Config, Connection, CredentialsError, Identity, Plugin
 from kubeproto.wire import header
 from kubeproto_runtime._authorized import Authorized
+
+UPGRADE: Final = kp.UpgradeRequest("GET", "/exec", verb="exec", protocols=("v5.channel.k8s.io",))
 
 Run = Callable[[Callable[[], Awaitable[None]]], None]
 
@@ -64,12 +67,47 @@ def test_a_request_with_an_authorization_of_its_own_is_left_alone(run: Run) -> N
 def test_a_request_keeps_its_class_so_that_an_upgrade_is_seen_as_one(run: Run) -> None:
     async def main() -> None:
         net = Net(lambda _, head: (101, b""))
-        upgrade = kp.UpgradeRequest("GET", "/exec", verb="get", protocols=("v5.channel.k8s.io",))
-        async with authorized(net, Identity(token="t1")) as transport, transport.send(upgrade):
+        async with authorized(net, Identity(token="t1")) as transport, transport.send(UPGRADE):
             pass
         [(_, sent)] = net.sent
         assert isinstance(sent, kp.UpgradeRequest)
         assert header(sent.headers, "authorization") == "Bearer t1"
+
+    run(main)
+
+
+def test_an_upgrade_that_is_refused_is_asked_for_once_more(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, credential(token="t$N"))
+        net = Net(accepting("t2"))
+        async with authorized(net, script.identity) as transport:
+            async with transport.upgrade(UPGRADE) as socket:
+                assert await socket.receive() == b"a message"
+                assert net.answering == 1
+            assert net.answering == 0
+            net.server = accepting("nobody")
+            with pytest.raises(kp.Unauthorized):
+                async with transport.upgrade(UPGRADE):
+                    pass
+        assert net.authorizations() == ["Bearer t1", "Bearer t2", "Bearer t2"]
+        assert {type(head) for _, head in net.sent} == {kp.UpgradeRequest}
+
+    run(main)
+
+
+def test_a_transport_without_websockets_says_so(run: Run) -> None:
+    class Plain:
+        send = None
+
+    @asynccontextmanager
+    async def opener(connection: Connection) -> AsyncGenerator[Any]:
+        yield Plain()
+
+    async def main() -> None:
+        async with Authorized(Config(connection=Connection(server="http://a.test")), opener) as transport:
+            with pytest.raises(kp.LocalProtocolError, match="has no WebSockets, which exec needs"):
+                async with transport.upgrade(UPGRADE):
+                    pass
 
     run(main)
 
@@ -326,7 +364,7 @@ def test_a_plugin_that_is_not_there_is_named(run: Run) -> None:
         identity = Identity(plugin=Plugin(command="/no/such/login", install_hint="apt install login"))
         async with authorized(net, identity) as transport:
             with pytest.raises(
-                CredentialsError, match=r"there is no program '/no/such/login'; apt install login"
+                CredentialsError, match=r"there is no program '/no/such/login' .*; apt install login"
             ):
                 await get(transport)
 

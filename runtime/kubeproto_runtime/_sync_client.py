@@ -1,0 +1,224 @@
+"""`BlockingClient`: the client for threads and scripts, over a blocking transport.
+
+It has the shape of `Client`, and the same things decide: the core's requests, its policy for retries, its
+resync machine. Threads may share one. `clock` and `sleep` are arguments, so a test can run it in no time.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from contextlib import contextmanager
+from math import inf
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from kubeproto import (
+    Api,
+    ApiError,
+    DeadlineExceeded,
+    KubeObject,
+    RemoteProtocolError,
+    TransportError,
+)
+from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify
+
+from ._sync_verbs import BlockingApi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from kubeproto import (
+        BlockingIncoming,
+        BlockingTransport,
+        Decoder,
+        Reply,
+        Request,
+        Resource,
+        StreamRequest,
+    )
+    from kubeproto.control import Rate
+    from kubeproto.requests import AllNamespaces
+
+K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
+E = TypeVar("E")
+
+_RETRIES: Final = RetryPolicy()
+_TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
+_MOST_WARNINGS: Final = 1000
+
+_log: Final = logging.getLogger("kubeproto.client")
+
+
+class BlockingClient:
+    """One server, as one user sees it. `namespace` is meant where none is named.
+
+    A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
+    what is sent, and is off by default: servers say themselves when it is too much. `clock` and `sleep` are
+    those of a monotonic clock, `dice` draws what several clients should not do at the same moment.
+    """
+
+    def __init__(
+        self,
+        transport: BlockingTransport,
+        *,
+        namespace: str = "default",
+        retries: RetryPolicy = _RETRIES,
+        timeout: float | None = _TIMEOUT,
+        rate: Rate | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+        dice: random.Random | None = None,
+    ) -> None:
+        self.transport = transport
+        self.namespace = namespace
+        self.retries = retries
+        self.timeout = timeout
+        self.rate = rate
+        self.clock = clock
+        self.random = dice or random.Random()  # spreads retries, guards nothing
+        self._sleep = sleep
+        self._full_at = -inf
+        self._warned: set[str] = set()
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
+
+    def api(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | AllNamespaces = "",
+        resource: Resource | None = None,
+    ) -> BlockingApi[K]:
+        """The verbs on one kind: in one namespace, in all (`ALL`), or in that of this client."""
+        return BlockingApi(self, self.requests(kind, namespace=namespace, resource=resource))
+
+    def requests(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | AllNamespaces = "",
+        resource: Resource | None = None,
+    ) -> Api[K]:
+        """The same verbs as requests, for `call` and `open`."""
+        api = Api(kind, namespace=namespace, resource=resource)
+        if namespace or not api.resource.namespaced:
+            return api
+        return Api(kind, namespace=self.namespace, resource=resource)
+
+    def call(
+        self,
+        request: Request[T],
+        *,
+        timeout: float | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> Reply[T]:
+        """Send a request and read its answer, warnings and all; or the `ApiError` that it is.
+
+        If an earlier attempt may have been carried out, the error of a later one has it among its causes.
+        """
+        policy = self.retries if retries is None else retries
+        limit = self.timeout if timeout is None else timeout
+        deadline = None if limit is None else self.clock() + limit
+        uncertain: Exception | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                reply = self._ask(request, deadline)
+            except (ApiError, TransportError, RemoteProtocolError) as error:
+                now, outcome = self.clock(), classify(error)
+                match policy.decide(
+                    request.safety, outcome, attempt, now, jitter=self.random.random(), deadline=deadline
+                ):
+                    case GiveUp():
+                        _add_cause(error, uncertain)
+                        raise
+                    case Retry(at, may_be_done):
+                        uncertain = error if may_be_done else uncertain
+                        _log.debug("%s, tried again in %.3g s", error, at - now)
+                self.sleep_until(at)
+            else:
+                self._warn(reply.warnings)
+                return reply
+
+    @contextmanager
+    def open(
+        self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[BlockingStreamed[E]]:
+        """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
+        self.admit()
+        with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
+            yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
+
+    def admit(self, deadline: float = inf) -> None:
+        """Wait until the rate lets another request go; `DeadlineExceeded`, at once, if that is too late."""
+        if self.rate is None:
+            return
+        with self._lock:
+            full_at = max(self._full_at, self.clock())
+            at = self.rate.next_at(full_at)
+            if at <= deadline:
+                self._full_at = self.rate.take(full_at)
+        if at > deadline:
+            wait = at - self.clock()
+            raise DeadlineExceeded(
+                f"the rate of this client lets a request go in {wait:.3g} s, which is too late"
+            )
+        self.sleep_until(at)
+
+    def sleep_until(self, at: float) -> None:
+        """Wait for a time on this client's clock."""
+        if (seconds := at - self.clock()) > 0:
+            self._sleep(seconds)
+
+    def _ask(self, request: Request[T], deadline: float | None) -> Reply[T]:
+        self.admit(inf if deadline is None else deadline)
+        # Not 0, which some sockets take for "do not wait at all" and others for "for ever".
+        timeout = None if deadline is None else max(0.001, deadline - self.clock())
+        with self.transport.send(request, timeout=timeout) as incoming:
+            body = b"".join(incoming)
+        return request.parse(incoming.status, incoming.headers, body)
+
+    def _warn(self, warnings: tuple[str, ...]) -> None:
+        """Say what the server warns of, once: a deprecated version is asked for thousands of times."""
+        for warning in warnings:
+            with self._lock:
+                news = warning not in self._warned and len(self._warned) < _MOST_WARNINGS
+                if news:
+                    self._warned.add(warning)
+            if news:
+                _log.warning("%s", warning)
+
+
+def _add_cause(error: BaseException, cause: BaseException | None) -> None:
+    """Put a cause behind those that an error has already: a transport's has the error of its socket."""
+    if cause is None or str(cause) == str(error):
+        return
+    seen = {id(cause)}
+    while error.__cause__ is not None and id(error) not in seen:
+        seen.add(id(error))
+        error = error.__cause__
+    if id(error) not in seen:
+        error.__cause__ = cause
+
+
+class BlockingStreamed(Generic[E]):
+    """An answer that goes on: iterate for what has come, a list a chunk."""
+
+    def __init__(self, incoming: BlockingIncoming, decoder: Decoder[E]) -> None:
+        self.status = incoming.status
+        self.headers = incoming.headers
+        self._incoming = incoming
+        self._decoder = decoder
+
+    def __iter__(self) -> Iterator[list[E]]:
+        for chunk in self._incoming:
+            if news := self._decoder.feed(chunk):
+                yield news
+        if rest := self._decoder.finish():
+            yield rest

@@ -1,0 +1,206 @@
+"""`BlockingFollowing`: performs what the resync machine says, in whichever thread attends to it.
+
+    machine ── SendList, SendWatch ──► transport ──► decoder ──┬── objects ──► sink
+       ▲                                                       │
+       └──────────────── a few words a chunk ──────────────────┘
+
+Nothing is decided here. A blocking read cannot be called off, so who wants another course (`refresh`, `stop`)
+does not wait for it: the exchange that is open gets out of date, what still comes of it is dropped, and
+whoever takes the next plan attends from then on. Who reads in vain finds no plan, and ends.
+"""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from kubeproto import ApiError, Failed, KubeObject, ListDecoder, RemoteProtocolError, TransportError
+from kubeproto.config import ConfigError, CredentialsError
+from kubeproto.watching import resync
+from kubeproto.wire import Refused, classify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kubeproto import Api, WatchEvent
+
+    from ._following import Sink
+    from ._sync_client import BlockingClient
+
+K = TypeVar("K", bound=KubeObject)
+
+Planned: TypeAlias = resync.SendList | resync.SendWatch
+
+# No list may be silent for longer than this.
+_SILENCE: Final = 60.0
+
+_SETTINGS: Final = resync.Settings()
+_ENDPOINT: Final = resync.Endpoint()
+
+
+class BlockingFollowing(Generic[K]):
+    """Keeps one sink in step with the server while somebody attends.
+
+    `selection` are parameters that list and watch share: selectors, and a shard. The sink is only told
+    something while `lock` is held.
+    """
+
+    def __init__(
+        self,
+        client: BlockingClient,
+        api: Api[K],
+        sink: Sink,
+        *,
+        settings: resync.Settings = _SETTINGS,
+        endpoint: resync.Endpoint = _ENDPOINT,
+        version: str = "",
+        selection: dict[str, Any] | None = None,
+        lock: RLock | None = None,
+    ) -> None:
+        self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
+        self._client = client
+        self._api = api
+        self._sink = sink
+        self._selection = selection or {}
+        self._lock = lock or RLock()
+        self._planned: Planned | None = None
+        self._exchange = 0
+
+    def attend(self) -> Iterator[None]:
+        """Ask and listen, until this is stopped or somebody else attends. Yields when something has come."""
+        with self._lock:
+            if isinstance(self.state, resync.Idle):
+                self._tell(resync.Started())
+        while taken := self._take():
+            planned, exchange = taken
+            try:
+                yield from self._perform(planned, exchange)
+            except (ApiError, TransportError, RemoteProtocolError) as error:
+                self._hear(exchange, resync.Failed(classify(error)))
+            except (CredentialsError, ConfigError) as error:
+                # A plugin that fails or a file that is half written: people mend that, while others go on.
+                self._hear(exchange, resync.Failed(Refused(str(error))))
+
+    def refresh(self) -> bool:
+        """Build the world anew. True if somebody must attend to that."""
+        with self._lock:
+            if not isinstance(self.state, resync.Idle | resync.Ended):
+                self._tell(resync.Refreshed())
+            return self._planned is not None
+
+    def stop(self) -> None:
+        """Want no more: whoever attends ends, as soon as what is being read brings something."""
+        with self._lock:
+            if not isinstance(self.state, resync.Ended):
+                self._tell(resync.Stopped())
+
+    @property
+    def proof(self) -> resync.Proof:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        with self._lock:
+            return resync.proof(self.state, self._client.clock())
+
+    def _take(self) -> tuple[Planned, int] | None:
+        with self._lock:
+            planned, self._planned = self._planned, None
+            if planned is None:
+                return None
+            self._exchange += 1
+            return planned, self._exchange
+
+    def _hear(self, exchange: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
+        """Tell the machine what has come of an exchange. False if that is over, or is so now."""
+        with self._lock:
+            if exchange != self._exchange:
+                return False
+            if isinstance(event, resync.Failed | resync.Closed | resync.Listed):
+                self._exchange += 1
+            self._tell(event, batch)
+            return exchange == self._exchange
+
+    def _tell(self, event: resync.Event, batch: list[Any] | None = None) -> None:
+        news: list[Any] = [] if batch is None else batch
+        self.state, actions = resync.step(self.state, event, self._client.clock())
+        for action in actions:
+            match action:
+                case resync.Apply(after):
+                    self._sink.apply(resync.newer(news, after))
+                case resync.Stage():
+                    self._sink.stage(news)
+                case resync.SendList() | resync.SendWatch():
+                    self._planned = action
+                case resync.Commit(version):
+                    self._sink.commit(version)
+                case resync.Discard():
+                    self._sink.discard()
+                case resync.Close():
+                    self._exchange += 1
+                    self._planned = None
+                case resync.Report(trouble):
+                    self._sink.report(trouble)
+                case resync.Abandon(outcome):
+                    self._sink.abandon(outcome)
+
+    def _perform(self, planned: Planned, exchange: int) -> Iterator[None]:
+        self._client.sleep_until(self._client.random.uniform(planned.at, planned.latest))
+        if exchange != self._exchange:
+            return
+        self._client.admit()
+        if isinstance(planned, resync.SendList):
+            yield from self._list(planned, exchange)
+        else:
+            yield from self._watch(planned, exchange)
+
+    def _list(self, planned: resync.SendList, exchange: int) -> Iterator[None]:
+        request = self._api.list(
+            resource_version=planned.version,
+            resource_version_match="NotOlderThan" if planned.match else "",
+            limit=planned.limit,
+            continue_=planned.token,
+            **self._selection,
+        )
+        with self._client.transport.send(request, idle=_SILENCE) as incoming:
+            decoder = ListDecoder(self._api.kind, status=incoming.status, headers=incoming.headers)
+            for chunk in incoming:
+                if not self._stage(exchange, decoder.feed(chunk)):
+                    return
+            if not self._stage(exchange, decoder.finish()):
+                return
+        metadata = decoder.metadata
+        self._hear(exchange, resync.Listed(metadata.resource_version, metadata.continue_, 0))
+        yield
+
+    def _stage(self, exchange: int, items: list[Any]) -> bool:
+        if items and isinstance(last := items[-1], Failed):
+            return self._hear(exchange, resync.Failed(classify(last.status)))
+        return self._hear(exchange, resync.Received(len(items)), items)
+
+    def _watch(self, planned: resync.SendWatch, exchange: int) -> Iterator[None]:
+        seconds = self._client.random.randint(*planned.seconds)
+        request = self._api.watch(
+            resource_version=planned.version,
+            send_initial_events=planned.initial or None,
+            timeout_seconds=seconds,
+            **self._selection,
+        )
+        with self._client.transport.send(
+            request, idle=planned.idle, timeout=seconds + planned.grace
+        ) as incoming:
+            decoder = request.open(incoming.status, incoming.headers)
+            opened = 200 <= incoming.status < 300
+            if opened:
+                self._hear(exchange, resync.Opened())
+            for chunk in incoming:
+                news = decoder.feed(chunk)
+                if not opened:
+                    continue  # what a refusal says is known at its end
+                going = self._digest(exchange, news)
+                yield
+                if not going:
+                    return
+            if self._digest(exchange, decoder.finish()):
+                self._hear(exchange, resync.Closed())
+        yield
+
+    def _digest(self, exchange: int, events: list[WatchEvent[K]]) -> bool:
+        return all(self._hear(exchange, event, batch) for batch, event in resync.digest(events))

@@ -1,0 +1,335 @@
+"""`BlockingApi[Book]`: every verb of `kubeproto.Api`, sent by a thread that waits for the answer.
+
+The verbs are those of the core, with its parameters and its refusals, and have the names that they have on
+`BoundApi`. Exec, attach and port-forward are not among them: they talk both ways at once.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from inspect import Signature, signature
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
+
+from kubeproto import Api, Dynamic, KubeObject, Metadata, NotFound, Object, Request
+from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
+from kubeproto.requests import ListOptions, Subresource, Tables, WriteOptions
+from kubeproto.watching import pager
+
+from ._sync_pages import BlockingItems, BlockingPages
+from ._sync_reflector import BlockingReflector
+from ._sync_watch import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from contextlib import AbstractContextManager
+    from datetime import timedelta
+
+    from kubeproto import Duration, FieldSelector, Resource, Selector, Shard, StreamRequest, Table, WatchEvent
+    from kubeproto.kinds.autoscaling_v1 import Scale
+    from kubeproto.requests import AllNamespaces
+    from kubeproto.watching import resync
+
+    from ._sync_client import BlockingClient, BlockingStreamed
+    from ._sync_pages import OnExpired
+
+    IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
+    Timeout: TypeAlias = float | timedelta | Duration | None
+
+    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    _Approved: TypeAlias = "BlockingBound[HasApproval | Metadata[HasApproval] | Dynamic]"
+    _Finalized: TypeAlias = "BlockingBound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
+    _Running: TypeAlias = "BlockingBound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    _Tokened: TypeAlias = "BlockingBound[HasToken | Metadata[HasToken] | Dynamic]"
+    _Scaled: TypeAlias = (
+        "BlockingBound[HasScale | Object[Any, Any] | Metadata[HasScale | Object[Any, Any]] | Dynamic]"
+    )
+    _Reporting: TypeAlias = (
+        "BlockingBound[HasStatus | Object[Any, Any] | Metadata[HasStatus | Object[Any, Any]] | Dynamic]"
+    )
+
+K = TypeVar("K", bound=KubeObject)
+K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
+S = TypeVar("S", bound=KubeObject)
+B_contra = TypeVar("B_contra", contravariant=True)
+E = TypeVar("E")
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+F = TypeVar("F")
+P = ParamSpec("P")
+
+
+class Selection(TypedDict, total=False):
+    """Which objects are meant."""
+
+    label_selector: str | Selector
+    field_selector: str | FieldSelector
+    shard_selector: str | Shard
+
+
+# How a verb of the core becomes one that is sent
+
+
+def _sent(
+    verb: Callable[Concatenate[Api[K], P], Request[T]],
+) -> Callable[Concatenate[BlockingApi[K], P], T]:
+    """A verb of the core that is sent, and gives the value of its answer."""
+
+    def send(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.client.call(verb(self.requests, *args, **kwargs)).value
+
+    return _named(send, verb, "BlockingApi")
+
+
+def _sent_below(
+    verb: Callable[Concatenate[Subresource[K], P], Request[T]],
+) -> Callable[Concatenate[BlockingSubresource[K], P], T]:
+    """The same below an object."""
+
+    def send(self: BlockingSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.client.call(verb(self.requests, *args, **kwargs)).value
+
+    return _named(send, verb, "BlockingSubresource")
+
+
+class _Only(Generic[B_contra, P, R_co]):
+    """A verb that only some kinds have; a type checker refuses it to the others."""
+
+    def __init__(self, verb: Callable[..., Any], perform: Callable[..., R_co]) -> None:
+        self.perform = _named(perform, verb, "BlockingApi")
+
+    def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]:
+        # On the class itself, for documentation, there is nothing to bind it to.
+        return self.perform if bound is None else partial(self.perform, bound)
+
+
+def _of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Running, P, T]:
+    return _Only(verb, _sending(verb))
+
+
+def _of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Tokened, P, T]:
+    return _Only(verb, _sending(verb))
+
+
+def _sending(verb: Callable[..., Request[T]]) -> Callable[..., T]:
+    def send(self: BlockingBound[Any], /, *args: Any, **kwargs: Any) -> T:
+        return self.client.call(verb(self.requests, *args, **kwargs)).value
+
+    return send
+
+
+def _lines(
+    verb: Callable[Concatenate[Any, P], StreamRequest[E]],
+) -> _Only[_Running, P, AbstractContextManager[Iterator[E]]]:
+    @contextmanager
+    def follow(self: BlockingBound[Any], /, *args: Any, **kwargs: Any) -> Generator[Iterator[E]]:
+        with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
+            yield (one for several in streamed for one in several)
+
+    return _Only(verb, follow)
+
+
+def _streamed(
+    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
+) -> Callable[Concatenate[BlockingApi[K], P], AbstractContextManager[BlockingStreamed[E]]]:
+    @contextmanager
+    def stream(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> Generator[BlockingStreamed[E]]:
+        with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
+            yield streamed
+
+    return _named(stream, verb, "BlockingApi")
+
+
+def _named(made: F, verb: Callable[..., Any], owner: str) -> F:
+    """Give what was made the name, the words and the parameters of the verb."""
+    function: Any = made
+    function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
+    function.__doc__ = verb.__doc__
+    function.__signature__ = signature(verb).replace(return_annotation=Signature.empty)
+    return made
+
+
+# The verbs
+
+
+class BlockingBound(Generic[K_co]):
+    """What only some kinds can be asked for; the others are refused, by type checkers too."""
+
+    client: BlockingClient
+    requests: Api[Any]
+
+    log = _of_pods(Api.log)
+    follow_log = _lines(Api.follow_log)
+    evict = _of_pods(Api.evict)
+    bind = _of_pods(Api.bind)
+    create_token = _of_accounts(Api.create_token)
+
+    @overload
+    def subresource(self, name: str) -> BlockingSubresource[K_co]: ...
+    @overload
+    def subresource(self, name: str, kind: type[S]) -> BlockingSubresource[S]: ...
+
+    def subresource(self, name: str, kind: type[Any] | None = None) -> BlockingSubresource[Any]:
+        """Any subresource, which shows the object itself or, if a kind is given, that."""
+        requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
+        return BlockingSubresource(self.client, requests)
+
+    @property
+    def status(self: _Reporting) -> BlockingSubresource[K_co]:
+        """The status, which a controller writes apart from the rest."""
+        return BlockingSubresource(self.client, self.requests.status)
+
+    @property
+    def scale(self: _Scaled) -> BlockingSubresource[Scale]:
+        """How many replicas an object wants, whatever its kind. A server leaves 0 out: None means none."""
+        return BlockingSubresource(self.client, self.requests.scale)
+
+    @property
+    def approval(self: _Approved) -> BlockingSubresource[K_co]:
+        """The conditions of a certificate signing request that say Approved or Denied."""
+        return BlockingSubresource(self.client, self.requests.approval)
+
+    @property
+    def ephemeral_containers(self: _Running) -> BlockingSubresource[K_co]:
+        """The containers that debug a pod that runs."""
+        return BlockingSubresource(self.client, self.requests.ephemeral_containers)
+
+    @property
+    def resize(self: _Running) -> BlockingSubresource[K_co]:
+        """The resources of a pod that runs."""
+        return BlockingSubresource(self.client, self.requests.resize)
+
+
+class BlockingApi(BlockingBound[K]):
+    """The verbs on one kind of object, in one namespace or in all, sent by a client."""
+
+    def __init__(self, client: BlockingClient, requests: Api[K]) -> None:
+        self.client = client
+        self.requests: Api[K] = requests
+
+    def __repr__(self) -> str:
+        return f"BlockingApi({self.requests!r})"
+
+    @property
+    def kind(self) -> type[K]:
+        """What objects become."""
+        return self.requests.kind
+
+    @property
+    def resource(self) -> Resource:
+        """What the server knows the kind by."""
+        return self.requests.resource
+
+    @property
+    def namespace(self) -> str | AllNamespaces:
+        """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
+        return self.requests.namespace
+
+    get = _sent(Api[K].get)
+    list = _sent(Api[K].list)
+    watch = _streamed(Api[K].watch)
+    create = _sent(Api[K].create)
+    replace = _sent(Api[K].replace)
+    json_patch = _sent(Api[K].json_patch)
+    merge_patch = _sent(Api[K].merge_patch)
+    strategic_patch = _sent(Api[K].strategic_patch)
+    apply = _sent(Api[K].apply)
+    delete = _sent(Api[K].delete)
+    delete_collection = _sent(Api[K].delete_collection)
+
+    def finalize(self: _Finalized, obj: K, **options: Unpack[WriteOptions]) -> K:
+        """Write the finalizers in the spec of a namespace, the only way to change them."""
+        requests: Api[Any] = self.requests
+        written: K = self.client.call(requests.finalize(obj, **options)).value
+        return written
+
+    def as_table(self, *, include_object: IncludeObject = "Metadata") -> BlockingTables[K]:
+        """Get and list as a server would print the objects; `include_object` is what each row carries."""
+        return BlockingTables(self.client, self.requests.as_table(include_object=include_object))
+
+    # What takes more than one request
+
+    def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
+        """Read it, or None if there is none."""
+        try:
+            return self.get(name, resource_version=resource_version)
+        except NotFound as error:
+            if error.status.details.name == name:  # else it is the kind that is missing, or the namespace
+                return None
+            raise
+
+    def pages(
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+    ) -> BlockingPages[K]:
+        """Iterate over a long list page by page: ``for page in books.pages()``."""
+        return BlockingPages(
+            self.client, self.requests, limit=limit, on_expired=on_expired, selection=dict(**selection)
+        )
+
+    def items(
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+    ) -> BlockingItems[K]:
+        """Iterate over a long list object by object; it is asked for page by page."""
+        return BlockingItems(self.pages(limit=limit, on_expired=on_expired, **selection))
+
+    def follow(
+        self, *, settings: resync.Settings | None = None, **selection: Unpack[Selection]
+    ) -> Iterator[WatchEvent[K]]:
+        """Follow the objects for ever, whatever the server and the network do.
+
+        ``for event in books.follow()`` begins with an Added for each object that is there; the bookmark after
+        these says that they are all. What vanished while nobody could see it comes as Deleted, what did not
+        change comes not again: every object is remembered as bytes, for that. Leaving the loop ends it.
+        """
+        return follow(self.client, self.requests, settings=settings, selection=dict(**selection))
+
+    def reflect(
+        self, *, settings: resync.Settings | None = None, **selection: Unpack[Selection]
+    ) -> BlockingReflector[K]:
+        """Mirror the objects in a thread of its own: ``with books.reflect() as shelf: shelf.get("moby")``."""
+        return BlockingReflector(self.client, self.requests, settings=settings, selection=dict(**selection))
+
+
+class BlockingSubresource(Generic[K]):
+    """One subresource of each object of a kind, read and written as a `K`."""
+
+    def __init__(self, client: BlockingClient, requests: Subresource[K]) -> None:
+        self.client = client
+        self.requests = requests
+
+    get = _sent_below(Subresource[K].get)
+    create = _sent_below(Subresource[K].create)
+    replace = _sent_below(Subresource[K].replace)
+    json_patch = _sent_below(Subresource[K].json_patch)
+    merge_patch = _sent_below(Subresource[K].merge_patch)
+    strategic_patch = _sent_below(Subresource[K].strategic_patch)
+    apply = _sent_below(Subresource[K].apply)
+
+
+class BlockingTables(Generic[K]):
+    """The two reading verbs, answered by a table."""
+
+    def __init__(self, client: BlockingClient, requests: Tables[K]) -> None:
+        self.client = client
+        self.requests = requests
+
+    def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Table:
+        """Read one object as a table of one row."""
+        request = self.requests.get(name, resource_version=resource_version, timeout=timeout)
+        return self.client.call(request).value
+
+    def list(self, **options: Unpack[ListOptions]) -> Table:
+        """Read the objects, or a page of them, as a table."""
+        return self.client.call(self.requests.list(**options)).value

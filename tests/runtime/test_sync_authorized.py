@@ -1,0 +1,179 @@
+"""A blocking transport with credentials: what threads see that ask at once, and how it is found."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+from credential_rig import PEM, SECRET, SERVER, Clock, Script, Server, accepting, credential
+from sync_rig import Answer
+
+import kubeproto as kp
+from kubeproto.config import Config, ConfigError, Connection, CredentialsError, Identity
+from kubeproto.requests import version
+from kubeproto.wire import header
+from kubeproto_httpx import BlockingHttpxTransport
+from kubeproto_runtime._connect import BLOCKING_TRANSPORTS, find_opener
+from kubeproto_runtime._sync import connect_blocking
+from kubeproto_runtime._sync_authorized import BlockingAuthorized
+
+
+class Net:
+    """All transports that were made, and what was sent over them."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.sent: list[tuple[Connection, kp.Head]] = []
+        self.opened: list[Connection] = []
+        self.closed: list[Connection] = []
+
+    @contextmanager
+    def open(self, connection: Connection) -> Generator[Any]:
+        self.opened.append(connection)
+        yield Over(self, connection)
+        self.closed.append(connection)
+
+    def authorizations(self) -> list[str]:
+        return [header(head.headers, "authorization") for _, head in self.sent]
+
+
+class Over:
+    """One transport."""
+
+    def __init__(self, net: Net, connection: Connection) -> None:
+        self.net = net
+        self.connection = connection
+
+    @contextmanager
+    def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[Answer]:
+        self.net.sent.append((self.connection, head))
+        status, body = self.net.server(self.connection, head)
+        yield Answer(status, (), [body])
+
+
+def authorized(net: Net, identity: Identity, **facts: Any) -> BlockingAuthorized:
+    config = Config(connection=Connection(server=SERVER), identity=identity)
+    return BlockingAuthorized(config, net.open, **facts)
+
+
+def get(transport: BlockingAuthorized, *headers: tuple[str, str]) -> tuple[int, bytes]:
+    with transport.send(kp.Head("GET", "/version", headers)) as incoming:
+        return incoming.status, b"".join(incoming)
+
+
+def at_once(ask: Callable[[], Any], times: int = 10) -> list[Any]:
+    """What so many threads get, or what they meet, that begin at the same moment."""
+    barrier = threading.Barrier(times)
+
+    def one() -> Any:
+        barrier.wait(30)
+        try:
+            return ask()
+        except CredentialsError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(times) as threads:
+        return [future.result(60) for future in [threads.submit(one) for _ in range(times)]]
+
+
+def test_ten_threads_at_once_run_one_plugin_and_open_one_transport(tmp_path: Path) -> None:
+    script = Script(tmp_path, credential(token="t$N", expirationTimestamp="1970-01-01T00:33:20Z"))
+    clock, net = Clock(), Net(accepting("t1"))
+    with authorized(net, script.identity, clock=clock) as transport:
+        assert at_once(lambda: get(transport)) == [(200, b"welcome")] * 10
+        assert (len(script.pids), len(net.opened)) == (1, 1)
+        clock.now, net.server = 3000.0, accepting("t2")  # all expired
+        assert at_once(lambda: get(transport)) == [(200, b"welcome")] * 10
+    assert len(script.pids) == 2
+    assert net.closed == net.opened
+
+
+def test_ten_401s_run_one_plugin_and_each_request_is_sent_once_more(tmp_path: Path) -> None:
+    script = Script(tmp_path, credential(token="t$N"))
+    clock, net = Clock(), Net(accepting("t1"))
+    with authorized(net, script.identity, clock=clock) as transport:
+        get(transport)
+        net.server = accepting("t2")
+        clock.now += 10
+        assert at_once(lambda: get(transport)) == [(200, b"welcome")] * 10
+    assert len(script.pids) == 2
+
+
+def test_all_threads_that_wait_for_a_plugin_that_fails_are_told_why(tmp_path: Path) -> None:
+    script = Script(tmp_path, SECRET, code=3)
+    clock, net = Clock(), Net(accepting())
+    with authorized(net, script.identity, clock=clock) as transport:
+        said = at_once(lambda: get(transport))
+    assert said == [f"the plugin {str(script.path)!r} ended with 3"] * 10
+    assert len(script.pids) == 1
+    assert not net.sent
+
+
+def test_a_401_that_nothing_can_mend_reaches_the_caller_with_its_body() -> None:
+    net = Net(accepting("other"))
+    with authorized(net, Identity(token="t1")) as transport:
+        assert get(transport) == (401, b"who?")
+        assert get(transport, ("Authorization", "Bearer other")) == (200, b"welcome")
+    assert net.authorizations() == ["Bearer t1", "Bearer other"]
+
+
+def test_another_client_certificate_makes_another_transport_and_open_answers_go_on(tmp_path: Path) -> None:
+    certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
+    certificate.write_bytes(PEM % b"one")
+    key.write_bytes(PEM % b"key one")
+    net = Net(lambda connection, head: (200, connection.client_certificate[28:31]))
+    identity = Identity(certificate_file=str(certificate), key_file=str(key))
+    with authorized(net, identity, clock=clock) as transport:
+        with transport.send(kp.Head("GET", "/watch")) as watching:
+            certificate.write_bytes(PEM % b"two")
+            key.write_bytes(PEM % b"key two")
+            clock.now += 61
+            assert get(transport) == (200, b"two")
+            assert (len(net.opened), len(net.closed)) == (2, 0), "an answer was cut off"
+            assert list(watching) == [b"one"]
+        assert net.closed == [net.opened[0]], "the old transport is to be closed after its last answer"
+        assert get(transport) == (200, b"two")
+    assert net.closed == net.opened
+
+
+def test_a_client_is_connected_as_the_asynchronous_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(
+        '{"apiVersion": "v1", "kind": "Config", "current-context": "c",'
+        '"contexts": [{"name": "c", "context": {"cluster": "k", "user": "ann", "namespace": "books"}}],'
+        f'"clusters": [{{"name": "k", "cluster": {{"server": "{SERVER}"}}}}],'
+        '"users": [{"name": "ann", "user": {"token": "t1"}}]}'
+    )
+    net = Net(lambda _, head: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
+    with connect_blocking(kubeconfig=kubeconfig, transport=net.open, impersonate="carl") as client:
+        assert client.namespace == "books"
+        assert client.call(version()).value.minor == "36"
+    [(connection, _)] = net.sent
+    assert header(connection.headers, "impersonate-user") == "carl"
+    assert net.authorizations() == ["Bearer t1"]
+    assert net.closed == net.opened
+
+
+def test_httpx_is_what_threads_use_and_it_is_said_what_to_install() -> None:
+    def points(value: str) -> Callable[[str], list[EntryPoint]]:
+        return lambda group: [EntryPoint("httpx", value, group)]
+
+    installed = points("kubeproto_httpx:BlockingHttpxTransport")
+    assert find_opener(None, BLOCKING_TRANSPORTS, "threads", installed) is BlockingHttpxTransport
+    with pytest.raises(ConfigError) as failed:
+        find_opener(None, BLOCKING_TRANSPORTS, "threads", points("no_such_library:Transport"))
+    assert str(failed.value) == (
+        "there is no transport for threads (No module named 'no_such_library'): "
+        "pip install 'kubeproto[httpx]'"
+    )

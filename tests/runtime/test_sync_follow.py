@@ -1,0 +1,393 @@
+"""Following without an event loop: a watch that survives everything, and a mirror that threads can read."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final
+
+import pytest
+from sync_rig import Answer, Book, Scripted, book, client_of, drain, found, refusal
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.config import CredentialsError
+from kubeproto.watching import resync
+from kubeproto_runtime._sync_client import BlockingClient
+from kubeproto_runtime._sync_reflector import BlockingReflector
+
+HOUR: Final = 3600.0
+PLAIN: Final = resync.Settings(streaming=False)
+
+
+class Over(Exception):
+    """The time of a test is over."""
+
+
+def over() -> None:
+    raise Over
+
+
+def put(cluster: sim.Cluster, name: str, title: str = "") -> None:
+    cluster.put(book(name, title, namespace="default"))
+
+
+def told(event: kp.WatchEvent[Book]) -> str:
+    match event:
+        case kp.Added(one) | kp.Modified(one) | kp.Deleted(one):
+            sign = {kp.Added: "+", kp.Modified: "~", kp.Deleted: "-"}[type(event)]
+            return f"{sign}{one.metadata.name}:{one.spec.title}"
+        case kp.Bookmark(initial_events_end=True):
+            return "whole"
+        case _:
+            return repr(event)
+
+
+def heard(cluster: sim.Cluster, faults: sim.Faults | None = None, **facts: Any) -> list[str]:
+    """What a follower tells until somebody ends the test from inside of the cluster."""
+    seen: list[str] = []
+    with pytest.raises(Over):
+        drain(client_of(cluster, faults).api(Book).follow(**facts), lambda event: seen.append(told(event)))
+    return seen
+
+
+# Following
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_what_is_there_comes_first_then_that_it_is_all_then_what_changes(streaming: bool) -> None:
+    cluster = sim.Cluster(crds=[Book])
+    put(cluster, "a", "A")
+    put(cluster, "b", "B")
+    cluster.later(5, lambda: put(cluster, "c", "C"))
+    cluster.later(6, lambda: put(cluster, "a", "AA"))
+    cluster.later(7, lambda: cluster.remove(Book, "b"))
+    cluster.later(HOUR, over)
+    seen = heard(cluster, settings=resync.Settings(streaming=streaming))
+    assert seen == ["+a:A", "+b:B", "whole", "+c:C", "~a:AA", "-b:B"]
+
+
+def test_what_vanished_in_a_gap_is_deleted_and_what_did_not_change_comes_not_again() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    for name in ("a", "b", "c"):
+        put(cluster, name)
+
+    def gap() -> None:
+        cluster.end_watches(Book)
+        cluster.remove(Book, "b")
+        put(cluster, "c", "new")
+        cluster.compact()
+
+    cluster.later(100, gap)
+    cluster.later(HOUR, over)
+    assert heard(cluster) == ["+a:", "+b:", "+c:", "whole", "-b:", "~c:new", "whole"]
+
+
+def test_an_empty_world_is_whole_too() -> None:
+    for streaming in (True, False):
+        cluster = sim.Cluster(crds=[Book])
+        cluster.later(10, over)
+        assert heard(cluster, settings=resync.Settings(streaming=streaming)) == ["whole"]
+
+
+def test_selectors_choose_what_is_followed() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    cluster.put(book("a", namespace="default", labels={"shelf": "sea"}))
+    put(cluster, "b")
+    cluster.later(10, over)
+    assert heard(cluster, label_selector="shelf=sea") == ["+a:", "whole"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_day_of_faults_ends_with_the_world_as_it_is(seed: int) -> None:
+    cluster = sim.Cluster(crds=[Book])
+    faults = sim.Faults(cluster, seed=seed, share=0.3)
+    for number in range(200):
+        name = f"b{number % 20}"
+        cluster.later(number * 400.0, partial(put, cluster, name, str(number)))
+        if number % 7 == 0:
+            cluster.later(number * 400.0 + 90, partial(cluster.remove, Book, name))
+    cluster.later(23 * HOUR, faults.calm)
+    cluster.later(24 * HOUR, over)
+    world: dict[str, str] = {}
+
+    def take(event: kp.WatchEvent[Book]) -> None:
+        match event:
+            case kp.Added(one) | kp.Modified(one):
+                world[one.metadata.name] = one.metadata.resource_version
+            case kp.Deleted(one):
+                assert world.pop(one.metadata.name, None) is not None, "what is not there is deleted"
+            case _:
+                pass
+
+    with pytest.raises(Over):
+        drain(client_of(cluster, faults).api(Book).follow(), take)
+    there = [obj["metadata"] for obj in cluster.objects(Book)]
+    assert world == {one["name"]: one["resourceVersion"] for one in there}
+
+
+def test_leaving_the_loop_closes_the_watch() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    put(cluster, "a")
+    events = client_of(cluster).api(Book).follow()
+    assert told(next(events)) == "+a:"
+    assert len(cluster.watches) == 1
+    assert isinstance(events, Generator)
+    events.close()
+    assert not cluster.watches
+
+
+def test_a_refusal_is_waited_out_whatever_its_body(caplog: pytest.LogCaptureFixture) -> None:
+    empty = Answer(200, (), [page(version=7)])
+    server = Scripted(refusal(403, "Forbidden"), empty, refusal(403, "Forbidden"), Over("the end"))
+    with pytest.raises(Over):
+        drain(server.client().api(Book).follow(settings=PLAIN), told)
+    assert [wait >= 10 for wait in server.waits()] == [True, False, True]
+    assert ["403 Forbidden" in record.getMessage() for record in caplog.records] == [True, True]
+
+
+def test_missing_credentials_are_waited_for_as_rights_are(caplog: pytest.LogCaptureFixture) -> None:
+    server = Scripted(CredentialsError("the plugin 'login' ended with 1"), Over("the end"))
+    with pytest.raises(Over):
+        next(server.client().api(Book).follow())
+    [wait] = server.waits()
+    assert wait >= 10
+    assert "the plugin 'login' ended with 1" in caplog.text
+
+
+def test_what_does_not_fit_its_type_is_told_and_the_rest_goes_on() -> None:
+    broken = (
+        b'{"kind": "BookList", "metadata": {"resourceVersion": "7"}, "items": [7, %s]}' % found("a").body[0]
+    )
+    server = Scripted(Answer(200, (), [broken]), Over("the end"))
+    seen: list[str] = []
+    with pytest.raises(Over):
+        drain(server.client().api(Book).follow(settings=PLAIN), lambda event: seen.append(told(event)))
+    assert seen == ["+a:", "whole"]
+
+
+# A mirror, in virtual time and without threads
+
+
+class Here:
+    """Runs what a reflector would run beside, in this thread and when told to."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def __call__(self, work: Callable[[], None]) -> None:
+        self.waiting.append(work)
+
+    def run(self) -> None:
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+def mirror(cluster: sim.Cluster, here: Here, faults: sim.Faults | None = None) -> BlockingReflector[Book]:
+    client = client_of(cluster, faults)
+    return BlockingReflector(client, client.requests(Book), spawn=here)
+
+
+def test_a_mirror_gives_each_reader_an_object_of_its_own() -> None:
+    cluster, here = sim.Cluster(crds=[Book]), Here()
+    put(cluster, "a", "A")
+    reflector = mirror(cluster, here)
+    with reflector as shelf:
+        cluster.later(10, reflector.stop)
+        here.run()
+    one, other = shelf.get("a"), shelf.get("a", "default")
+    assert one is not None
+    assert other is not None
+    one.spec.title = "scribbled"
+    assert other.spec.title == "A"
+    assert [book.spec.title for book in shelf] == ["A"]
+    assert (len(shelf), "default/a" in shelf, "default/b" in shelf) == (1, True, False)
+    assert shelf.get("b") is None
+    assert shelf.version
+
+
+def test_a_refresh_builds_the_world_anew_once() -> None:
+    cluster, here = sim.Cluster(crds=[Book]), Here()
+    put(cluster, "a")
+    reflector = mirror(cluster, here)
+
+    def refresh() -> None:
+        reflector.refresh()
+        reflector.refresh()  # one world at a time
+
+    with reflector:
+        cluster.later(30, refresh)
+        cluster.later(300, reflector.stop)
+        here.run()
+    asked = [exchange.head.target for exchange in cluster.log if "/books" in exchange.head.target]
+    assert [target for target in asked if "sendInitialEvents=true" in target] == [asked[0], asked[1]]
+    reflector.refresh()  # it has been stopped
+    assert not here.waiting
+
+
+def test_a_mirror_says_how_it_stands() -> None:
+    cluster, here = sim.Cluster(), Here()  # which does not know books
+    reflector = mirror(cluster, here)
+    assert reflector.proof.why == "it has not been started, or is paused"
+    with reflector:
+        cluster.later(15, reflector.stop)
+        here.run()
+    proof = reflector.proof
+    assert not proof.synced
+    assert proof.why.startswith("it has been stopped, after")
+
+
+def test_a_mirror_in_an_hour_of_faults_is_exact() -> None:
+    cluster, here = sim.Cluster(crds=[Book]), Here()
+    faults = sim.Faults(cluster, seed=3, share=0.4)
+    for number in range(100):
+        cluster.later(number * 30.0, partial(put, cluster, f"b{number % 9}", str(number)))
+    reflector = mirror(cluster, here, faults)
+    with reflector:
+        cluster.later(HOUR, faults.calm)
+        cluster.later(2 * HOUR, reflector.stop)
+        here.run()
+    held = {f"default/{one['metadata']['name']}": one["spec"]["title"] for one in cluster.objects(Book)}
+    assert {f"default/{one.metadata.name}": one.spec.title for one in reflector} == held
+    assert reflector.proof.synced
+
+
+# A mirror, read by threads
+
+
+class Hand:
+    """A server whose every word is given by hand: each watch says what is put into its queue."""
+
+    def __init__(self) -> None:
+        self.asked: queue.Queue[tuple[str, queue.Queue[bytes | Exception | None]]] = queue.Queue()
+
+    @contextmanager
+    def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[Answer]:
+        words: queue.Queue[bytes | Exception | None] = queue.Queue()
+        self.asked.put((head.target, words))
+
+        class Said(list[bytes]):
+            def __iter__(self) -> Iterator[bytes]:
+                while (word := words.get(timeout=30)) is not None:
+                    if isinstance(word, Exception):
+                        raise word
+                    yield word
+
+        yield Answer(200, (), Said())
+
+    def next(self) -> tuple[str, queue.Queue[bytes | Exception | None]]:
+        return self.asked.get(timeout=30)
+
+
+def page(*titles: str, version: int) -> bytes:
+    items = b",".join(line(title, version) for title in titles)
+    head = b'{"kind":"BookList","apiVersion":"example.io/v1","metadata":{"resourceVersion":"%d"},"items":['
+    return head % version + items + b"]}"
+
+
+def line(title: str, version: int) -> bytes:
+    head = b'{"apiVersion":"example.io/v1","kind":"Book","metadata":{"name":"%s","namespace":"default",'
+    rest = b'"resourceVersion":"%d","uid":"u"},"spec":{"title":"%s"}}'
+    return head % title.encode() + rest % (version, title.encode())
+
+
+def event(sort: str, title: str, version: int) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (sort.encode(), line(title, version))
+
+
+def test_threads_wait_for_what_they_want_to_see() -> None:
+    server = Hand()
+    client = BlockingClient(server)
+    with client.api(Book).reflect(settings=PLAIN) as shelf:
+        _, words = server.next()
+        assert shelf.version == ""
+        words.put(page("a", version=5))
+        words.put(None)
+        shelf.synced(timeout=30)
+        _, words = server.next()
+        found: list[str] = []
+
+        def look() -> None:
+            found.append(shelf.wait(lambda: shelf.get("b"), timeout=30).metadata.name)
+
+        readers = [threading.Thread(target=look) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        words.put(event("ADDED", "b", 6))
+        shelf.reached("6", timeout=30)
+        for reader in readers:
+            reader.join(timeout=30)
+        assert found == ["b"] * 3
+        with pytest.raises(kp.DeadlineExceeded, match=r"did not hold within 0\.01 s"):
+            shelf.reached("7", timeout=0.01)
+        words.put(None)
+
+
+def test_a_refresh_does_not_wait_for_a_watch_that_says_nothing() -> None:
+    server = Hand()
+    with BlockingClient(server).api(Book).reflect(settings=PLAIN) as shelf:
+        _, words = server.next()
+        words.put(page("a", version=5))
+        words.put(None)
+        target, silent = server.next()
+        assert "watch=true" in target
+        shelf.refresh()
+        target, words = server.next()
+        assert "watch" not in target
+        words.put(page("a", "b", version=9))
+        words.put(None)
+        shelf.reached("9", timeout=30)
+        assert len(shelf) == 2
+        _, words = server.next()
+        # What the old watch still brings is of no account.
+        silent.put(event("DELETED", "a", 10))
+        silent.put(None)
+        words.put(event("MODIFIED", "b", 11))
+        shelf.reached("11", timeout=30)
+        assert len(shelf) == 2
+        words.put(None)
+
+
+def test_after_a_stop_nothing_is_asked_and_nothing_changes() -> None:
+    server = Hand()
+    with BlockingClient(server).api(Book).reflect(settings=PLAIN) as shelf:
+        _, words = server.next()
+        words.put(page("a", version=5))
+        words.put(None)
+        shelf.synced(timeout=30)
+        _, words = server.next()
+    words.put(event("ADDED", "b", 6))  # now its thread sees that it is over
+    for thread in threading.enumerate():
+        if thread.name == "reflector of books":
+            thread.join(timeout=30)
+            assert not thread.is_alive()
+    assert [one.metadata.name for one in shelf] == ["a"]
+    assert server.asked.empty()
+
+
+def test_a_bug_in_its_thread_reaches_the_readers_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    server = Hand()
+    with BlockingClient(server).api(Book).reflect(settings=PLAIN) as shelf:
+        _, words = server.next()
+        words.put(ZeroDivisionError("a bug"))
+        with pytest.raises(RuntimeError, match="its thread has failed") as failed:
+            shelf.synced(timeout=30)
+        assert isinstance(failed.value.__cause__, ZeroDivisionError)
+        with pytest.raises(RuntimeError):
+            shelf.get("a")
+    assert "ZeroDivisionError: a bug" in caplog.text
+
+
+def test_troubles_are_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = sim.Cluster(crds=[Book])
+    faults = sim.Faults(cluster, script=[sim.Refuse()])
+    cluster.later(60, over)
+    heard(cluster, faults)
+    [record] = caplog.records
+    assert (record.name, record.levelno) == ("kubeproto.watch", logging.WARNING)
