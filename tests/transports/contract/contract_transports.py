@@ -50,11 +50,17 @@ class Rig(NamedTuple):
 
     def run(self, connection: Connection, body: Body[T]) -> T:
         """Open the transport, run the body, close the transport; no task may be left behind."""
-        make: Callable[[Connection], Any] = getattr(importlib.import_module(self.module), self.name)
+        make = opener(self)
         if self.loop == "none":
             with make(connection) as blocking:
                 return _at_once(body(Dressed(blocking)))
         return anyio.run(_run, make, connection, body, backend=self.loop)
+
+
+def opener(rig: Rig) -> Callable[[Connection], Any]:
+    """What makes a transport of this kind."""
+    found: Callable[[Connection], Any] = getattr(importlib.import_module(rig.module), rig.name)
+    return found
 
 
 ALL_RIGS: Final = (

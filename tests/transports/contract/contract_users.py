@@ -1,0 +1,113 @@
+"""Users of a cluster, as a kubeconfig names them, and a server that wants to know who asks."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+import anyio
+from contract_certificates import Certificates, context
+from contract_scripts import answer, chunk, chunked
+from contract_server import Asked, Peer, Script, Server
+from contract_transports import Rig, opener
+
+from kubeproto.config import Config, Wishes
+from kubeproto_runtime._authorized import Authorized
+from kubeproto_runtime._files import find
+
+T = TypeVar("T")
+
+REFUSED: Final = answer(
+    b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized",'
+    b'"reason":"Unauthorized","code":401}',
+    ("Content-Type", "application/json"),
+    status="401 Unauthorized",
+)
+
+
+class Visit(NamedTuple):
+    """A request, and whose certificate was shown with it."""
+
+    asked: Asked
+    certificate: str
+
+    @property
+    def authorization(self) -> str:
+        return self.asked.header("authorization")
+
+
+Guard = Callable[[Visit], bool]
+
+
+def guarded(guard: Guard, visits: list[Visit]) -> Script:
+    """Answer those whom the guard lets in with their name; a watch stays open for two events more."""
+
+    async def script(peer: Peer) -> None:
+        while True:
+            visit = Visit(await peer.request(), _common_name(peer))
+            visits.append(visit)
+            if not guard(visit):
+                await peer.send(REFUSED)
+            elif "watch=true" in visit.asked.target:
+                await peer.send(chunked(b"first", end=False))
+                await peer.send(chunk(b"second") + b"0\r\n\r\n")
+            else:
+                await peer.send(answer(f"{visit.certificate}|{visit.authorization}".encode()))
+
+    return script
+
+
+def _common_name(peer: Peer) -> str:
+    shown: Any = peer.writer.get_extra_info("ssl_object").getpeercert()
+    parts = cast("tuple[tuple[tuple[str, str], ...], ...]", (shown or {}).get("subject", ()))
+    return next((value for part in parts for key, value in part if key == "commonName"), "")
+
+
+def asking_for_certificates(certificates: Certificates) -> ssl.SSLContext:
+    """A server's side that looks at a client's certificate, if there is one."""
+    made = context(certificates.server, clients_of=certificates.ca)
+    made.verify_mode = ssl.CERT_OPTIONAL
+    return made
+
+
+def kubeconfig(folder: Path, server: Server, certificates: Certificates, user: dict[str, Any]) -> Config:
+    """What a client makes of a kubeconfig with this user in it."""
+    ca = folder / "ca.crt"
+    if not ca.exists():
+        ca.write_bytes(certificates.trusted)
+    document = {
+        "kind": "Config",
+        "apiVersion": "v1",
+        "clusters": [{"name": "c", "cluster": {"server": server.url, "certificate-authority": str(ca)}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps(document))
+    return find(Wishes(path=str(path)), {}).config
+
+
+class Clock:
+    """Unix time by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def as_user(
+    rig: Rig, config: Config, body: Callable[[Authorized], Awaitable[T]], clock: Clock | None = None
+) -> T:
+    """Run a body over a transport of this rig that has the credentials of a configuration."""
+
+    async def run() -> T:
+        async with Authorized(config, opener(rig), clock=clock or Clock()) as authorized:
+            return await body(authorized)
+
+    return anyio.run(run, backend=rig.loop)

@@ -1,0 +1,333 @@
+"""Every way to say who asks, from the kubeconfig to a server that looks at it, over real TLS."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import stat
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from contract_certificates import Certificates, context, pem
+from contract_scripts import answer
+from contract_server import Peer, Server
+from contract_transports import Rig, fetch, get, rigs
+from contract_users import (
+    Clock,
+    Visit,
+    as_user,
+    asking_for_certificates,
+    guarded,
+    kubeconfig,
+)
+
+from kubeproto import Transport
+from kubeproto.config import CredentialsError, _credentials
+from kubeproto_runtime._authorized import Authorized
+
+Serve = Callable[..., Server]
+
+SECRET: Final = "hunter" + "2"  # tracebacks show lines of this file as well
+
+
+@pytest.fixture(params=rigs(waits=True))
+def rig(request: pytest.FixtureRequest) -> Rig:
+    """Each async transport: the credentials of blocking ones go the same way."""
+    found: object = request.param
+    assert isinstance(found, Rig)
+    return found
+
+
+class Cluster:
+    """A server behind a guard, and the visits that it has had."""
+
+    def __init__(self, serve: Serve, certificates: Certificates, folder: Path) -> None:
+        self.visits: list[Visit] = []
+        self.good: set[str] = set()
+        self.certificates = certificates
+        self.folder = folder
+        script = guarded(
+            lambda visit: bool({visit.authorization, visit.certificate} & self.good), self.visits
+        )
+        self.server = serve(script, asking_for_certificates(certificates))
+
+    def config(self, **user: Any) -> Any:
+        return kubeconfig(self.folder, self.server, self.certificates, user)
+
+    def write(self, name: str, content: bytes | str) -> str:
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+
+@pytest.fixture
+def cluster(serve: Serve, certificates: Certificates, tmp_path: Path) -> Cluster:
+    return Cluster(serve, certificates, tmp_path)
+
+
+async def once(transport: Transport) -> tuple[int, bytes]:
+    found = await fetch(transport, get("/version"))
+    return found.status, found.body
+
+
+def at_times(clock: Clock, *turns: Callable[[], object]) -> Callable[[Authorized], Any]:
+    """Ask once, then after each turn of events a minute later."""
+
+    async def body(transport: Authorized) -> list[tuple[int, bytes]]:
+        found = [await once(transport)]
+        for turn in turns:
+            turn()
+            clock.now += 61
+            found.append(await once(transport))
+        return found
+
+    return body
+
+
+def test_a_token(rig: Rig, cluster: Cluster) -> None:
+    cluster.good = {"Bearer t1"}
+    assert as_user(rig, cluster.config(token="t1"), once) == (200, b"|Bearer t1")
+    assert as_user(rig, cluster.config(token="t2"), once)[0] == 401
+
+
+def test_a_name_and_a_password(rig: Rig, cluster: Cluster) -> None:
+    said = "Basic " + base64.b64encode(f"jané:{SECRET}".encode()).decode()
+    cluster.good = {said}
+    assert as_user(rig, cluster.config(username="jané", password=SECRET), once) == (200, f"|{said}".encode())
+
+
+def test_a_token_file_that_rotates(rig: Rig, cluster: Cluster) -> None:
+    clock = Clock()
+    path = cluster.write("token", "t1\n")
+    cluster.good = {"Bearer t1"}
+
+    def rotate() -> None:
+        cluster.write("token", "t2\n")
+        cluster.good = {"Bearer t2"}
+
+    found = as_user(rig, cluster.config(tokenFile=path), at_times(clock, rotate), clock)
+    assert found == [(200, b"|Bearer t1"), (200, b"|Bearer t2")]
+    assert len(cluster.visits) == 2  # it was read in time, and no 401 was needed
+
+
+def issued(certificates: Certificates, name: str) -> tuple[bytes, bytes]:
+    return pem(certificates.ca.issue_cert(common_name=name))
+
+
+def test_a_client_certificate_in_the_kubeconfig(rig: Rig, cluster: Cluster) -> None:
+    certificate, key = (base64.b64encode(part).decode() for part in issued(cluster.certificates, "jane"))
+    cluster.good = {"jane"}
+    config = cluster.config(**{"client-certificate-data": certificate, "client-key-data": key})
+    assert as_user(rig, config, once) == (200, b"jane|")
+
+
+def test_the_files_of_a_client_certificate_that_rotate(rig: Rig, cluster: Cluster) -> None:
+    clock = Clock()
+    cluster.good = {"jane", "joan"}
+
+    def put(name: str) -> dict[str, str]:
+        certificate, key = issued(cluster.certificates, name)
+        return {
+            "client-certificate": cluster.write("client.crt", certificate),
+            "client-key": cluster.write("client.key", key),
+        }
+
+    config = cluster.config(**put("jane"))
+    found = as_user(rig, config, at_times(clock, lambda: None, lambda: put("joan")), clock)
+    assert found == [(200, b"jane|"), (200, b"jane|"), (200, b"joan|")]
+    # One connection for the old certificate, and one for the new.
+    assert [visit.asked.connection for visit in cluster.visits] == [0, 0, 1]
+
+
+class Script:
+    """A plugin as a shell script: it counts its runs, and prints the line of that number."""
+
+    def __init__(self, folder: Path, *lines: str, more: str = "") -> None:
+        self.said = folder / "said"
+        self.runs = folder / "runs"
+        self.info = folder / "info"
+        self.path = folder / "login"
+        self.said.write_text("\n".join(lines) + "\n")
+        self.path.write_text(
+            f"#!/bin/sh\necho run >> '{self.runs}'\nprintf %s \"$KUBERNETES_EXEC_INFO\" > '{self.info}'\n"
+            f"sed -n \"$(wc -l < '{self.runs}' | tr -d ' ')p\" '{self.said}'\n{more}\n"
+        )
+        self.path.chmod(stat.S_IRWXU)
+
+    def user(self, version: str = "v1") -> dict[str, Any]:
+        return {
+            "exec": {
+                "apiVersion": f"client.authentication.k8s.io/{version}",
+                "command": str(self.path),
+                "interactiveMode": "Never",
+                "provideClusterInfo": True,
+            }
+        }
+
+
+def credential(version: str = "v1", **status: str) -> str:
+    kind = {"kind": "ExecCredential", "apiVersion": f"client.authentication.k8s.io/{version}"}
+    return json.dumps({**kind, "status": status})
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_plugin_whose_tokens_expire(rig: Rig, cluster: Cluster, version: str) -> None:
+    clock = Clock()
+    script = Script(
+        cluster.folder,
+        credential(version, token="t1", expirationTimestamp="1970-01-01T00:18:00Z"),  # 80 s from then
+        credential(version, token="t2", expirationTimestamp="1970-01-01T01:00:00Z"),
+    )
+    cluster.good = {"Bearer t1", "Bearer t2"}
+    found = as_user(
+        rig, cluster.config(**script.user(version)), at_times(clock, lambda: None, lambda: None), clock
+    )
+    assert found == [(200, b"|Bearer t1"), (200, b"|Bearer t1"), (200, b"|Bearer t2")]
+    told = json.loads(script.info.read_text())
+    assert told["apiVersion"].endswith(f"/{version}")
+    assert told["spec"]["cluster"]["server"] == cluster.server.url
+
+
+def test_a_plugin_that_gives_a_client_certificate(rig: Rig, cluster: Cluster) -> None:
+    certificate, key = (part.decode() for part in issued(cluster.certificates, "jane"))
+    said = credential(clientCertificateData=certificate, clientKeyData=key)
+    cluster.good = {"jane"}
+    assert as_user(rig, cluster.config(**Script(cluster.folder, said).user()), once) == (200, b"jane|")
+
+
+def test_impersonation(rig: Rig, cluster: Cluster) -> None:
+    cluster.good = {"Bearer t1"}
+    config = cluster.config(
+        token="t1",
+        **{
+            "as": "jane",
+            "as-uid": "42",
+            "as-groups": ["readers", "writers"],
+            "as-user-extra": {"scopes/x": ["a", "b"]},
+        },
+    )
+    assert as_user(rig, config, once)[0] == 200
+    [visit] = cluster.visits
+    said = [(name.lower(), value) for name, value in visit.asked.headers]
+    assert [(name, value) for name, value in said if name.startswith("impersonate")] == [
+        ("impersonate-user", "jane"),
+        ("impersonate-uid", "42"),
+        ("impersonate-group", "readers"),
+        ("impersonate-group", "writers"),
+        ("impersonate-extra-scopes%2fx", "a"),
+        ("impersonate-extra-scopes%2fx", "b"),
+    ]
+
+
+def jwt(expires: int, name: str) -> str:
+    def part(value: object) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    return ".".join((part({"alg": "none"}), part({"exp": expires, "sub": name}), "c2lnbmVk"))
+
+
+def test_a_login_at_an_identity_provider_is_renewed(
+    rig: Rig, cluster: Cluster, serve: Serve, certificates: Certificates
+) -> None:
+    clock = Clock()
+    old, new = jwt(1030, "old"), jwt(9000, "new")
+    cluster.good = {f"Bearer {old}", f"Bearer {new}"}
+
+    async def provide(peer: Peer) -> None:
+        while True:
+            asked = await peer.request()
+            if asked.method == "GET":
+                assert asked.target == "/.well-known/openid-configuration"
+                said: dict[str, Any] = {"issuer": provider.url, "token_endpoint": f"{provider.url}/token"}
+            else:
+                assert asked.target == "/token"
+                assert b"refresh_token=r1" in asked.body
+                said = {"id_token": new, "refresh_token": "r2", "token_type": "bearer"}
+            await peer.send(answer(json.dumps(said).encode(), ("Content-Type", "application/json")))
+
+    provider = serve(provide, context(certificates.server))
+    settings = {
+        "idp-issuer-url": provider.url,
+        "client-id": "kubectl",
+        "id-token": old,
+        "refresh-token": "r1",
+        "idp-certificate-authority-data": base64.b64encode(certificates.trusted).decode(),
+    }
+    config = cluster.config(**{"auth-provider": {"name": "oidc", "config": settings}})
+    found = as_user(rig, config, at_times(clock, lambda: None), clock)
+    assert [body for _, body in found] == [f"|Bearer {old}".encode(), f"|Bearer {new}".encode()]
+    assert [asked.method for asked in provider.asked] == ["GET", "POST"]
+
+
+def test_a_token_that_expires_in_the_middle_of_a_watch_ends_no_watch_and_costs_one_401(
+    rig: Rig, cluster: Cluster
+) -> None:
+    script = Script(cluster.folder, credential(token="t1"), credential(token="t2"), credential(token="t3"))
+    cluster.good = {"Bearer t1"}
+
+    async def watch(transport: Authorized) -> list[bytes]:
+        pieces: list[bytes] = []
+        for _ in range(2):
+            async with transport.send(get("/pods?watch=true")) as incoming:
+                assert incoming.status == 200
+                async for piece in incoming:
+                    pieces.append(piece)
+                    # The server knows the token no longer, and lets go on what it let begin.
+                    cluster.good = {"Bearer t2"}
+        return pieces
+
+    assert b"".join(as_user(rig, cluster.config(**script.user()), watch)) == b"firstsecond" * 2
+    assert [visit.authorization for visit in cluster.visits] == ["Bearer t1", "Bearer t1", "Bearer t2"]
+    assert script.runs.read_text() == "run\n" * 2
+
+
+PLUGINS: Final = {
+    "fails": (f"echo '{SECRET}'; echo '{SECRET}' >&2; exit 3", "ended with 3"),
+    "hangs": (f"echo '{SECRET}' >&2; exec sleep 60", "did not end within"),
+    "prints garbage": (f"echo '{{\"token\": \"{SECRET}\"'; echo '{SECRET}' >&2", "the output of the plugin"),
+    "prints another document": (f'echo \'{{"kind": "{SECRET}"}}\'', "no ExecCredential"),
+    "prints nothing": (f"echo '{SECRET}' >&2", "not one document"),
+    "prints bytes": ("head -c 2000 /dev/zero", "the output of the plugin"),
+}
+
+
+@pytest.mark.parametrize("what", PLUGINS)
+def test_a_plugin_that_is_no_good_is_named_and_no_secret_is_told(
+    rig: Rig,
+    cluster: Cluster,
+    what: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    more, words = PLUGINS[what]
+    if what == "hangs":
+        monkeypatch.setattr(_credentials, "TIMEOUT", 0.5)
+    caplog.set_level(logging.DEBUG)
+    script = Script(cluster.folder, more=more)
+    shown: list[str] = []
+
+    async def body(transport: Authorized) -> None:
+        shown.append(repr(transport))
+        with pytest.raises(CredentialsError, match=words) as raised:
+            await once(transport)
+        shown.extend(traceback.format_exception(raised.value))
+
+    as_user(rig, cluster.config(**script.user()), body)
+    assert cluster.visits == []  # nobody was asked without credentials
+    assert SECRET not in "".join((*shown, caplog.text, capfd.readouterr().out))
+    assert "plugin" in caplog.text
+
+
+def test_no_secret_is_told_where_the_server_refuses(
+    rig: Rig, cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    script = Script(cluster.folder, credential(token=SECRET), credential(token=f"{SECRET}{SECRET}"))
+    assert as_user(rig, cluster.config(**script.user()), once)[0] == 401
+    assert [visit.authorization for visit in cluster.visits] == [f"Bearer {SECRET}", f"Bearer {SECRET * 2}"]
+    assert SECRET not in caplog.text
