@@ -1,0 +1,199 @@
+"""Credentials against a server that checks them, over real sockets and TLS, with every transport there is."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+import trustme
+from credential_rig import Clock, Script, credential
+from test_connect_files import jwt
+
+import kubeproto as kp
+from kubeproto.config import Config, Connection, Identity, Oidc
+from kubeproto_asyncio import AsyncioTransport
+from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport
+from kubeproto_runtime._authorized import Authorized
+from kubeproto_runtime._sync_authorized import BlockingAuthorized
+from kubeproto_trio import TrioTransport
+
+CA: Final = trustme.CA()
+PEM: Final = CA.cert_pem.bytes()
+
+
+class Cluster:
+    """Says who asks, by certificate and by token, and takes only some tokens. `/realm` gives tokens."""
+
+    def __init__(self) -> None:
+        self.accepted = {""}
+        cluster = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            connection: ssl.SSLSocket
+
+            def do_GET(self) -> None:
+                self._say(*cluster.answer(self.path, self.headers.get("Authorization", ""), self.connection))
+
+            def do_POST(self) -> None:
+                form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                self._say(*cluster.redeem(self.path, form))
+
+            def _say(self, status: int, value: object) -> None:
+                body = json.dumps(value).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 # as the base class
+                pass
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_verify_locations(cadata=PEM.decode())
+        with CA.issue_cert("localhost").private_key_and_cert_chain_pem.tempfile() as path:
+            context.load_cert_chain(path)
+        context.verify_mode = ssl.CERT_OPTIONAL
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"https://localhost:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, path: str, authorization: str, connection: ssl.SSLSocket) -> tuple[int, object]:
+        if path == "/realm/.well-known/openid-configuration":
+            return 200, {"token_endpoint": f"{self.url}/realm/token"}
+        if authorization not in self.accepted:
+            return 401, {"kind": "Status", "status": "Failure", "reason": "Unauthorized", "code": 401}
+        shown: Any = connection.getpeercert() or {"subject": ()}
+        names = {key: value for pairs in shown["subject"] for key, value in pairs}
+        return 200, [names.get("commonName", ""), authorization]
+
+    def redeem(self, path: str, form: str) -> tuple[int, object]:
+        if path != "/realm/token" or "refresh_token=refresh-1" not in form:
+            return 404, {}
+        return 200, {"id_token": jwt(5000.0), "refresh_token": "refresh-2"}
+
+
+@pytest.fixture
+def cluster() -> Generator[Cluster]:
+    cluster = Cluster()
+    yield cluster
+    cluster.close()
+
+
+Ask = Callable[[], Awaitable[list[str]]]
+Story = Callable[[Ask], Awaitable[None]]
+Tell = Callable[[Config, Clock, Story], None]
+
+DOORS: Final = {
+    "asyncio": (AsyncioTransport, "asyncio"),
+    "trio": (TrioTransport, "trio"),
+    "httpx on asyncio": (HttpxTransport, "asyncio"),
+    "httpx on trio": (HttpxTransport, "trio"),
+    "blocking httpx": (BlockingHttpxTransport, "asyncio"),
+}
+
+
+@pytest.fixture(params=DOORS)
+def tell(request: pytest.FixtureRequest) -> Tell:
+    """Tell a story over each transport: it gets what asks the server who is asking."""
+    opener, loop = DOORS[request.param]
+
+    def tell(config: Config, clock: Clock, story: Story) -> None:
+        head = kp.Head("GET", "/whoami")
+
+        async def blocking() -> None:
+            openers: Any = opener
+            with BlockingAuthorized(config, openers, clock=clock) as transport:
+
+                async def ask() -> list[str]:
+                    with transport.send(head, timeout=30) as incoming:
+                        return read(incoming.status, b"".join(incoming))
+
+                await story(ask)
+
+        async def waiting() -> None:
+            openers: Any = opener
+            async with Authorized(config, openers, clock=clock) as transport:
+
+                async def ask() -> list[str]:
+                    async with transport.send(head, timeout=30) as incoming:
+                        return read(incoming.status, b"".join([piece async for piece in incoming]))
+
+                await story(ask)
+
+        anyio.run(blocking if opener is BlockingHttpxTransport else waiting, backend=loop)
+
+    return tell
+
+
+def read(status: int, body: bytes) -> list[str]:
+    return list(json.loads(body)) if status == 200 else [str(status)]
+
+
+def config_of(cluster: Cluster, **identity: Any) -> Config:
+    return Config(connection=Connection(server=cluster.url, ca=PEM), identity=Identity(**identity))
+
+
+def test_a_client_certificate_is_shown_and_so_is_the_one_that_takes_its_place(
+    cluster: Cluster, tell: Tell, tmp_path: Path
+) -> None:
+    certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
+
+    def issue(name: str) -> None:
+        issued = CA.issue_cert("ann@example.test", common_name=name)
+        certificate.write_bytes(issued.cert_chain_pems[0].bytes())
+        key.write_bytes(issued.private_key_pem.bytes())
+
+    async def story(ask: Ask) -> None:
+        issue("ann")
+        assert await ask() == ["ann", ""]
+        issue("beth")
+        assert await ask() == ["ann", ""]
+        clock.now += 61
+        assert await ask() == ["beth", ""]
+
+    tell(config_of(cluster, certificate_file=str(certificate), key_file=str(key)), clock, story)
+
+
+def test_a_token_that_is_refused_is_renewed_once(cluster: Cluster, tell: Tell, tmp_path: Path) -> None:
+    script = Script(tmp_path, credential(token="t$N"))
+    clock = Clock()
+    cluster.accepted = {"Bearer t2"}
+
+    async def story(ask: Ask) -> None:
+        assert await ask() == ["", "Bearer t2"]
+        assert await ask() == ["", "Bearer t2"]
+        cluster.accepted = {"Bearer t9"}
+        clock.now += 100
+        assert await ask() == ["401"]
+
+    tell(Config(connection=config_of(cluster).connection, identity=script.identity), clock, story)
+    assert len(script.pids) == 3
+
+
+@pytest.mark.xfail(strict=True, reason="the core puts the path of the issuer before its target twice")
+def test_a_login_is_renewed_at_a_provider_below_a_path(cluster: Cluster, tell: Tell) -> None:
+    cluster.accepted = {f"Bearer {jwt(5000.0)}"}
+    oidc = Oidc(
+        issuer=f"{cluster.url}/realm", client_id="kubectl", id_token=jwt(0), refresh_token="refresh-1", ca=PEM
+    )
+
+    async def story(ask: Ask) -> None:
+        assert await ask() == ["", f"Bearer {jwt(5000.0)}"]
+
+    tell(config_of(cluster, oidc=oidc), Clock(), story)
