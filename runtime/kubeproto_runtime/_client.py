@@ -10,28 +10,60 @@ import logging
 import random
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, Unpack
 
 import anyio
 
-from kubeproto import ALL, Api, ApiError, KubeObject, KubeprotoError, RemoteProtocolError, TransportError
+from kubeproto import (
+    ALL,
+    Api,
+    ApiError,
+    DeadlineExceeded,
+    KubeObject,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TransportError,
+)
+from kubeproto.requests import health, openapi_document, openapi_index, version
 from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify
 
+from ._applying import Applying, apply_manifests
+from ._discovering import discover, require
 from ._verbs import BoundApi
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+    from typing import Self
 
-    from kubeproto import Decoder, Incoming, Reply, Request, Resource, StreamRequest, Transport
+    from kubeproto import (
+        Decoder,
+        Discovery,
+        Head,
+        Headers,
+        Incoming,
+        Reply,
+        Request,
+        Resource,
+        StreamRequest,
+        Transport,
+        UpgradeRequest,
+    )
     from kubeproto.control import Rate
-    from kubeproto.requests import AllNamespaces
+    from kubeproto.requests import AllNamespaces, Health, ServerVersion
+    from kubeproto.wire import WebSocket
+
+    from ._applying import Applied, Manifests
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 E = TypeVar("E")
 
+_Endpoint = Literal["livez", "readyz", "healthz"]
+
 _RETRIES: Final = RetryPolicy()
 _TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
+_MOST_WARNINGS: Final = 1000
 
 _log: Final = logging.getLogger("kubeproto.client")
 
@@ -45,7 +77,7 @@ class Client:
 
     A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
     what is sent, and is off by default: servers say themselves when it is too much. `wall` gives the time
-    that is written into objects, `random` draws what several clients should not do at the same moment.
+    that is written into objects, `dice` draws what several clients should not do at the same moment.
     """
 
     def __init__(
@@ -66,11 +98,14 @@ class Client:
         self.rate = rate
         self.wall = wall
         self.random = dice or random.Random()  # spreads retries, guards nothing
-        self._full_at = float("-inf")
+        self.discovery: Discovery | None = None
+        self._full_at = -inf
         self._warned: set[str] = set()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
+
+    # The verbs
 
     def api(
         self,
@@ -90,11 +125,53 @@ class Client:
         resource: Resource | None = None,
     ) -> Api[K]:
         """The same verbs as requests, for `call` and `open`."""
-        api = Api(kind, namespace=ALL, resource=resource)
-        if namespace is ALL:
-            return api
-        given = namespace or (self.namespace if api.resource.namespaced else "")
-        return Api(kind, namespace=given, resource=resource)
+        api = Api(kind, resource=resource)
+        if not api.resource.namespaced and (namespace is ALL or not namespace):
+            return api  # all there are
+        return Api(kind, namespace=namespace or self.namespace, resource=resource)
+
+    async def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
+        """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
+
+        Kinds are looked up on the server. It stops at what is refused, with a `NotApplied` that says which
+        object it was; a text that cannot be read is an `InvalidManifest` that names the line.
+        """
+        return await apply_manifests(self, manifests, **options)
+
+    # The server
+
+    async def version(self) -> ServerVersion:
+        """Which server this is."""
+        return (await self.call(version())).value
+
+    async def health(
+        self, endpoint: _Endpoint = "readyz", *, check: str = "", verbose: bool = False,
+        exclude: Sequence[str] = (),
+    ) -> Health:  # fmt: skip
+        """Whether the server lives or is ready, by all checks or by one."""
+        return (await self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude))).value
+
+    async def openapi_index(self) -> dict[str, str]:
+        """Which OpenAPI v3 documents there are, each with its hash."""
+        return (await self.call(openapi_index())).value
+
+    async def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
+        """One OpenAPI v3 document; with its hash, the answer may be kept for ever."""
+        return (await self.call(openapi_document(path, hash=hash))).value
+
+    async def discover(self) -> Discovery:
+        """All kinds that the server serves. Asking again costs little while nothing changes."""
+        self.discovery = await discover(self, self.discovery)
+        return self.discovery
+
+    async def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
+        """Make sure that the server knows these kinds, or `NotInstalled` names the first that it does not.
+
+        With `within`, wait so many seconds for somebody to install them.
+        """
+        await require(self, kinds, within=within)
+
+    # Requests
 
     async def call(
         self,
@@ -105,33 +182,32 @@ class Client:
     ) -> Reply[T]:
         """Send a request and read its answer, warnings and all; or the `ApiError` that it is.
 
-        If an earlier attempt may have been carried out, the error of a later one has it as its cause.
+        If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
-        policy = self.retries if retries is None else retries
-        limit = self.timeout if timeout is None else timeout
-        deadline = None if limit is None else anyio.current_time() + limit
-        uncertain: KubeprotoError | None = None
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                reply = await self._ask(request, deadline)
-            except (ApiError, TransportError, RemoteProtocolError) as error:
-                now, outcome = anyio.current_time(), classify(error)
-                match policy.decide(
-                    request.safety, outcome, attempt, now, jitter=self.random.random(), deadline=deadline
-                ):
-                    case GiveUp():
-                        if uncertain is not None and error.__cause__ is None:
-                            raise error from uncertain
-                        raise
-                    case Retry(at, may_be_done):
-                        uncertain = error if may_be_done else uncertain
-                        _log.debug("%s, tried again in %.3g s", error, at - now)
-                await anyio.sleep_until(at)
-            else:
-                self._warn(reply.warnings)
-                return reply
+        reply = await self._persist(request, request.parse, timeout, retries)
+        self._warn(reply.warnings)
+        return reply
+
+    async def fetch(
+        self,
+        request: Request[Any],
+        *,
+        timeout: float | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> tuple[int, Headers, bytes]:
+        """The same, for who reads the answer by himself, also one that refuses: as it came."""
+        answers: list[tuple[int, Headers, bytes]] = []
+
+        def keep(*answer: *tuple[int, Headers, bytes]) -> None:
+            answers.append(answer)
+            request.parse(*answer)
+
+        try:
+            await self._persist(request, keep, timeout, retries)
+        except (ApiError, RemoteProtocolError):
+            if not answers:
+                raise
+        return answers[-1]
 
     @asynccontextmanager
     async def open(
@@ -140,23 +216,73 @@ class Client:
         """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
         await self.admit()
         async with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
-            yield Streamed(incoming, request.open(incoming.status, incoming.headers))
+            streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
+            try:
+                yield streamed
+            finally:
+                await streamed.aclose()
 
-    async def admit(self) -> None:
-        """Wait until the rate lets another request go."""
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[WebSocket]:
+        """Turn a request into a WebSocket; a `LocalProtocolError` if this transport knows none."""
+        upgrade = getattr(self.transport, "upgrade", None)
+        if upgrade is None:
+            raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
+        await self.admit()
+        limit = self.timeout if timeout is None else timeout
+        async with upgrade(request, timeout=limit, idle=idle) as socket:
+            yield socket
+
+    async def admit(self, deadline: float = inf) -> None:
+        """Wait until the rate lets another request go; `DeadlineExceeded`, at once, if that is too late."""
         if self.rate is None:
             return
-        now = anyio.current_time()
-        full_at = self.rate.at_rest(self._full_at, now)
+        full_at = max(self._full_at, anyio.current_time())
+        at = self.rate.next_at(full_at)
+        if at > deadline:
+            wait = at - anyio.current_time()
+            raise DeadlineExceeded(
+                f"the rate of this client lets a request go in {wait:.3g} s, which is too late"
+            )
         self._full_at = self.rate.take(full_at)
-        await anyio.sleep_until(self.rate.next_at(full_at))
+        await anyio.sleep_until(at)
 
-    async def _ask(self, request: Request[T], deadline: float | None) -> Reply[T]:
-        await self.admit()
+    async def _persist(
+        self,
+        request: Request[Any],
+        read: Callable[[int, Headers, bytes], T],
+        timeout: float | None,
+        retries: RetryPolicy | None,
+    ) -> T:
+        """Ask until there is an answer, or until the policy gives up."""
+        policy = self.retries if retries is None else retries
+        limit = self.timeout if timeout is None else timeout
+        deadline = None if limit is None else anyio.current_time() + limit
+        uncertain: Exception | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return read(*await self._ask(request, deadline))
+            except (ApiError, TransportError, RemoteProtocolError) as error:
+                now, outcome, draw = anyio.current_time(), classify(error), self.random.random()
+                match policy.decide(request.safety, outcome, attempt, now, jitter=draw, deadline=deadline):
+                    case GiveUp():
+                        _add_cause(error, uncertain)
+                        raise
+                    case Retry(at, may_be_done):
+                        uncertain = error if may_be_done else uncertain
+                        _log.debug("%s, tried again in %.3g s", error, at - now)
+            await anyio.sleep_until(at)
+
+    async def _ask(self, request: Head, deadline: float | None) -> tuple[int, Headers, bytes]:
+        await self.admit(inf if deadline is None else deadline)
         timeout = None if deadline is None else max(0.0, deadline - anyio.current_time())
         async with self.transport.send(request, timeout=timeout) as incoming:
             pieces = [piece async for piece in incoming]
-        return request.parse(incoming.status, incoming.headers, b"".join(pieces))
+        return incoming.status, incoming.headers, b"".join(pieces)
 
     def _warn(self, warnings: tuple[str, ...]) -> None:
         """Say what the server warns of, once: a deprecated version is asked for thousands of times."""
@@ -166,7 +292,16 @@ class Client:
                 _log.warning("%s", warning)
 
 
-_MOST_WARNINGS: Final = 1000
+def _add_cause(error: BaseException, cause: BaseException | None) -> None:
+    """Put a cause behind those that an error has already: a transport's has the error of its socket."""
+    if cause is None or str(cause) == str(error):
+        return
+    seen = {id(cause)}
+    while error.__cause__ is not None and id(error) not in seen:
+        seen.add(id(error))
+        error = error.__cause__
+    if id(error) not in seen:
+        error.__cause__ = cause
 
 
 class Streamed(Generic[E]):
@@ -175,12 +310,28 @@ class Streamed(Generic[E]):
     def __init__(self, incoming: Incoming, decoder: Decoder[E]) -> None:
         self.status = incoming.status
         self.headers = incoming.headers
-        self._incoming = incoming
+        self._chunks: AsyncIterator[bytes] | None = aiter(incoming)
         self._decoder = decoder
 
-    async def __aiter__(self) -> AsyncIterator[list[E]]:
-        async for chunk in self._incoming:
-            if news := self._decoder.feed(chunk):
-                yield news
-        if rest := self._decoder.finish():
-            yield rest
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> list[E]:
+        while self._chunks is not None:
+            try:
+                chunk = await anext(self._chunks)
+            except StopAsyncIteration:
+                self._chunks = None
+                news = self._decoder.finish()
+            else:
+                news = self._decoder.feed(chunk)
+            if news:
+                return news
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Read no more."""
+        # A generator that is not at its end would be left to the garbage collector, which trio warns of.
+        if (close := getattr(self._chunks, "aclose", None)) is not None:
+            await close()
+        self._chunks = None

@@ -1,23 +1,91 @@
 """`BoundApi[Book]`: every verb of `kubeproto.Api`, sent and awaited.
 
-The verbs are those of the core, with its parameters: each line below takes one of them and waits for the
-answer. What needs more than one request stands in modules of its own.
+The verbs are those of the core, with its parameters and its refusals: most of the lines below take one of
+them and wait for the answer. What needs more than one request stands in modules of its own.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from inspect import Signature, signature
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
-from kubeproto import Api, KubeObject, Request
+import anyio
+
+from kubeproto import Api, KubeObject, NotFound
+from kubeproto.requests import Subresource
+from kubeproto.streams import Forwarding, Process
+
+from ._entry import entry, is_missing, patch_status, update
+from ._pages import Items, Pages
+from ._waiting import WAIT, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+    from datetime import timedelta
+    from typing import Self, TypeAlias
 
-    from ._client import Client
+    from kubeproto import (
+        Duration,
+        Dynamic,
+        Metadata,
+        Object,
+        Request,
+        Resource,
+        StreamRequest,
+        Table,
+        UpgradeRequest,
+    )
+    from kubeproto.kinds.autoscaling_v1 import Scale
+    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
+    from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
+
+    from ._client import Client, Streamed
+    from ._conditions import Condition, Presence
+    from ._entry import Entry, Updating
+    from ._pages import OnExpired, Selection
+
+    IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
+    Timeout: TypeAlias = float | timedelta | Duration | None
+
+    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    _Approved: TypeAlias = "Bound[HasApproval | Metadata[HasApproval] | Dynamic]"
+    _Finalized: TypeAlias = "Bound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
+    _Running: TypeAlias = "Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    _Tokened: TypeAlias = "Bound[HasToken | Metadata[HasToken] | Dynamic]"
+    _Scaled: TypeAlias = (
+        "Bound[HasScale | Object[Any, Any] | Metadata[HasScale | Object[Any, Any]] | Dynamic]"
+    )
+    _Reporting: TypeAlias = (
+        "Bound[HasStatus | Object[Any, Any] | Metadata[HasStatus | Object[Any, Any]] | Dynamic]"
+    )
 
 K = TypeVar("K", bound=KubeObject)
+K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
+S = TypeVar("S", bound=KubeObject)
+B_contra = TypeVar("B_contra", contravariant=True)
+E = TypeVar("E")
 T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+F = TypeVar("F")
 P = ParamSpec("P")
+
+PAGE: Final = 500  # objects, as other clients ask for
+
+
+# How a verb of the core becomes one that is sent
 
 
 def _awaited(
@@ -28,22 +96,302 @@ def _awaited(
     async def send(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
-    send.__name__, send.__qualname__ = verb.__name__, f"BoundApi.{verb.__name__}"
-    send.__doc__ = verb.__doc__
+    return _named(send, verb, "BoundApi")
+
+
+def _awaited_below(
+    verb: Callable[Concatenate[Subresource[K], P], Request[T]],
+) -> Callable[Concatenate[BoundSubresource[K], P], Awaitable[T]]:
+    """The same below an object."""
+
+    async def send(self: BoundSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
+
+    return _named(send, verb, "BoundSubresource")
+
+
+class _Only(Generic[B_contra, P, R_co]):
+    """A verb that only some kinds have; a type checker refuses it to the others."""
+
+    def __init__(self, verb: Callable[..., Any], perform: Callable[..., R_co]) -> None:
+        self.perform = _named(perform, verb, "BoundApi")
+
+    def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]:
+        # On the class itself, for documentation, there is nothing to bind it to.
+        return self.perform if bound is None else partial(self.perform, bound)
+
+
+def _of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Running, P, Awaitable[T]]:
+    return _Only(verb, _sending(verb))
+
+
+def _of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Tokened, P, Awaitable[T]]:
+    return _Only(verb, _sending(verb))
+
+
+def _sending(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
+    async def send(self: Bound[Any], /, *args: Any, **kwargs: Any) -> T:
+        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
+
     return send
 
 
-class BoundApi(Generic[K]):
+def _process(
+    verb: Callable[Concatenate[Any, P], UpgradeRequest],
+) -> _Only[_Running, P, AbstractAsyncContextManager[Process]]:
+    @asynccontextmanager
+    async def converse(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
+        async with self.client.upgrade(verb(self.requests, *args, **kwargs)) as socket:
+            yield Process(socket)
+
+    return _Only(verb, converse)
+
+
+def _ports(
+    verb: Callable[Concatenate[Any, P], UpgradeRequest],
+) -> _Only[_Running, P, AbstractAsyncContextManager[Forwarding]]:
+    ask: Callable[..., UpgradeRequest] = verb
+
+    @asynccontextmanager
+    async def forward(self: Bound[Any], /, name: str, ports: Sequence[int]) -> AsyncGenerator[Forwarding]:
+        async with self.client.upgrade(ask(self.requests, name, ports)) as socket:
+            yield Forwarding(socket, ports, signal=anyio.Event)
+
+    return _Only(verb, forward)
+
+
+def _lines(
+    verb: Callable[Concatenate[Any, P], StreamRequest[E]],
+) -> _Only[_Running, P, AbstractAsyncContextManager[Each[E]]]:
+    @asynccontextmanager
+    async def follow(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Each[E]]:
+        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
+            yield Each(streamed)
+
+    return _Only(verb, follow)
+
+
+def _streamed(
+    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
+) -> Callable[Concatenate[BoundApi[K], P], AbstractAsyncContextManager[Streamed[E]]]:
+    @asynccontextmanager
+    async def stream(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Streamed[E]]:
+        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
+            yield streamed
+
+    return _named(stream, verb, "BoundApi")
+
+
+def _named(made: F, verb: Callable[..., Any], owner: str) -> F:
+    """Give what was made the name, the words and the parameters of the verb."""
+    function: Any = made
+    function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
+    function.__doc__ = verb.__doc__
+    function.__signature__ = signature(verb).replace(return_annotation=Signature.empty)
+    return made
+
+
+class Each(Generic[E]):
+    """What is streamed, one by one."""
+
+    def __init__(self, streamed: Streamed[E]) -> None:
+        self._streamed = streamed
+        self._waiting: Iterator[E] = iter(())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E:
+        while True:
+            for one in self._waiting:
+                return one
+            self._waiting = iter(await anext(self._streamed))
+
+
+# The verbs
+
+
+class Bound(Generic[K_co]):
+    """What only some kinds can be asked for; the others are refused, by type checkers too."""
+
+    client: Client
+    requests: Api[Any]
+
+    log = _of_pods(Api.log)
+    follow_log = _lines(Api.follow_log)
+    exec = _process(Api.exec)
+    attach = _process(Api.attach)
+    port_forward = _ports(Api.port_forward)
+    evict = _of_pods(Api.evict)
+    bind = _of_pods(Api.bind)
+    create_token = _of_accounts(Api.create_token)
+
+    @overload
+    def subresource(self, name: str) -> BoundSubresource[K_co]: ...
+    @overload
+    def subresource(self, name: str, kind: type[S]) -> BoundSubresource[S]: ...
+
+    def subresource(self, name: str, kind: type[Any] | None = None) -> BoundSubresource[Any]:
+        """Any subresource, which shows the object itself or, if a kind is given, that."""
+        requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
+        return BoundSubresource(self.client, requests)
+
+    @property
+    def status(self: _Reporting) -> BoundSubresource[K_co]:
+        """The status, which a controller writes apart from the rest."""
+        return BoundSubresource(self.client, self.requests.status)
+
+    @property
+    def scale(self: _Scaled) -> BoundSubresource[Scale]:
+        """How many replicas an object wants, whatever its kind. A server leaves 0 out: None means none."""
+        return BoundSubresource(self.client, self.requests.scale)
+
+    @property
+    def approval(self: _Approved) -> BoundSubresource[K_co]:
+        """The conditions of a certificate signing request that say Approved or Denied."""
+        return BoundSubresource(self.client, self.requests.approval)
+
+    @property
+    def ephemeral_containers(self: _Running) -> BoundSubresource[K_co]:
+        """The containers that debug a pod that runs."""
+        return BoundSubresource(self.client, self.requests.ephemeral_containers)
+
+    @property
+    def resize(self: _Running) -> BoundSubresource[K_co]:
+        """The resources of a pod that runs."""
+        return BoundSubresource(self.client, self.requests.resize)
+
+
+class BoundApi(Bound[K]):
     """The verbs on one kind of object, in one namespace or in all, sent by a client."""
 
     def __init__(self, client: Client, requests: Api[K]) -> None:
         self.client = client
-        self.requests = requests
+        self.requests: Api[K] = requests
 
     def __repr__(self) -> str:
         return f"BoundApi({self.requests!r})"
 
+    @property
+    def kind(self) -> type[K]:
+        """What objects become."""
+        return self.requests.kind
+
+    @property
+    def resource(self) -> Resource:
+        """What the server knows the kind by."""
+        return self.requests.resource
+
+    @property
+    def namespace(self) -> str | AllNamespaces:
+        """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
+        return self.requests.namespace
+
     get = _awaited(Api[K].get)
+    list = _awaited(Api[K].list)
+    watch = _streamed(Api[K].watch)
     create = _awaited(Api[K].create)
     replace = _awaited(Api[K].replace)
+    json_patch = _awaited(Api[K].json_patch)
+    merge_patch = _awaited(Api[K].merge_patch)
+    strategic_patch = _awaited(Api[K].strategic_patch)
+    apply = _awaited(Api[K].apply)
     delete = _awaited(Api[K].delete)
+    delete_collection = _awaited(Api[K].delete_collection)
+
+    async def finalize(self: _Finalized, obj: K, **options: Unpack[WriteOptions]) -> K:
+        """Write the finalizers in the spec of a namespace, the only way to change them."""
+        requests: Api[Any] = self.requests
+        written: K = (await self.client.call(requests.finalize(obj, **options))).value
+        return written
+
+    def as_table(self, *, include_object: IncludeObject = "Metadata") -> BoundTables[K]:
+        """Get and list as a server would print the objects; `include_object` is what each row carries."""
+        return BoundTables(self.client, self.requests.as_table(include_object=include_object))
+
+    # What takes more than one request
+
+    async def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
+        """Read it, or None if there is none."""
+        try:
+            return await self.get(name, resource_version=resource_version)
+        except NotFound as error:
+            if is_missing(error, name):
+                return None
+            raise
+
+    def pages(
+        self, *, limit: int = PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+    ) -> Pages[K]:
+        """Iterate over a long list page by page: ``async for page in books.pages()``."""
+        return Pages(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
+
+    def items(
+        self, *, limit: int = PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+    ) -> Items[K]:
+        """Iterate over a long list object by object; it is asked for page by page."""
+        return Items(self.pages(limit=limit, on_expired=on_expired, **selection))
+
+    @overload
+    async def wait_for(
+        self, name: str, condition: Presence[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K: ...
+    @overload
+    async def wait_for(self, name: str, condition: Condition[K], *, timeout: float = WAIT) -> K | None: ...
+
+    async def wait_for(
+        self, name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K | None:
+        """Wait until the object of this name is as it should be, and give it as it is then.
+
+        `NotYet`, a TimeoutError, says what was still missing; `Unattainable` that it will never come.
+        """
+        return await wait_for(self, name, condition, timeout=timeout)
+
+    async def entry(self, name: str) -> Entry[K]:
+        """The object of this name, or the place for it: read it, change it, `commit` it."""
+        return await entry(self, name)
+
+    async def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
+        """Change an object, and again what has come of it for as long as others change it meanwhile.
+
+        `change` edits the object that it gets. With `create`, that makes the object to begin with if need be.
+        """
+        return await update(self, name, change, **options)
+
+    async def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
+        """Write a status, if it says anything else than the object's; see `_entry.patch_status`."""
+        return await patch_status(self, obj, status, field_manager=field_manager)
+
+
+class BoundSubresource(Generic[K]):
+    """One subresource of each object of a kind, read and written as a `K`."""
+
+    def __init__(self, client: Client, requests: Subresource[K]) -> None:
+        self.client = client
+        self.requests = requests
+
+    get = _awaited_below(Subresource[K].get)
+    create = _awaited_below(Subresource[K].create)
+    replace = _awaited_below(Subresource[K].replace)
+    json_patch = _awaited_below(Subresource[K].json_patch)
+    merge_patch = _awaited_below(Subresource[K].merge_patch)
+    strategic_patch = _awaited_below(Subresource[K].strategic_patch)
+    apply = _awaited_below(Subresource[K].apply)
+
+
+class BoundTables(Generic[K]):
+    """The two reading verbs, answered by a table."""
+
+    def __init__(self, client: Client, requests: Tables[K]) -> None:
+        self.client = client
+        self.requests = requests
+
+    async def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Table:
+        """Read one object as a table of one row."""
+        request = self.requests.get(name, resource_version=resource_version, timeout=timeout)
+        return (await self.client.call(request)).value
+
+    async def list(self, **options: Unpack[ListOptions]) -> Table:
+        """Read the objects, or a page of them, as a table."""
+        return (await self.client.call(self.requests.list(**options))).value

@@ -31,7 +31,8 @@ from kubeproto import DeadlineExceeded
 from ._client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from typing import Self
 
     from kubeproto import Head, Headers
     from kubeproto.sim import Answer, Cluster, Faults, Stream
@@ -151,7 +152,8 @@ async def _drive(cluster: Cluster) -> None:
             with anyio.move_on_at(float("inf") if due is None else due - offset):
                 await wake.wait()
     finally:
-        cluster.on_due = before
+        if cluster.on_due is told:  # a driver that came later calls this one, and goes on doing so in vain
+            cluster.on_due = before
 
 
 class _Incoming:
@@ -160,24 +162,26 @@ class _Incoming:
     def __init__(self, answer: Answer, deadline: float, idle: float | None) -> None:
         self.status = answer.status
         self.headers: Headers = answer.headers
-        self._body = answer.body
+        self._body: bytes | Stream = answer.body
         self._deadline = deadline
         self._idle = idle
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        body = self._body
-        await checkpoint()
-        if isinstance(body, bytes):
-            if body:
-                yield body
-            return
-        while True:
-            if data := body.take():
-                yield data
-            elif body.ended:
-                return
-            else:
-                await self._wait(body)
+    # No generator: one that is left in the middle would have to be closed by whoever leaves it.
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if isinstance(self._body, bytes):
+            await checkpoint()
+            body, self._body = self._body, b""
+            if not body:
+                raise StopAsyncIteration
+            return body
+        while not (data := self._body.take()):
+            if self._body.ended:
+                raise StopAsyncIteration
+            await self._wait(self._body)
+        return data
 
     async def _wait(self, body: Stream) -> None:
         """Wait until something may have come, but no longer than is allowed."""

@@ -1,0 +1,286 @@
+"""`Leading`: does some work only while this process leads, as `kubeproto.control.election` decides.
+
+::
+
+    the election, shielded ── requests ──► the server
+        │ Lead: the work begins, or goes on until a later time
+        │ Lose, or that time: the work is cancelled
+        ▼
+    the work, in the task that called `run`
+
+While the work comes to its end, for whatever reason, the lease is still renewed: nobody else leads as long as
+this process has something to finish, and has its time. Only then is it given back.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+
+from kubeproto import ApiError, ObjectMeta, RemoteProtocolError, TransportError
+from kubeproto.control import election
+from kubeproto.wire import NO_RETRIES, classify
+
+from ._client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
+
+    from kubeproto import Request
+    from kubeproto.kinds.coordination_v1 import Lease
+
+    _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
+
+# Who is told to end wants to end; another will lead without this when the lease runs out.
+_RELEASE: Final = 5.0
+_LEAST_TIMEOUT: Final = 1.0
+
+_log: Final = logging.getLogger("kubeproto.leading")
+
+
+class Clock(Protocol):
+    """A monotonic clock, in seconds."""
+
+    def now(self) -> float:
+        """The time."""
+        ...
+
+    async def sleep_until(self, at: float) -> None:
+        """Return when it is that time."""
+        ...
+
+
+class LoopClock:
+    """The clock of the event loop. It may stand still while the machine sleeps."""
+
+    def now(self) -> float:
+        """The time."""
+        return anyio.current_time()
+
+    async def sleep_until(self, at: float) -> None:
+        """Return when it is that time."""
+        await anyio.sleep_until(at)
+
+
+class BootClock:
+    """A clock that goes on while the machine sleeps, where the system has one.
+
+    A leader on a laptop, or in a virtual machine that is paused, then sees within a second of waking up that
+    its time is over.
+    """
+
+    def now(self) -> float:
+        """The time."""
+        return _boot_time()
+
+    async def sleep_until(self, at: float) -> None:
+        """Return when it is that time; the loop's own timers would sleep on."""
+        while (left := at - _boot_time()) > 0:
+            await anyio.sleep(min(left, 1.0))
+
+
+def _boot_time() -> float:
+    which = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if which is None else time.clock_gettime(which)
+
+
+class Leading:
+    """One candidate for one Lease. The defaults are those of Go's clients, whose leases these are too.
+
+    `identity` is this process among the candidates: a pod's name, mostly. `lease_duration`, `renew_deadline`
+    and `retry_period` are as in `election.Candidate`, which refuses what cannot work. `on_leader` is called
+    with the identity of each new leader, "" for nobody. `clock` judges how long this one leads.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        name: str,
+        namespace: str = "",
+        identity: str,
+        lease_duration: int = 15,
+        renew_deadline: float = 10.0,
+        retry_period: float = 2.0,
+        release: bool = True,
+        on_leader: Callable[[str], object] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        from kubeproto.kinds.coordination_v1 import Lease
+
+        self.clock: Clock = clock or LoopClock()
+        self._on_leader = on_leader
+        self._candidate = election.Candidate(
+            lease=Lease(metadata=ObjectMeta(name=name, namespace=namespace or client.namespace)),
+            identity=identity,
+            lease_duration=lease_duration,
+            renew_deadline=renew_deadline,
+            retry_period=retry_period,
+            release=release,
+        )
+        # A rate that reconciles have used up must not cost the lead, and the machine tries again by itself.
+        self._client = Client(
+            client.transport,
+            retries=NO_RETRIES,
+            timeout=max(_LEAST_TIMEOUT, renew_deadline / 2),
+            wall=client.wall,
+            dice=client.random,
+        )
+        self._api = self._client.requests(Lease, namespace=self._candidate.lease.metadata.namespace)
+        self._state: election.State = election.begin(self._candidate)
+        self._running = False
+        self._until: float | None = None
+        self._lost = ""
+        self._won = anyio.Event()
+        self._term = anyio.CancelScope()
+        self._exchange = anyio.CancelScope()
+        self._planned: _Send | None = None
+        self._news = anyio.Event()
+
+    def __repr__(self) -> str:
+        meta = self._candidate.lease.metadata
+        return f"<{self._candidate.identity}, a candidate for {meta.namespace}/{meta.name}>"
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process leads at this moment."""
+        return self.standing.leads
+
+    @property
+    def standing(self) -> election.Standing:
+        """Whether this one leads, who does, and whether all is well: for health checks and metrics."""
+        return election.standing(self._state, self.clock.now())
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Stand for the lead, and do the work while leading: again, if the lead was lost and came back.
+
+        Returns, or raises, as soon as the work does, and gives the lease back then, and when cancelled. What
+        is cancelled for a lost lead should end within the rest of the lease, five seconds by default.
+        """
+        if self._running:
+            raise RuntimeError(f"{self!r} stands already")
+        self._running = True
+        try:
+            await self._run(work)
+        finally:
+            self._running = False
+            self._state = election.Ended(self._candidate)
+
+    async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._state = election.begin(self._candidate)
+        self._until, self._planned, self._won = None, None, anyio.Event()
+        error: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            shield = anyio.CancelScope(shield=True)
+            self._tell(election.Started())
+            tasks.start_soon(self._stand, shield)
+            try:
+                await self._work(work)
+            except Exception as raised:  # it leaves without the group around it
+                error = raised
+            finally:
+                self._tell(election.Stopped())
+                shield.deadline = anyio.current_time() + _RELEASE
+        if error is not None:
+            raise error
+
+    # The work
+
+    async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await self._won.wait()
+            with anyio.CancelScope() as self._term:
+                if not self._won.is_set():
+                    continue  # lost again before this task had its turn
+                _log.info("%r leads", self)
+                await work()
+                if not self._term.cancel_called:
+                    return
+            _log.warning("%r leads no more: %s", self, self._lost)
+
+    def _cut(self, reason: str) -> None:
+        """Stop the work: at once, as far as anything can be."""
+        self._until, self._lost = None, reason
+        if self._won.is_set():
+            self._won = anyio.Event()
+        self._term.cancel()
+
+    # The election
+
+    async def _stand(self, shield: anyio.CancelScope) -> None:
+        with shield:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch_the_clock)
+                while not isinstance(self._state, election.Ended):
+                    await self._ask()
+                tasks.cancel_scope.cancel()
+
+    async def _watch_the_clock(self) -> None:
+        """Cut the work off when its time is up, whatever else is under way."""
+        while True:
+            await self._won.wait()
+            while (until := self._until) is not None and self.clock.now() < until:
+                await self.clock.sleep_until(until)
+            if until is not None:
+                self._cut("its time is up")
+                self._tell(election.Lapsed())
+
+    async def _ask(self) -> None:
+        """Make the request that is planned, and tell what has come of it."""
+        if self._planned is None:
+            self._news = anyio.Event()
+            await self._news.wait()
+            return
+        planned, self._planned = self._planned, None
+        event: election.Event | None = None
+        with anyio.CancelScope() as self._exchange:
+            await self.clock.sleep_until(self._client.random.uniform(planned.at, planned.latest))
+            event = await self._send(planned)
+        if event is not None and not self._exchange.cancel_called:
+            self._tell(event)
+
+    async def _send(self, planned: _Send) -> election.Event:
+        try:
+            match planned:
+                case election.SendGet():
+                    return election.Found(
+                        await self._call(self._api.get(self._candidate.lease.metadata.name))
+                    )
+                case election.SendCreate():
+                    return election.Wrote(
+                        await self._call(self._api.create(planned.body(self._client.wall())))
+                    )
+                case election.SendUpdate():
+                    return election.Wrote(
+                        await self._call(self._api.replace(planned.body(self._client.wall())))
+                    )
+        except (ApiError, TransportError, RemoteProtocolError) as error:
+            _log.debug("%r: %s", self, error)
+            return election.Failed(classify(error))
+
+    async def _call(self, request: Request[Lease]) -> Lease:
+        return (await self._client.call(request)).value
+
+    def _tell(self, event: election.Event) -> None:
+        self._state, actions = election.step(self._state, event, self.clock.now())
+        for action in actions:
+            match action:
+                case election.Lead(until):
+                    self._until = until
+                    self._won.set()
+                case election.Lose(reason):
+                    self._cut(reason)
+                case election.Abandon():
+                    self._planned = None
+                    self._exchange.cancel()
+                case election.Notice(leader):
+                    _log.info("%r: %s leads", self, leader or "nobody")
+                    if self._on_leader is not None:
+                        self._on_leader(leader)
+                case election.SendGet() | election.SendCreate() | election.SendUpdate():
+                    self._planned = action
+        self._news.set()
