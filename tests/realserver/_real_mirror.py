@@ -50,6 +50,11 @@ class Mirror:
         """Follow until cancelled."""
         await self._following.run()
 
+    @property
+    def watching(self) -> bool:
+        """Whether a watch is open at this moment."""
+        return isinstance(self._following.state, resync.Watching)
+
     def world(self) -> dict[str, str]:
         """Names and versions of what readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}

@@ -19,7 +19,6 @@ class Proxy:
 
     def __init__(self, port: int) -> None:
         self.port = 0
-        self.cuts = 0
         self._server = port
         self._open: set[_Carried] = set()
 
@@ -35,16 +34,14 @@ class Proxy:
 
     def cut(self) -> None:
         """Reset every connection, wherever its bytes are."""
-        self.cuts += len(self._open)
         for carried in self._open:
             carried.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
             carried.scope.cancel()
 
-    def freeze(self) -> int:
-        """Carry nothing more over the connections of now, and do not say so; how many these are."""
+    def freeze(self) -> None:
+        """Carry nothing more over the connections of now, and do not say so."""
         for carried in self._open:
             carried.frozen = True
-        return len(self._open)
 
     async def _carry(self, client: trio.SocketStream) -> None:
         carried = _Carried(client)

@@ -17,10 +17,11 @@ ROOT: Final = Path(__file__).resolve().parent.parent.parent
 PATHS: Final = ("tests", "tests/crd", "examples", "examples/transports")
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
 RUNS: Final = {
-    "real": PYTEST,
-    "churn": (*PYTEST, "-s", "tests/realserver/churn.py"),
-    "record": ("-m", "realserver.record",),
-}  # fmt: skip
+    "real": (*PYTEST, "tests/conformance", "tests/realserver"),
+    "churn": (*PYTEST, "-s", "tests/realserver/test_real_churn.py"),
+    "record": ("-m", "realserver.record"),
+}
+CHURN: Final = 5000  # custom resources
 
 
 def main(what: str, arguments: list[str]) -> int:
@@ -33,10 +34,13 @@ def main(what: str, arguments: list[str]) -> int:
         sys.exit(str(error))
     paths = os.pathsep.join(str(ROOT / path) for path in PATHS)
     environment = {**os.environ, "KUBEPROTO_REAL": str(program), "PYTHONPATH": paths}
-    if what == "real" and not any(argument.startswith("tests/") for argument in arguments):
-        arguments = ["tests/conformance", "tests/realserver", *arguments]
-    command = [sys.executable, *RUNS[what], *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    if what == "churn":
+        environment["KUBEPROTO_CHURN"] = str(CHURN)
+    command = [*RUNS[what], *arguments]
+    # Whoever names files wants these alone.
+    if any(argument.startswith("tests/") for argument in arguments):
+        command = [part for part in command if part in arguments or not part.startswith("tests/")]
+    return subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,0 +1,77 @@
+"""Writers that go on until each of their writes is done, whatever happens to connections and servers."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final, TypeVar
+
+import trio
+
+import kubeproto as kp
+from kubeproto.requests import Request
+from kubeproto.wire import (
+    Broken,
+    Garbled,
+    ServerFailed,
+    Throttled,
+    TimedOut,
+    Unreachable,
+    classify,
+)
+from kubeproto_runtime import Client
+
+from ._real_mirror import Book, book
+
+T = TypeVar("T")
+
+# What a server that is dying or being born may do to a request.
+PASSING: Final = (Broken, Garbled, ServerFailed, Throttled, TimedOut, Unreachable)
+STARTING: Final = (401, 403, 404)  # before its rights, users and kinds are read
+PAUSE: Final = 0.1
+
+
+class Writer:
+    """Makes, changes and deletes its books. `done` counts its writes."""
+
+    def __init__(self, client: Client, books: kp.Api[Book], names: list[str], seed: int) -> None:
+        self.done = 0
+        self._client = client
+        self._books = books
+        self._names = names
+        self._random = Random(seed)
+
+    async def run(self) -> None:
+        """Make all books, in turn with changes to those that are there and deletions of some."""
+        there: list[str] = []
+        for name in self._names:
+            await self._write(self._books.create(book(name)))
+            there.append(name)
+            for _ in range(self._random.choice((0, 1, 2))):
+                changed = self._random.choice(there)
+                patch = {"spec": {"pages": self.done + 2}}
+                await self._write(self._books.merge_patch(changed, patch))
+            if self._random.random() < 0.6:
+                gone = there.pop(self._random.randrange(len(there)))
+                await self._write(self._books.delete(gone))
+
+    async def _write(self, request: Request[T]) -> None:
+        while True:
+            try:
+                await self._client.call(request, timeout=20.0)
+            except (kp.ApiError, kp.TransportError, kp.RemoteProtocolError) as error:
+                if _done_before(request, error):
+                    break
+                outcome = classify(error)
+                if not isinstance(outcome, PASSING) and outcome.code not in STARTING:
+                    raise
+                await trio.sleep(PAUSE)
+            else:
+                break
+        self.done += 1
+
+
+def _done_before(request: Request[T], error: Exception) -> bool:
+    """Whether an earlier attempt of which no answer came did it."""
+    return (request.verb == "create" and isinstance(error, kp.AlreadyExists)) or (
+        request.verb == "delete" and isinstance(error, kp.NotFound) and error.status.details.name != ""
+    )

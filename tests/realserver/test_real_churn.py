@@ -1,0 +1,160 @@
+"""Mirrors of a server that crashes, forgets and loses connections, while writers give it no rest.
+
+`make churn` does it with 5,000 books, `make real` with a tenth of that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack
+from itertools import cycle
+from typing import Any, Final
+
+import pytest
+import trio
+from msgspec.structs import replace
+
+import kubeproto as kp
+from kubeproto.config import Connection
+from kubeproto.crd import definition_of
+from kubeproto.watching import resync
+from kubeproto.wire import Expired, TimedOut
+from kubeproto_httpx import HttpxTransport
+from kubeproto_runtime import Client
+from kubeproto_trio import TrioTransport
+from realserver import RealServer
+
+from ._real_asking import Asker
+from ._real_mirror import Book, Mirror, book
+from ._real_proxy import Proxy
+from ._real_writers import Writer
+
+BOOKS: Final = int(os.environ.get("KUBEPROTO_CHURN", "500"))
+WRITERS: Final = 8
+BLOWS: Final = 24
+PATIENCE: Final = 240.0  # seconds until the mirrors that are left behind have come up; a silence costs 75
+
+MIRRORS: Final[dict[str, tuple[Callable[[Connection], Any], resync.Settings]]] = {
+    "trio, list and watch": (TrioTransport, resync.Settings(streaming=False)),
+    "trio, streaming list": (TrioTransport, resync.Settings()),
+    "httpx, list and watch": (HttpxTransport, resync.Settings(streaming=False)),
+    "httpx, streaming list": (HttpxTransport, resync.Settings()),
+}
+
+
+@pytest.fixture(params=[True, False], ids=["watch-cache", "bare"])
+def server(
+    request: pytest.FixtureRequest, start_real_server: Callable[..., RealServer]
+) -> Generator[RealServer]:
+    with start_real_server(watch_cache=request.param) as server, Asker(server.connection) as asker:
+        asker.define(definition_of(Book))
+        yield server
+
+
+def test_four_mirrors_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(server: RealServer) -> None:
+    with Asker(server.connection) as asker:
+        books = kp.Api(Book, namespace=asker.namespace("churn"))
+
+    async def main() -> dict[str, Mirror]:
+        churn = Churn(server, books)
+        await churn.run()
+        return churn.mirrors
+
+    mirrors = trio.run(main)
+    with Asker(server.connection) as asker:
+        truth = {one.metadata.name: one for one in asker.ask(books.list()).items}
+    for name, mirror in mirrors.items():
+        held = {one.metadata.name: one for one in mirror.store}
+        assert held == truth, name
+        met = Counter(type(trouble.outcome) for trouble in mirror.troubles)
+        sys.stdout.write(
+            f"{name}: {mirror.events} events, {mirror.worlds} worlds;"
+            f" {', '.join(f'{count} x {kind.__name__}' for kind, count in met.items())}\n"
+        )
+        # Else the run would prove too little.
+        assert met[Expired], "nothing was forgotten under this mirror"
+        assert met[TimedOut], "no silence was noticed by this mirror"
+
+
+class Churn:
+    """Everything that happens at the same time."""
+
+    def __init__(self, server: RealServer, books: kp.Api[Book]) -> None:
+        self.server = server
+        self.books = books
+        self.mirrors: dict[str, Mirror] = {}
+        self.writers: list[Writer] = []
+        self.proxy = Proxy(server.port)
+
+    async def run(self) -> None:
+        """Until every book is written, every blow is dealt and every mirror holds what the server holds."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.proxy.serving())
+            way = replace(self.server.connection, server=f"https://127.0.0.1:{self.proxy.port}")
+            for name, (make, settings) in MIRRORS.items():
+                transport = await stack.enter_async_context(make(way))
+                self.mirrors[name] = Mirror(Client(transport), self.books, settings=settings)
+            transport = await stack.enter_async_context(TrioTransport(way))
+            for number in range(WRITERS):
+                names = [f"book-{number}-{index}" for index in range(BOOKS // WRITERS)]
+                self.writers.append(Writer(Client(transport), self.books, names, seed=number))
+            async with trio.open_nursery() as following:
+                for mirror in self.mirrors.values():
+                    following.start_soon(mirror.run)
+                async with trio.open_nursery() as writing:
+                    for writer in self.writers:
+                        writing.start_soon(writer.run)
+                    writing.start_soon(self._strike)
+                await self._agree()
+                following.cancel_scope.cancel()
+
+    async def _strike(self) -> None:
+        """Deal the blows, evenly over the time that the writers take."""
+        blows = cycle((self._compact, self._cut, self._crash, self._cut, self._forget, self._compact))
+        for number in range(1, BLOWS + 1):
+            due = number * BOOKS * 2 // (BLOWS + 2)
+            while sum(writer.done for writer in self.writers) < due:
+                await trio.sleep(0.01)
+            await next(blows)()
+        # Nothing comes after it that would end it: the mirrors have to notice by themselves.
+        await self._silence()
+
+    async def _compact(self) -> None:
+        await trio.to_thread.run_sync(self.server.compact)
+
+    async def _cut(self) -> None:
+        self.proxy.cut()
+
+    async def _crash(self) -> None:
+        await trio.to_thread.run_sync(self.server.restart)
+
+    async def _silence(self) -> None:
+        """Let the connections of all mirrors fall silent, and write something meanwhile."""
+        async with TrioTransport(self.server.connection) as transport:
+            client = Client(transport)
+            await client.call(self.books.create(book("heard")))
+            # A watch that is merely open may be about to end.
+            key = f"{self.books.namespace}/heard"
+            while not all(mirror.watching and key in mirror.store for mirror in self.mirrors.values()):
+                await trio.sleep(0.01)
+            self.proxy.freeze()
+            await client.call(self.books.create(book("unheard")))
+
+    async def _forget(self) -> None:
+        """Cut, and compact what is written before the mirrors are back."""
+        self.proxy.cut()
+        await trio.to_thread.run_sync(self.server.compact)
+
+    async def _agree(self) -> None:
+        """Wait until the mirrors hold what the server holds, at the same versions."""
+        async with TrioTransport(self.server.connection) as transport:
+            page = (await Client(transport).call(self.books.list())).value
+        truth = {
+            f"{one.metadata.namespace}/{one.metadata.name}": one.metadata.resource_version for one in page
+        }
+        with trio.move_on_after(PATIENCE):
+            while any(mirror.world() != truth for mirror in self.mirrors.values()):
+                await trio.sleep(0.05)
