@@ -114,10 +114,21 @@ class WorkQueue(Generic[Key]):
         else:
             self._want(key, now, now, inf, priority, reason)
 
-    def retry(self, key: Key, now: float, *, priority: int | None = None, reason: str = "retry") -> float:
-        """The key has failed: ask for it after its backoff, which is given back. Call it before `done`."""
+    def retry(
+        self,
+        key: Key,
+        now: float,
+        *,
+        after: float | None = None,
+        priority: int | None = None,
+        reason: str = "retry",
+    ) -> float:
+        """The key has failed: ask for it after its backoff, or `after` so many seconds; gives back how many.
+
+        Call it before `done`.
+        """
         failures = self._failures.get(key, 0) + 1
-        delay = max(0.0, self._backoff(failures))
+        delay = max(0.0, self._backoff(failures) if after is None else after)
         if not self._draining:
             self._failures[key] = failures
             self._retries += 1

@@ -1,0 +1,301 @@
+"""`Operator`: several controllers in one process, from their start to their end.
+
+    outer: health, signals, caches ──────────────────────────────────────────────►│
+      inner: sources of each controller ─────────────────────────────────────────►│
+        while it leads: the runs of each controller, other work ──► stop ──► grace ►│ end
+
+- Caches are shared by all controllers of one client, and filled while another process leads: who takes over
+  begins at once.
+- `stop` takes nothing more; what runs may end, for `grace` seconds; the lease is given back after that.
+- An error in one part ends all the others, and is what `run` raises; several come as a group. What a
+  reconcile raises is no such error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import anyio
+
+from ._caches import Caches
+from ._health import Pages, serve
+from ._metrics import Controlled, Counting, exposition
+from ._reconciling import Plan, Reconciling
+from ._signals import heed_signals
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from ._client import Client
+
+
+_log: Final = logging.getLogger("kubeproto.operator")
+
+
+class Election(Protocol):
+    """Lets one of several processes work. `healthy` is false if it should long have stopped and has not."""
+
+    @property
+    def name(self) -> str:
+        """What it is about, for people and figures."""
+        ...
+
+    @property
+    def leading(self) -> bool:
+        """Whether this process is the one."""
+        ...
+
+    @property
+    def healthy(self) -> bool:
+        """Whether all is as it should be, leading or not."""
+        ...
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Wait until this process leads, run `work`, and give the lead back when that returns.
+
+        When it no longer leads, `work` is cancelled before another process can begin, and this raises.
+        """
+        ...
+
+
+class Run:
+    """A controller that is ready to run: await it, or give it to an `Operator` together with others."""
+
+    def __init__(self, plan: Plan, election: Election | None = None) -> None:
+        self.plan = plan
+        self.election = election
+        self.begun = False
+
+    def __repr__(self) -> str:
+        return f"Run({self.plan.name})"
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        election, self.election = self.election, None
+        return Operator(election=election).run(self).__await__()
+
+
+Part: TypeAlias = Run | Callable[[], Coroutine[Any, Any, None]]
+"""What an operator runs: controllers, and other work that only the leader does."""
+
+
+class Operator:
+    """Runs controllers side by side until stopped; with an election, only while this process leads.
+
+    `port` shows ``/healthz``, ``/readyz`` and ``/metrics``; 0 takes any, and then `port` says which. With
+    `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is for how many seconds
+    runs may go on when it stops.
+    """
+
+    def __init__(
+        self,
+        *,
+        election: Election | None = None,
+        signals: bool = False,
+        grace: float = 30.0,
+        port: int | None = None,
+        host: str | None = None,
+    ) -> None:
+        self.port = port
+        self._election = election
+        self._signals = signals
+        self._grace = grace
+        self._host = host
+        self._controllers: dict[str, Reconciling] = {}
+        self._others: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._caches: dict[Client, Caches] = {}
+        self._requests: dict[tuple[str, str, str], int] = {}
+        self._stages: _Stages | None = None
+        self._stopped = False
+
+    async def run(self, *parts: Part) -> None:
+        """Run these and what is added, until stopped; raises the error that ended it, if one did."""
+        if self._stages is not None:
+            raise RuntimeError("this operator has been run already")
+        self._stages = stages = _Stages()
+        if self._stopped:
+            return
+        try:
+            async with anyio.create_task_group() as stages.outer:
+                if self._signals:
+                    stages.outer.start_soon(heed_signals, self.stop, stages.outer.cancel_scope.cancel)
+                if self.port is not None:
+                    pages = Pages(self.well, self.ready, self.metrics)
+                    self.port = await stages.outer.start(serve, pages, self._host, self.port)
+                async with anyio.create_task_group() as stages.following:
+                    self.add(*parts)
+                    await self._lead(stages)
+                    stages.following.cancel_scope.cancel()
+                stages.outer.cancel_scope.cancel()
+        except ExceptionGroup as group:
+            error = _only(group)
+            raise error from error.__cause__
+        finally:
+            for client in self._caches:
+                if isinstance(client.transport, Counting):
+                    client.transport = client.transport.inner
+
+    def add(self, *parts: Part) -> None:
+        """Run these as well; of an operator that runs, from now on."""
+        stages = self._stages
+        if stages is None or stages.following is None:
+            raise RuntimeError("parts are added to an operator that runs; give the first ones to `run`")
+        for part in parts:
+            if not isinstance(part, Run):
+                self._others.append(part)
+                if stages.others is not None:
+                    stages.others.start_soon(part)
+                continue
+            reconciling = self._begin(part, stages)
+            stages.following.start_soon(reconciling.follow)
+            if self._stopped:
+                reconciling.stop()
+            elif stages.working is not None:
+                stages.working.start_soon(reconciling.work)
+
+    def stop(self) -> None:
+        """Take nothing more, let what runs end for as long as the grace lasts, and then end."""
+        self._stopped = True
+        for reconciling in self._controllers.values():
+            reconciling.stop()
+        if self._stages is not None:
+            self._stages.stopped.set()
+            if self._stages.working is None:
+                self._stages.standby.cancel()
+
+    # What it tells
+
+    @property
+    def leading(self) -> bool:
+        """Whether controllers of this process reconcile; without an election they always do."""
+        return self._election is None or self._election.leading
+
+    def well(self) -> tuple[bool, str]:
+        """Whether all goes on: no run that does not end although it was cut off, no lead held too long."""
+        now = anyio.current_time()
+        lines = [
+            (not (stuck := one.workers.stuck(now)), f"controller {name}: {_told(stuck) or 'works'}")
+            for name, one in self._controllers.items()
+        ]
+        if self._election is not None:
+            state = "leads" if self._election.leading else "stands by"
+            lines.append((self._election.healthy, f"election {self._election.name}: {state}"))
+        return _listed(lines)
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether every cache has a world, be it for the leader or for one who stands by."""
+        caches = {id(cache): cache for one in self._controllers.values() for cache in one.caches}
+        lines = [
+            (cache.synced, f"cache of {cache.resource}: {cache.proof.why or 'in step'}")
+            for cache in caches.values()
+        ]
+        lines += [
+            (one.synced, f"controller {name}: {'ready' if one.synced else 'waits for its caches'}")
+            for name, one in self._controllers.items()
+        ]
+        return _listed(lines)
+
+    def metrics(self) -> str:
+        """The figures of all controllers in Prometheus' text format."""
+        now = anyio.current_time()
+        election = self._election
+        return exposition(
+            (
+                Controlled(name, one.plan.concurrency, one.queue.running, one.tally, one.queue.metrics(now))
+                for name, one in self._controllers.items()
+            ),
+            self._requests,
+            {} if election is None else {election.name: election.leading},
+        )
+
+    # How it goes
+
+    def _begin(self, run: Run, stages: _Stages) -> Reconciling:
+        name = run.plan.name
+        if run.begun:
+            raise RuntimeError(f"controller {name} has been run already")
+        if run.election is not None:
+            raise ValueError(f"controller {name} has an election of its own: give it to the operator instead")
+        if name in self._controllers:
+            raise ValueError(f"there are two controllers {name!r}: give one of them another name")
+        run.begun = True
+        found = self._controllers[name] = Reconciling(run.plan, self._caches_of(run.plan.client, stages))
+        return found
+
+    def _caches_of(self, client: Client, stages: _Stages) -> Caches:
+        found = self._caches.get(client)
+        if found is None:
+            if stages.outer is None:
+                raise RuntimeError("this operator does not run")
+            client.transport = Counting(client.transport, self._requests)
+            found = self._caches[client] = Caches(client)
+            stages.outer.start_soon(_hold, found)
+        return found
+
+    async def _lead(self, stages: _Stages) -> None:
+        with stages.standby:
+            if self._election is None:
+                await self._work()
+            else:
+                await self._election.run(self._work)
+
+    async def _work(self) -> None:
+        """What only one process may do, from the start of its runs to the end of the last one."""
+        stages = self._stages
+        if stages is None or self._stopped:
+            return
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as stages.others:
+                for other in self._others:
+                    stages.others.start_soon(other)
+                async with anyio.create_task_group() as stages.working:
+                    for reconciling in self._controllers.values():
+                        stages.working.start_soon(reconciling.work)
+                    await stages.stopped.wait()
+                    scope.deadline = anyio.current_time() + self._grace
+                stages.others.cancel_scope.cancel()
+        if scope.cancelled_caught:
+            _log.warning("runs had not ended within %g s and were cancelled", self._grace)
+
+
+class _Stages:
+    """What encloses what, while an operator runs."""
+
+    def __init__(self) -> None:
+        self.outer: TaskGroup | None = None
+        self.following: TaskGroup | None = None
+        self.others: TaskGroup | None = None
+        self.working: TaskGroup | None = None
+        self.standby = anyio.CancelScope()
+        self.stopped = anyio.Event()
+
+
+async def _hold(caches: Caches) -> None:
+    async with caches:
+        await anyio.sleep_forever()
+
+
+def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
+    """The form that people know from Kubernetes' own servers."""
+    text = "".join(f"[{'+' if good else '-'}] {line}\n" for good, line in lines)
+    return all(good for good, _ in lines), text
+
+
+def _told(keys: list[str]) -> str:
+    return f"{', '.join(keys[:5])} does not end, although it was cut off" if keys else ""
+
+
+def _only(group: ExceptionGroup[Exception]) -> Exception:
+    """The one error in a group; if there are several, a group of them that says so."""
+    errors = list(_leaves(group))
+    return errors[0] if len(errors) == 1 else ExceptionGroup("several parts have failed", errors)
+
+
+def _leaves(group: ExceptionGroup[Exception]) -> Generator[Exception]:
+    for error in group.exceptions:
+        match error:
+            case ExceptionGroup():
+                yield from _leaves(error)
+            case _:
+                yield error

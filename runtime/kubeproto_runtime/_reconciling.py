@@ -1,0 +1,304 @@
+"""`Reconciling`: a controller at work. Changes become keys, keys become calls, results become times.
+
+    caches ── changes ──► sources ── keys ──► queue ──► workers ──► reconcile
+                                               ▲                        │
+                                               └── requeue, retry ──────┘
+
+A cache tells of a change when its readers see it, and a run reads the cache when it begins: so no run sees a
+world older than the event that caused it. Runs begin when every source has a world.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterable, Awaitable, Callable
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio
+from msgspec import Struct
+
+from kubeproto import InvalidObject, KubeprotoError, Resource, decode
+from kubeproto.control import LOW, Action, AwaitChange, Backoff, Rate, Requeue, Work, WorkQueue
+
+from ._context import Context, ref_of
+from ._metrics import Tally
+from ._tracing import find_tracer
+from ._workers import Workers, clock
+
+if TYPE_CHECKING:
+    from kubeproto import ObjectRef
+    from kubeproto.control import Change, Entry
+    from kubeproto.requests import AllNamespaces
+
+    from ._caches import Cache, Caches
+    from ._client import Client
+    from ._sources import Source
+
+Reconcile: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | None]]
+
+
+class Terminal(KubeprotoError):
+    """Raise it in a reconcile where trying again is of no use until something changes."""
+
+
+class Overdue(KubeprotoError, TimeoutError):
+    """A reconcile took longer than it may, and was cancelled."""
+
+
+class Result(Struct, frozen=True):
+    """How a reconcile went: `error` if it failed, `after` if it comes again by itself, in seconds."""
+
+    ref: ObjectRef[Any]
+    reason: str
+    attempt: int
+    seconds: float
+    after: float | None = None
+    error: Exception | None = None
+
+
+class Plan(Struct, frozen=True):
+    """What a controller is to do; see `Controller` for what each of it means."""
+
+    client: Client
+    kind: type[Any]
+    resource: Resource
+    state: Any
+    name: str
+    sources: tuple[Source, ...]
+    triggers: tuple[AsyncIterable[str], ...]
+    reconcile: Reconcile
+    by_key: bool
+    on_error: Callable[[Exception, Context[Any]], Action | None] | None
+    on_invalid: Callable[[InvalidObject, Context[Any]], object] | None
+    observe: Callable[[Result], None] | None
+    concurrency: int
+    timeout: float | None
+    sync_timeout: float | None
+    backoff: Backoff
+    rate: Rate | None
+    debounce: float
+    longest_wait: float | None
+
+
+class Reconciling:
+    """One controller from its start to its end."""
+
+    def __init__(self, plan: Plan, caches: Caches) -> None:
+        self.plan = plan
+        self.queue: WorkQueue[str] = WorkQueue(
+            backoff=plan.backoff, rate=plan.rate, debounce=plan.debounce, longest_wait=plan.longest_wait
+        )
+        self.tally = Tally()
+        self.caches: list[Cache[Any]] = []
+        self.synced = False
+        self.workers: Workers[str] = Workers(
+            self.queue, self._perform, self._cut, concurrency=plan.concurrency, limit=plan.timeout
+        )
+        self._shared = caches
+        self._log = logging.getLogger(f"kubeproto.controller.{plan.name}")
+        self._followed: dict[Any, dict[str, Cache[Any]]] = {plan.kind: {}}
+        self._clock: Callable[[], float] = anyio.current_time
+        self._tracer = find_tracer()
+        self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
+        self._ready = anyio.Event()
+        self._until_ready = anyio.CancelScope()
+
+    async def follow(self) -> None:
+        """Follow the sources until cancelled; what they bring waits in the queue until `work` runs."""
+        self._clock = clock()
+        for source in self.plan.sources:
+            for namespace in source.namespaces:
+                cache = self._open(source, namespace)
+                place = namespace if isinstance(namespace, str) else ""
+                self._followed.setdefault(source.kind, {})[place] = cache
+                self.caches.append(cache)
+                cache.listen(self._listener(source))
+        for cache in self.caches:
+            await cache.wait_synced(timeout=self.plan.sync_timeout)
+        self.synced = True
+        self._ready.set()
+        async with anyio.create_task_group() as tasks:
+            for keys in self.plan.triggers:
+                tasks.start_soon(self._take, keys)
+
+    async def work(self) -> None:
+        """Reconcile until stopped, and until the last run has ended."""
+        with self._until_ready:
+            await self._ready.wait()
+            await self.workers.run()
+
+    def stop(self) -> None:
+        """Begin no more runs."""
+        self.queue.stop()
+        self.workers.stop()
+        if not self.synced:
+            self._until_ready.cancel()
+
+    # From changes to keys
+
+    def _open(self, source: Source, namespace: str | AllNamespaces) -> Cache[Any]:
+        return self._shared.cache(
+            source.kind,
+            namespace=namespace,
+            label_selector=source.label_selector,
+            field_selector=source.field_selector,
+            resource=source.resource,
+        )
+
+    def _listener(self, source: Source) -> Callable[[list[Change[Any]]], None]:
+        queue, passes, when, keys_of = self.queue, self._passes, source.when, source.keys
+        kind, by_key = source.resource.kind, self.plan.by_key
+        reasons = {"ADDED": f"{kind} added", "MODIFIED": f"{kind} modified", "DELETED": f"{kind} deleted"}
+        listed = f"{kind} listed"
+
+        def listen(changes: list[Change[Any]]) -> None:
+            now = self._clock()
+            for change in changes:
+                if when is not None and not passes(when, change):
+                    continue
+                # What a list brings, or brings again unchanged, may wait until what has changed is done.
+                news = not change.initial and change.old is not change.new
+                priority, reason = (0, reasons[change.type]) if news else (LOW, listed)
+                if keys_of is not None:
+                    for key in keys_of(change):
+                        queue.add(key, now, priority=priority, reason=reason)
+                elif by_key or change.type != "DELETED":
+                    queue.add(change.key, now, priority=priority, reason=reason)
+                else:
+                    queue.forget(change.key)
+                    self._reported.pop(change.key, None)
+            self.workers.stir()
+
+        return listen
+
+    def _passes(self, when: Callable[[Change[Any]], bool], change: Change[Any]) -> bool:
+        try:
+            return when(change)
+        except Exception:
+            self._log.exception("a predicate has failed on %s, which passes therefore", change.key)
+            return True
+
+    def _find(self, key: str) -> Entry | None:
+        """The object of a key, if there is one and it is followed."""
+        own = self._followed[self.plan.kind]
+        cache = own.get("") or own.get(key.rpartition("/")[0])
+        return None if cache is None else cache.entry(key)
+
+    async def _take(self, keys: AsyncIterable[str]) -> None:
+        async for key in keys:
+            self.queue.add(key, self._clock(), reason="trigger")
+            self.workers.stir()
+
+    # From keys to calls
+
+    async def _perform(self, work: Work[str]) -> None:
+        plan, key = self.plan, work.key
+        began = self._clock()
+        subject: Any = key
+        context = self._context(work)
+        try:
+            if not plan.by_key:
+                entry = self._find(key)
+                if entry is None:
+                    self.queue.forget(key)
+                    return
+                try:
+                    subject = decode(entry.raw, plan.kind, strict=True)
+                except InvalidObject as error:
+                    await self._refuse(work, entry, error, context, began)
+                    return
+            if self._tracer is None:
+                action = await plan.reconcile(subject, context)
+            else:
+                with self._tracer(context):
+                    action = await plan.reconcile(subject, context)
+            _check(action)
+        except Exception as error:
+            self._fail(work, error, context, began)
+        else:
+            self._succeed(work, action, began)
+
+    def _succeed(self, work: Work[str], action: Action | None, began: float) -> None:
+        now = self._clock()
+        self.tally.observe(now - began)
+        after = None
+        if isinstance(action, Requeue):
+            after = action.after
+            self.tally.requeued += 1
+            self.queue.requeue(work.key, now, after=after, priority=action.priority)
+        else:
+            self.tally.succeeded += 1
+            self.queue.forget(work.key)
+        if self._reported:
+            self._reported.pop(work.key, None)
+        if self.plan.observe is not None:
+            self._tell(work, now - began, after, None)
+
+    def _fail(self, work: Work[str], error: Exception, context: Context[Any], began: float) -> None:
+        now = self._clock()
+        tally, queue, log = self.tally, self.queue, context.logger
+        tally.observe(now - began)
+        tally.failed += 1
+        action = None if self.plan.on_error is None else self.plan.on_error(error, context)
+        after = None
+        shown = None if isinstance(error, Overdue) else error
+        if isinstance(action, Requeue):
+            after = queue.retry(work.key, now, after=action.after, priority=action.priority)
+        elif action is None and isinstance(error, Terminal):
+            tally.terminal += 1
+        elif action is None:
+            after = queue.retry(work.key, now)
+        if after is None:
+            log.error("failed, and waits for a change: %s", error, exc_info=shown)
+        else:
+            log.error("attempt %d failed, the next in %.3g s: %s", work.attempt, after, error, exc_info=shown)
+        self._tell(work, now - began, after, error)
+
+    async def _refuse(
+        self, work: Work[str], entry: Entry, error: InvalidObject, context: Context[Any], began: float
+    ) -> None:
+        """The object does not fit its type: at this version it never will, so it is reported once."""
+        self.queue.forget(work.key)
+        if self._reported.get(work.key) == entry.version:
+            return
+        self.tally.failed += 1
+        self.tally.terminal += 1
+        context.logger.error("cannot be reconciled as it is: %s", error)
+        if self.plan.on_invalid is not None and isawaitable(told := self.plan.on_invalid(error, context)):
+            await told
+        self._reported[work.key] = entry.version
+        self._tell(work, self._clock() - began, None, error)
+
+    def _cut(self, work: Work[str], error: Exception | None) -> None:
+        limit = self.plan.timeout or 0.0
+        overdue = Overdue(f"the reconcile of {work.key} took longer than {limit:g} s")
+        overdue.__cause__ = error
+        self.tally.overdue += 1
+        self._fail(work, overdue, self._context(work), self._clock() - limit)
+
+    def _context(self, work: Work[str]) -> Context[Any]:
+        plan = self.plan
+        return Context(
+            plan.client,
+            self._shared,
+            plan.state,
+            work.key,
+            work.reason,
+            work.attempt,
+            work.priority,
+            plan.resource,
+            self._log,
+            self._followed,
+        )
+
+    def _tell(self, work: Work[str], seconds: float, after: float | None, error: Exception | None) -> None:
+        if self.plan.observe is not None:
+            ref = ref_of(work.key, self.plan.resource)
+            self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
+
+
+def _check(action: object) -> None:
+    """What is returned is the user's: nobody has to have run a type checker."""
+    if not (action is None or isinstance(action, Requeue | AwaitChange)):
+        raise TypeError(f"a reconcile gives requeue(...) or await_change(), not {action!r}")
