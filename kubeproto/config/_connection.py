@@ -19,6 +19,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
     """One server, its TLS, its proxy, and what goes with each request. Wrong settings are a `ConfigError`.
 
     `server` may have a base path. Certificates and keys are PEM; an empty `ca` trusts what the system trusts.
+    `ca_file` says where `ca` was read, so that a transport can look whether it has changed.
     `proxy` is already decided for this server, and empty for a direct way. `headers` go with every request,
     unless it has its own of that name. `compression` says if compressed answers may be asked for. Two that
     are equal may share connections; when the client certificate changes, so does the value.
@@ -28,6 +29,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
 
     server: str
     ca: bytes = b""
+    ca_file: str = ""
     client_certificate: bytes = b""
     client_key: bytes = b""
     tls_server_name: str = ""
@@ -43,6 +45,9 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
             raise ConfigError(f"the client {missing} is missing: certificate and key go together")
         if self.insecure and self.ca:
             raise ConfigError("a CA makes no sense where certificates are not checked; use one or the other")
+        if self.ca_file and not self.ca:
+            # Else the system's CAs would stand in for it, and nobody meant that.
+            raise ConfigError(f"there is no CA from {self.ca_file}: it is empty, or was not read")
         for what in ("ca", "client_certificate", "client_key"):
             if getattr(self, what) and b"-----BEGIN " not in getattr(self, what):
                 raise ConfigError(f"{what} is not PEM: it has no line -----BEGIN …-----")

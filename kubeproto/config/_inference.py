@@ -125,6 +125,7 @@ def _from_choice(
     connection = Connection(
         server=cluster.server,
         ca=cluster.certificate_authority_data or _content(ca_file, files),
+        ca_file=ca_file,
         tls_server_name=cluster.tls_server_name,
         insecure=cluster.insecure_skip_tls_verify,
         proxy=cluster.proxy_url or proxy_for(cluster.server, environ),
@@ -195,6 +196,7 @@ def _from_pod(
         connection=Connection(
             server=server,
             ca=b"" if isinstance(ca, Unreadable) else ca,
+            ca_file="" if isinstance(ca, Unreadable) or not ca else CA,
             proxy=proxy_for(server, environ),
             headers=_headers(wishes, wishes.impersonation or Impersonation()),
         ),

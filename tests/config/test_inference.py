@@ -80,6 +80,7 @@ def test_the_pod_comes_when_no_file_is_there_or_none_chooses_a_context() -> None
         config, _ = asked(files, environ=POD, home=home)
         assert config.source == "the pod"
         assert (config.connection.server, config.connection.ca) == ("https://10.96.0.1:443", CA)
+        assert config.connection.ca_file == f"{SECRETS}/ca.crt"
         assert config.identity == Identity(token_file=f"{SECRETS}/token")
         assert config.namespace == "prod"
 
@@ -144,8 +145,14 @@ def test_a_pod_without_a_token_is_told_and_one_without_a_ca_is_warned() -> None:
     with pytest.raises(ConfigError, match="this pod has no token"):
         asked(POD_FILES | {f"{SECRETS}/token": NOT_THERE}, environ=POD)
     config, _ = asked(POD_FILES | {f"{SECRETS}/ca.crt": NOT_THERE}, environ=POD)
-    assert config.connection.ca == b""
+    assert (config.connection.ca, config.connection.ca_file) == (b"", "")
     assert "ca.crt cannot be read" in config.warnings[0]
+
+
+def test_an_empty_ca_file_does_not_mean_that_the_system_is_trusted() -> None:
+    files = kubeconfig(cluster={"certificate-authority": "ca.crt"}) | {"/k/ca.crt": b""}
+    with pytest.raises(ConfigError, match=r"no CA from /k/ca\.crt"):
+        asked(files)
 
 
 # The connection.
@@ -157,6 +164,8 @@ def test_a_ca_may_be_inline_or_in_a_file_and_inline_wins() -> None:
     files = kubeconfig(cluster={"certificate-authority": "ca.crt"}) | {"/k/ca.crt": CA}
     config, read = asked(files)
     assert (config.connection.ca, read) == (CA, ["/k/config", "/k/ca.crt"])
+    assert config.connection.ca_file == "/k/ca.crt"
+    assert asked(kubeconfig(cluster=inline))[0].connection.ca_file == ""
     assert asked(kubeconfig(cluster=inline | {"certificate-authority": "gone"}))[1] == ["/k/config"]
     with pytest.raises(ConfigError, match="/k/gone cannot be read: No such file"):
         asked(kubeconfig(cluster={"certificate-authority": "gone"}))

@@ -7,11 +7,10 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from kubeproto_h11 import Calling, Incoming, Lending, Limits, WebSocket, named, upgrade
+from kubeproto_h11 import Calling, Incoming, Lending, Limits, Trust, WebSocket, named, upgrade
 
 from ._dialling import dial
 from ._line import Line, Lines, until
-from ._tls import proxy_context, server_context
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -28,11 +27,11 @@ class AsyncioTransport:
     """
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
-        server, proxy = server_context(connection), proxy_context(connection)
+        trust = Trust(connection)
         lines = self._lines = Lines()
         self._connection = connection
         self._lending = Lending(
-            lambda: dial(lines, connection, server, proxy),
+            lambda: dial(lines, connection, trust),
             limits or Limits(),
             clock=_now,
             signal=asyncio.Event,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ssl
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from kubeproto.config import ConfigError, Connection
 
@@ -13,10 +16,13 @@ from kubeproto.config import ConfigError, Connection
 class _NamedContext(ssl.SSLContext):
     """Checks the server's certificate against a name of its own, through a tunnel as well.
 
-    httpx has an extension for this, `sni_hostname`, which its tunnels do not heed.
+    httpx has an extension for this, `sni_hostname`, which its tunnels do not heed. A CA in a file is looked
+    at before each handshake; when it has changed, a context is made anew, and stands in for this one.
     """
 
     tls_name: str
+    connection: Connection
+    newer: _NamedContext | None = None
 
     def wrap_bio(
         self,
@@ -26,16 +32,32 @@ class _NamedContext(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
+        context = self._newest()
+        if context is not self:
+            return context.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
         return super().wrap_bio(incoming, outgoing, server_side, self.tls_name, session)
 
     def wrap_socket(self, *args: Any, **settings: Any) -> ssl.SSLSocket:
+        context = self._newest()
+        if context is not self:
+            return context.wrap_socket(*args, **settings)
         return super().wrap_socket(*args, **settings | {"server_hostname": self.tls_name})
 
+    def _newest(self) -> _NamedContext:
+        context = self.newer or self
+        # A file that is gone, half written or garbage changes nothing: the next handshake looks again.
+        with suppress(OSError, ConfigError):
+            if path := context.connection.ca_file:
+                ca = Path(path).read_bytes()
+                if ca != context.connection.ca:
+                    self.newer = context = server_context(replace(context.connection, ca=ca))
+        return context
 
-def server_context(connection: Connection) -> ssl.SSLContext:
+
+def server_context(connection: Connection) -> _NamedContext:
     """How this server is trusted, and what it is shown; `ConfigError` for what cannot be read."""
     context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.tls_name = connection.tls_name
+    context.tls_name, context.connection = connection.tls_name, connection
     _trust(context, connection)
     if connection.client_certificate:
         _load_client(context, connection.client_certificate, connection.client_key)

@@ -13,15 +13,14 @@ from kubeproto_h11 import dig
 from ._line import Line, open_line, until
 
 if TYPE_CHECKING:
-    import ssl
-
     from kubeproto.config import Connection
+    from kubeproto_h11 import Trust
 
 DIAL: Final = 30.0  # seconds to reach the server or its proxy, as in client-go
 SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as in client-go
 
 
-async def dial(connection: Connection, server: ssl.SSLContext | None, proxy: ssl.SSLContext | None) -> Line:
+async def dial(connection: Connection, trust: Trust) -> Line:
     """Open a connection; a `ConnectError` if none comes to be, whatever the reason."""
     host, port = connection.address
     try:
@@ -29,11 +28,11 @@ async def dial(connection: Connection, server: ssl.SSLContext | None, proxy: ssl
             line = await open_line(host, port)
         try:
             with until(trio.current_time() + SHAKE_HANDS, f"no handshake within {SHAKE_HANDS:g} s"):
-                if proxy is not None:
+                if (proxy := trust.proxy) is not None:
                     await line.encrypt(proxy, host)
                 if connection.tunnelled:
                     await dig(line, connection, math.inf)
-                if server is not None:
+                if (server := trust.server) is not None:
                     await line.encrypt(server, connection.tls_name)
         except BaseException:
             line.close()

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 import trio
 
 from kubeproto import DeadlineExceeded, KubeprotoError, TransportError
-from kubeproto_h11 import Sessions
-
-from ._tls import session
+from kubeproto_h11 import Sessions, session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator

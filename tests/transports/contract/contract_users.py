@@ -6,7 +6,7 @@ import json
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
 from contract_certificates import Certificates, context
@@ -62,7 +62,7 @@ def guarded(guard: Guard, visits: list[Visit]) -> Script:
 
 def _common_name(peer: Peer) -> str:
     shown: Any = peer.writer.get_extra_info("ssl_object").getpeercert()
-    parts = cast("tuple[tuple[tuple[str, str], ...], ...]", (shown or {}).get("subject", ()))
+    parts: tuple[tuple[tuple[str, str], ...], ...] = shown["subject"] if shown else ()
     return next((value for part in parts for key, value in part if key == "commonName"), "")
 
 

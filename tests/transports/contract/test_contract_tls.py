@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from contract_certificates import Certificates, context, pem
@@ -41,6 +42,40 @@ def test_an_end_without_a_farewell_of_tls_is_an_end_only_where_a_length_says_so(
     server = serve(sending(chunked(HELLO, end=False), then="close"), context(certificates.server))
     with pytest.raises(TransportError):
         fetched(rig, open_to(server, ca=certificates.trusted))
+
+
+def test_a_ca_that_rotates_is_looked_at_before_each_handshake(
+    rig: Rig, serve: Serve, certificates: Certificates, tmp_path: Path
+) -> None:
+    path = tmp_path / "ca.crt"
+    path.write_bytes(certificates.trusted)
+    shown = context(certificates.server)
+    server = serve(sending(answer(HELLO, ("Connection", "close")), then="close"), shown)
+    other = certificates.stranger.issue_cert("localhost")
+
+    async def rotate(transport: Transport) -> None:
+        assert (await fetch(transport, get())).body == HELLO
+        with other.private_key_and_cert_chain_pem.tempfile() as chain:
+            shown.load_cert_chain(chain)
+        for written in (certificates.trusted, b"", b"-----BEGIN CERTIFICATE-----\nhalf of"):
+            path.write_bytes(written)
+            with pytest.raises(ConnectError, match="certificate"):
+                await fetch(transport, get())
+        path.unlink()
+        with pytest.raises(ConnectError, match="certificate"):
+            await fetch(transport, get())
+        path.write_bytes(certificates.stranger.cert_pem.bytes())
+        for _ in range(2):
+            assert (await fetch(transport, get())).body == HELLO
+        # Whom it trusted before it trusts no longer.
+        with certificates.server.private_key_and_cert_chain_pem.tempfile() as chain:
+            shown.load_cert_chain(chain)
+        with pytest.raises(ConnectError, match="certificate"):
+            await fetch(transport, get())
+        path.write_bytes(certificates.trusted)
+        assert (await fetch(transport, get())).body == HELLO
+
+    rig.run(open_to(server, ca=certificates.trusted, ca_file=str(path)), rotate)
 
 
 @pytest.mark.parametrize("fault", ["unknown CA", "another CA", "wrong name", "expired"])

@@ -1,17 +1,55 @@
-"""The TLS settings of a `Connection` as `ssl.SSLContext`s, made once for a transport, and their sessions."""
+"""The TLS settings of a `Connection` as `ssl.SSLContext`s, and their sessions: what both doors do alike.
+
+It is the one module here that looks at files: OpenSSL takes a key from nowhere else, and CAs rotate.
+"""
 
 from __future__ import annotations
 
 import ssl
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kubeproto.config import ConfigError, Connection
-from kubeproto_h11 import Session
+
+from ._sessions import Session
 
 
-def server_context(connection: Connection) -> ssl.SSLContext | None:
-    """How the server is trusted and what it is shown; None where it is spoken to in plain text."""
+class Trust:
+    """Whom a transport trusts, and what it shows them. A CA in a file is looked at before each handshake."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._use(connection)
+
+    @property
+    def server(self) -> ssl.SSLContext | None:
+        """For the server; None where it is spoken to in plain text."""
+        self._look()
+        return self._server
+
+    @property
+    def proxy(self) -> ssl.SSLContext | None:
+        """For an ``https`` proxy, which is trusted as the server is, and shown nothing."""
+        self._look()
+        return self._proxy
+
+    def _look(self) -> None:
+        if not self._connection.ca_file:
+            return
+        # A file that is gone, half written or garbage changes nothing: the next handshake looks again.
+        with suppress(OSError, ConfigError):
+            ca = Path(self._connection.ca_file).read_bytes()
+            if ca != self._connection.ca:
+                self._use(replace(self._connection, ca=ca))
+
+    def _use(self, connection: Connection) -> None:
+        made = _server_context(connection), _proxy_context(connection)
+        self._connection, (self._server, self._proxy) = connection, made
+
+
+def _server_context(connection: Connection) -> ssl.SSLContext | None:
     if not connection.secure:
         return None
     context = _trusting(connection)
@@ -20,8 +58,7 @@ def server_context(connection: Connection) -> ssl.SSLContext | None:
     return context
 
 
-def proxy_context(connection: Connection) -> ssl.SSLContext | None:
-    """How an ``https`` proxy is trusted: as the server is, and it is shown nothing."""
+def _proxy_context(connection: Connection) -> ssl.SSLContext | None:
     proxy = connection.proxy_url
     return _trusting(connection) if proxy is not None and proxy.scheme == "https" else None
 
