@@ -116,7 +116,12 @@ class _Only(Generic[B_contra, P, R_co]):
     def __init__(self, verb: Callable[..., Any], perform: Callable[..., R_co]) -> None:
         self.perform = _named(perform, verb, "BoundApi")
 
-    def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]:
+    @overload
+    def __get__(self, bound: None, owner: object = None) -> Callable[..., R_co]: ...
+    @overload
+    def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]: ...
+
+    def __get__(self, bound: B_contra | None, owner: object = None) -> Callable[..., R_co]:
         # On the class itself, for documentation, there is nothing to bind it to.
         return self.perform if bound is None else partial(self.perform, bound)
 

@@ -1,0 +1,308 @@
+"""Every verb of the core on a client: none is missing, each takes what the core's takes, and does it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, assert_type
+
+import anyio
+import pytest
+from virtual_time import Book, BookSpec, Go, Said, Scripted, book, go, library, scripted
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.autoscaling_v1 import Scale
+from kubeproto.kinds.core_v1 import Pod, ServiceAccount
+from kubeproto.objects import RunsContainers
+from kubeproto.requests import Subresource, Tables
+from kubeproto_runtime import BoundApi, Client
+from kubeproto_runtime._verbs import BoundSubresource, BoundTables
+from kubeproto_runtime.testing import simulated
+
+__all__ = ["go"]
+
+
+def public(of: type[Any]) -> set[str]:
+    return {name for name in dir(of) if not name.startswith("_")}
+
+
+def parameters(of: type[Any], name: str) -> list[tuple[str, Any, Any]] | str:
+    found = inspect.getattr_static(of, name)
+    if isinstance(found, property):
+        return "property"
+    verb = getattr(of, name)
+    return [(one.name, one.kind, one.default) for one in inspect.signature(verb).parameters.values()]
+
+
+@pytest.mark.parametrize(
+    ("bound", "core"), [(BoundApi, kp.Api), (BoundSubresource, Subresource), (BoundTables, Tables)]
+)
+def test_no_verb_is_missing_and_each_takes_what_that_of_the_core_takes(
+    bound: type[Any], core: type[Any]
+) -> None:
+    missing = public(core) - public(bound)
+    if core is Tables:
+        missing -= {"api", "include_object"}
+    assert missing == set()
+    for name in public(core) & public(bound) - {"api", "include_object"}:
+        assert parameters(bound, name) == parameters(core, name), name
+
+
+def test_a_verb_has_the_words_of_that_of_the_core() -> None:
+    bound: Any = BoundApi
+    core: Any = kp.Api
+    for name in ("get", "evict", "exec", "watch", "follow_log"):
+        assert getattr(bound, name).__doc__ == getattr(core, name).__doc__
+        assert getattr(bound, name).__qualname__ == f"BoundApi.{name}"
+
+
+class Widget(kp.Object[dict[str, Any], dict[str, Any]], group="example.com", version="v1", plural="widgets",
+             definition=kp.Definition(scale=kp.Scale(".spec.replicas", ".status.replicas"))):  # fmt: skip
+    """A thing that can be scaled."""
+
+
+def test_each_verb_does_what_it_says_on_a_server(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.define(Widget)
+        async with simulated(cluster) as client:
+            books = client.api(Book)
+            made = await books.create(book(pages=100))
+            assert_type(made, Book)
+            made.spec.pages = 200
+            assert (await books.replace(made)).spec.pages == 200
+            assert (await books.merge_patch("moby", {"spec": {"pages": 300}})).spec.pages == 300
+            operations = [{"op": "replace", "path": "/spec/pages", "value": 400}]
+            assert (await books.json_patch("moby", operations)).spec.pages == 400
+            applied = await books.apply(book("emma", title="Emma"), field_manager="m")
+            assert applied.spec.title == "Emma"
+            with pytest.raises(kp.UnsupportedMediaType):
+                await books.strategic_patch("moby", {"spec": {"pages": 1}})
+            assert [one.metadata.name for one in (await books.list()).items] == ["emma", "moby"]
+            status = await books.status.merge_patch("moby", {"status": {"read": 3}})
+            assert status.status is not None
+            assert (await books.status.get("moby")).status == status.status
+            table = await books.as_table().list(limit=10)
+            assert [row.cells[0] for row in table.rows or ()] == ["emma", "moby"]
+            assert len((await books.as_table().get("moby")).rows or ()) == 1
+            await books.delete("emma")
+            await books.delete_collection()
+            assert (await books.list()).items == []
+
+            widgets = client.api(Widget)
+            await widgets.create(Widget(metadata=kp.ObjectMeta(name="w"), spec={"replicas": 1}))
+            scale = await widgets.scale.get("w")
+            assert_type(scale, Scale)
+            assert (await widgets.scale.merge_patch("w", {"spec": {"replicas": 3}})).spec is not None
+            assert (await widgets.get("w")).spec == {"replicas": 3}
+
+    go(main)
+
+
+def test_a_pod_is_evicted_bound_and_read_and_a_token_is_made(go: Go) -> None:
+    """That these leave as the core makes them is all that a client adds."""
+
+    async def main() -> None:
+        done = (
+            200,
+            (("Content-Type", "application/json"),),
+            b'{"kind":"Status","apiVersion":"v1","status":"Success"}',
+        )
+        client, wire = scripted(done)
+        pods = client.api(Pod)
+        assert (await pods.evict("web-0", uid="u")).success
+        assert (await pods.bind("web-0", "node-1")).success
+        assert [head.target.rpartition("/")[2] for _, head in wire.asked] == ["eviction", "binding"]
+
+        text = (("Content-Type", "text/plain"),)
+        client, wire = scripted((200, text, b"one\ntwo"))
+        assert await client.api(Pod).log("web-0", tail_lines=2) == "one\ntwo"
+        assert wire.asked[0][1].target.endswith("/pods/web-0/log?tailLines=2")
+
+        token = b'{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","spec":{"audiences":[]},'
+        token += b'"status":{"token":"t","expirationTimestamp":"2026-01-01T00:00:00Z"}}'
+        client, wire = scripted((201, done[1], token))
+        made = await client.api(ServiceAccount).create_token("default")
+        assert made.status is not None
+        assert wire.asked[0][1].target.endswith("/serviceaccounts/default/token")
+
+    go(main)
+
+
+def test_the_lines_of_a_log_come_one_by_one_as_they_are_written(go: Go) -> None:
+    class Written(Said):
+        async def __anext__(self) -> bytes:
+            await anyio.sleep(1)
+            return await super().__anext__()
+
+    class Writing(Scripted):
+        @asynccontextmanager
+        async def send(
+            self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        ) -> AsyncGenerator[Said]:
+            written = Written(200, (("Content-Type", "text/plain"),), b"")
+            written.pieces = [b"ree", b"one\ntwo\nth"]
+            yield written
+
+    async def main() -> None:
+        lines: list[tuple[float, bytes]] = []
+        async with Client(Writing()).api(Pod).follow_log("web-0", container="c") as log:
+            async for line in log:
+                lines.append((anyio.current_time(), line))
+        assert lines == [(1.0, b"one"), (1.0, b"two"), (3.0, b"three")]
+
+    go(main)
+
+
+def test_a_log_that_is_refused_is_the_error_that_it_is(go: Go) -> None:
+    async def main() -> None:
+        async with simulated(sim.Cluster()) as client, client.api(Pod).follow_log("web-0") as log:
+            with pytest.raises(kp.NotFound):
+                await anext(log)
+
+    go(main)
+
+
+def test_a_watch_gives_what_has_come_a_list_a_chunk(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        async with simulated(cluster) as client:
+            cluster.later(5, lambda: cluster.put(book("emma", title="Emma")))
+            seen: list[str] = []
+            async with client.api(Book).watch(send_initial_events=True, timeout_seconds=10) as events:
+                async for batch in events:
+                    seen += [event.object.metadata.name for event in batch if isinstance(event, kp.Added)]
+            assert seen == ["moby", "emma"]
+            assert anyio.current_time() == 10
+
+    go(main)
+
+
+def test_a_command_is_run_over_a_transport_that_knows_websockets(go: Go) -> None:
+    class Socket:
+        protocol = "v5.channel.k8s.io"
+
+        def __init__(self) -> None:
+            self.sent: list[bytes] = []
+            self.coming = [b"\x01hello\n", b'\x03{"kind":"Status","status":"Success"}']
+
+        async def receive(self) -> bytes | None:
+            return self.coming.pop(0) if self.coming else None
+
+        async def send(self, message: bytes) -> None:
+            self.sent.append(message)
+
+    class Upgrading(Scripted):
+        socket = Socket()
+
+        @asynccontextmanager
+        async def upgrade(
+            self, request: kp.UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+        ) -> AsyncGenerator[Socket]:
+            self.timeouts.append(timeout)
+            self.asked.append((anyio.current_time(), request))
+            yield self.socket
+
+    async def main() -> None:
+        transport = Upgrading()
+        transport.socket = Socket()
+        async with Client(transport).api(Pod).exec("web-0", ["cat"], stdin=True) as process:
+            await process.write(b"hello\n")
+            said = [event async for event in process]
+        assert transport.socket.sent == [b"\x00hello\n"]
+        assert process.exited is not None
+        assert process.exited.code == 0
+        assert len(said) == 2
+        assert transport.timeouts == [60.0]
+        assert "command=cat" in transport.asked[0][1].target
+
+    go(main)
+
+
+def test_pg_14_pages_come_one_by_one_and_only_as_far_as_somebody_reads(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        for number in range(10):
+            cluster.put(book(f"b{number}"))
+        async with simulated(cluster) as client:
+            cluster.log.clear()
+            sizes = [len(page.items) async for page in client.api(Book).pages(limit=4)]
+            assert sizes == [4, 4, 2]
+            assert len(cluster.log) == 3
+            cluster.log.clear()
+            async for item in client.api(Book, namespace=kp.ALL).items(limit=4):
+                if item.metadata.name == "b3":
+                    break
+            assert len(cluster.log) == 1
+
+    go(main)
+
+
+def test_pg_14_a_list_whose_version_is_gone_ends_or_goes_on_as_asked(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        for number in range(6):
+            cluster.put(book(f"b{number}"))
+        async with simulated(cluster) as client:
+            items = client.api(Book).items(limit=4)
+            names = [(await anext(items)).metadata.name for _ in range(4)]
+            assert names == ["b0", "b1", "b2", "b3"]
+            cluster.put(book("z"))
+            cluster.compact()
+            with pytest.raises(kp.Gone):
+                await anext(items)
+            names = list[str]()
+            async for item in client.api(Book).items(limit=4, on_expired="go on"):
+                names.append(item.metadata.name)
+                cluster.put(book("y"))
+                cluster.compact()
+            assert names == ["b0", "b1", "b2", "b3", "b4", "b5", "y", "z"]
+
+    go(main)
+
+
+def test_what_is_not_there_is_none_but_a_kind_that_is_not_there_is_an_error(go: Go) -> None:
+    async def main() -> None:
+        async with simulated(library()) as client:
+            assert await client.api(Book).get_or_none("moby") is None
+            with pytest.raises(kp.NotFound):
+                await client.api(Widget).get_or_none("moby")
+
+    go(main)
+
+
+def test_a_slim_class_of_pods_can_be_asked_for_logs(go: Go) -> None:
+    class Slim(RunsContainers, version="v1", kind="Pod", plural="pods"):
+        """A pod by its metadata."""
+
+    async def main() -> None:
+        client, _ = scripted((200, (), b"x"))
+        assert await client.api(Slim).log("a") == "x"
+        assert await client.api(kp.Metadata[Slim]).log("a") == "x"
+
+    go(main)
+
+
+def test_types_of_what_a_client_gives() -> None:
+    async def never(books: BoundApi[Book], pods: BoundApi[Pod]) -> None:
+        assert_type(await books.get("a"), Book)
+        assert_type(await books.get_or_none("a"), Book | None)
+        assert_type(await books.list(), kp.ObjectList[Book])
+        assert_type(await books.delete("a"), Book | kp.Status)
+        assert_type(books.status, BoundSubresource[Book])
+        assert_type(await books.status.get("a"), Book)
+        assert_type(await pods.log("a"), str)
+        async for page in books.pages():
+            assert_type(page, kp.ObjectList[Book])
+        async with pods.follow_log("a") as lines:
+            async for line in lines:
+                assert_type(line, bytes)
+        async with books.watch() as events:
+            async for batch in events:
+                assert_type(batch, list[kp.WatchEvent[Book]])
+
+    assert inspect.iscoroutinefunction(never)
+    assert BookSpec(title="t").authors == []
