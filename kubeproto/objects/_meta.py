@@ -40,7 +40,8 @@ class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=Tru
     subresource: str = ""
 
 
-class ObjectMeta(Struct, kw_only=True, rename="camel", omit_defaults=True):
+# Nothing in it can lead back to it, so the garbage collector need not know it.
+class ObjectMeta(Struct, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """The metadata of an object. Empty strings and containers mean absent, as they do to the server."""
 
     name: str = ""

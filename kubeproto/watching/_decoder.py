@@ -115,7 +115,7 @@ class WatchDecoder(Generic[K]):
             except NOT_JSON:
                 self._read_each(segment, start, stop, events)
             else:
-                events += found if OTHER_LINES.isdisjoint(map(type, found)) else map(turned, found)
+                events += [event.event() if type(event) in OTHER_LINES else event for event in found]
 
     def _read_each(self, segment: bytes, start: int, stop: int, events: list[WatchEvent[K]]) -> None:
         while start < stop:

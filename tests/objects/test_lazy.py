@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 import re
@@ -361,3 +362,10 @@ def test_a_nested_class_that_cannot_be_resolved_is_named_when_it_is_needed() -> 
         obj.spec  # noqa: B018
     with pytest.raises(LocalProtocolError, match=r"class Outer: an annotation cannot be resolved"):
         decode(b"{}", kind, strict=True)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_metadata_is_no_work_for_the_garbage_collector_at_any_stage(strict: bool) -> None:
+    book = decode(b'{"metadata":{"name":"a","labels":{"a":"b"}}}', kp.Metadata[Any], strict=strict)
+    assert not gc.is_tracked(book.metadata)
+    assert not gc.is_tracked(settle(book).metadata)
