@@ -119,12 +119,16 @@ class Entry(Generic[K]):
             try:
                 written = await self.api.merge_patch(self.name, _guarded(patch, before), **options)
             except Conflict as error:
-                fresh = await _again(self.api, self.name, error, attempt, conflicts)
+                # With a cause, the conflict may be with this very write, the answer to which was lost.
+                unsure = error.__cause__ is not None
+                fresh = await _again(self.api, self.name, error, attempt, CONFLICTS if unsure else conflicts)
                 found = self._read(fresh)
-                if fresh.metadata.uid != obj.metadata.uid or not _is_free(patch, before, found):
+                if fresh.metadata.uid != obj.metadata.uid:
                     raise
                 if json_equal(found, apply_merge_patch(found, patch)):
-                    return self._keep(fresh)  # an answer was lost, and it had been written
+                    return self._keep(fresh)
+                if attempt >= conflicts.tries or not _is_free(patch, before, found):
+                    raise
                 before = found
             else:
                 return self._keep(written)

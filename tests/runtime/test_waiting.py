@@ -1,0 +1,414 @@
+"""Waiting for an object: what each condition looks at, what is seen on the way, and what is said too late."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, assert_type
+
+import anyio
+import pytest
+from virtual_time import Book, Go, book, go, library
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.apps_v1 import Deployment
+from kubeproto.kinds.batch_v1 import Job
+from kubeproto.kinds.core_v1 import Pod
+from kubeproto_runtime import BoundApi
+from kubeproto_runtime._conditions import (
+    Condition,
+    condition,
+    deleted,
+    established,
+    exists,
+    job_complete,
+    predicate,
+    ready,
+    rolled_out,
+)
+from kubeproto_runtime._rollouts import Unattainable
+from kubeproto_runtime._waiting import NotYet
+from kubeproto_runtime.testing import simulated
+
+__all__ = ["go"]
+
+
+def dynamic(fields: dict[str, Any], kind: str = "Book", **metadata: Any) -> kp.Dynamic:
+    meta: dict[str, Any] = {"name": "x"} | metadata
+    return kp.decode(kp.encode({"apiVersion": "v1", "kind": kind, "metadata": meta} | fields), kp.Dynamic)
+
+
+def conditions(*told: tuple[str, str]) -> dict[str, Any]:
+    return {"status": {"conditions": [{"type": of, "status": status} for of, status in told]}}
+
+
+# What a condition says
+
+
+def test_ready_and_other_conditions_are_true_by_their_status_alone() -> None:
+    assert ready().missing(dynamic(conditions(("Ready", "True")))) == ""
+    assert ready().missing(dynamic({})) == "there is no condition Ready"
+    assert ready().missing(dynamic({"status": {"conditions": None}})) == "there is no condition Ready"
+    assert ready().missing(None) == "it is not there"
+    told = {"type": "Ready", "status": "Unknown", "reason": "Slow", "message": "still at it"}
+    assert (
+        ready().missing(dynamic({"status": {"conditions": [told]}})) == "Ready is Unknown (Slow still at it)"
+    )
+    assert condition("Lent", "False").missing(dynamic(conditions(("Lent", "False")))) == ""
+
+
+def test_a_condition_of_an_older_generation_does_not_count() -> None:
+    told = {"type": "Ready", "status": "True", "observedGeneration": 2}
+    old = dynamic({"status": {"conditions": [told]}}, generation=3)
+    assert ready().missing(old) == "the condition Ready is of generation 2, before 3"
+    assert ready().missing(dynamic({"status": {"conditions": [told]}}, generation=2)) == ""
+
+
+def test_deleted_is_about_one_object_if_its_uid_is_given() -> None:
+    there = dynamic({}, uid="u1", finalizers=["a.b/c"])
+    assert deleted().missing(None) == ""
+    assert deleted().missing(there) == "it is there, and nobody has deleted it"
+    assert deleted("u2").missing(there) == ""
+    assert deleted("u1").missing(there) != ""
+    going = dynamic({}, uid="u1", finalizers=["a.b/c"], deletionTimestamp="2026-01-01T00:00:00Z")
+    assert deleted().missing(going) == "it is being deleted, and held by a.b/c"
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "missing"),
+    [
+        ({"replicas": 3}, {"observedGeneration": 1}, "generation 2 has not been seen"),
+        ({"replicas": 3}, {"observedGeneration": 2, "updatedReplicas": 1}, "1 of 3 replicas are updated"),
+        ({"replicas": 3}, {"observedGeneration": 2, "updatedReplicas": 3, "replicas": 4}, "1 old replicas"),
+        ({"replicas": 3},
+         {"observedGeneration": 2, "updatedReplicas": 3, "replicas": 3, "availableReplicas": 2},
+         "2 of 3 updated replicas are available"),
+        ({"replicas": 3},
+         {"observedGeneration": 2, "updatedReplicas": 3, "replicas": 3, "availableReplicas": 3}, ""),
+        ({"replicas": 0}, {"observedGeneration": 2}, ""),
+    ],
+)  # fmt: skip
+def test_a_deployment_is_rolled_out_as_kubectl_sees_it(
+    spec: dict[str, Any], status: dict[str, Any], missing: str
+) -> None:
+    said = rolled_out().missing(dynamic({"spec": spec, "status": status}, "Deployment", generation=2))
+    assert said.startswith(missing) if missing else said == ""
+
+
+def test_a_deployment_out_of_time_will_never_be() -> None:
+    status = {
+        "observedGeneration": 2,
+        "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}],
+    }
+    with pytest.raises(Unattainable, match="progress deadline"):
+        rolled_out().missing(dynamic({"spec": {}, "status": status}, "Deployment", generation=2))
+
+
+ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "missing"),
+    [
+        ({"replicas": 3}, {}, "its controller has not seen it"),
+        ({"replicas": 3}, {"observedGeneration": 1, "readyReplicas": 2}, "2 of 3 replicas are ready"),
+        ({"replicas": 3, "updateStrategy": ROLLING},
+         {"observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": 1}, "1 of 2 replicas are updated"),
+        ({"replicas": 3, "updateStrategy": ROLLING},
+         {"observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": 2, "updateRevision": "b",
+          "currentRevision": "a"}, ""),
+        ({"replicas": 3},
+         {"observedGeneration": 1, "readyReplicas": 3, "updateRevision": "b", "currentRevision": "a"},
+         "0 of 3 replicas have revision b"),
+        ({"replicas": 3},
+         {"observedGeneration": 1, "readyReplicas": 3, "updateRevision": "b", "currentRevision": "b"}, ""),
+    ],
+)  # fmt: skip
+def test_a_stateful_set_is_rolled_out_as_kubectl_sees_it(
+    spec: dict[str, Any], status: dict[str, Any], missing: str
+) -> None:
+    assert rolled_out().missing(dynamic({"spec": spec, "status": status}, "StatefulSet")) == missing
+
+
+@pytest.mark.parametrize(
+    ("status", "missing"),
+    [
+        ({"desiredNumberScheduled": 2, "updatedNumberScheduled": 1}, "1 of 2 nodes are updated"),
+        ({"desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberAvailable": 1},
+         "1 of 2 nodes have an available pod"),
+        ({"desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberAvailable": 2}, ""),
+    ],
+)  # fmt: skip
+def test_a_daemon_set_is_rolled_out_as_kubectl_sees_it(status: dict[str, Any], missing: str) -> None:
+    assert rolled_out().missing(dynamic({"spec": {}, "status": status}, "DaemonSet")) == missing
+
+
+def test_what_has_no_rollout_or_waits_for_somebody_will_never_be() -> None:
+    with pytest.raises(Unattainable, match="a Pod has no rollout"):
+        rolled_out().missing(dynamic({}, "Pod"))
+    with pytest.raises(Unattainable, match="OnDelete"):
+        rolled_out().missing(dynamic({"spec": {"updateStrategy": {"type": "OnDelete"}}}, "DaemonSet"))
+
+
+def test_a_definition_is_established_unless_its_names_are_taken() -> None:
+    accepted = conditions(("NamesAccepted", "True"), ("Established", "True"))
+    assert established().missing(dynamic(accepted)) == ""
+    assert established().missing(dynamic(conditions(("Established", "False")))) == "Established is False"
+    with pytest.raises(Unattainable, match="not accepted"):
+        established().missing(dynamic(conditions(("NamesAccepted", "False"), ("Established", "False"))))
+
+
+# How conditions are combined
+
+YES = Condition[kp.KubeObject]("yes", lambda _: "")
+NO = Condition[kp.KubeObject]("no", lambda _: "no")
+
+
+def _never(_: object) -> str:
+    raise Unattainable("never")
+
+
+NEVER = Condition[kp.KubeObject]("never", _never)
+
+
+def test_and_or_and_not_say_what_is_missing() -> None:
+    assert (YES & YES).missing(None) == ""
+    assert (YES & NO).missing(None) == "no"
+    assert (NO & NO).missing(None) == "no and no"
+    assert (YES | NO).missing(None) == ""
+    assert (NO | NO).missing(None) == "no and no"
+    assert (~NO).missing(None) == ""
+    assert (~YES).missing(None) == "it is still yes"
+    assert repr(~(YES & NO) | NO) == "<(not (yes and no) or no)>"
+
+
+def test_what_will_never_be_ends_an_and_and_leaves_an_or_to_the_other() -> None:
+    with pytest.raises(Unattainable):
+        (NO & NEVER).missing(None)
+    assert (NEVER | NO).missing(None) == "no"
+    assert (NO | NEVER).missing(None) == "no"
+    assert (NEVER | YES).missing(None) == ""
+    with pytest.raises(Unattainable):
+        (NEVER | NEVER).missing(None)
+    assert (~NEVER).missing(None) == ""
+
+
+def test_types_tell_whether_there_is_an_object_in_the_end() -> None:
+    async def never(books: BoundApi[Book]) -> None:
+        assert_type(await books.wait_for("a", ready()), Book)
+        assert_type(await books.wait_for("a", deleted()), Book | None)
+        assert_type(await books.wait_for("a", ready() & exists()), Book)
+        assert_type(await books.wait_for("a", deleted() & exists()), Book)
+        assert_type(await books.wait_for("a", exists() & deleted()), Book)
+        assert_type(await books.wait_for("a", ready() | exists()), Book)
+        assert_type(await books.wait_for("a", ready() | deleted()), Book | None)
+        assert_type(await books.wait_for("a", ~exists()), Book | None)
+        assert_type(await books.wait_for("a", lambda book: book.spec.title == "t"), Book)
+
+    assert never.__name__ == "never"
+    assert (ready() & deleted()).only_if_there
+    assert (deleted() & ready()).only_if_there
+    assert (ready() | exists()).only_if_there
+    assert not (ready() | deleted()).only_if_there
+    assert not (~ready()).only_if_there
+
+
+# Waiting on a server
+
+
+def test_u_06_what_is_so_already_takes_one_request(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        async with simulated(cluster) as client:
+            cluster.log.clear()
+            assert (await client.api(Book).wait_for("moby", exists())).spec.title == "Moby-Dick"
+            assert len(cluster.log) == 1
+
+    go(main)
+
+
+def test_u_01_the_object_is_given_as_it_was_when_the_condition_held(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        async with simulated(cluster) as client:
+            for second, pages in enumerate((100, 600, 200), start=1):
+                cluster.later(second, partial(cluster.put, book(pages=pages)))
+            found = await client.api(Book).wait_for("moby", lambda book: (book.spec.pages or 0) > 500)
+            assert found.spec.pages == 600
+            assert anyio.current_time() == 2.0
+            assert cluster.watches == []
+
+    go(main)
+
+
+def test_what_holds_for_a_moment_only_is_not_missed(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book(pages=1))
+
+        def there_and_back() -> None:
+            cluster.put(book(pages=2))
+            cluster.put(book(pages=3))
+
+        async with simulated(cluster) as client:
+            cluster.later(1, there_and_back)
+            found = await client.api(Book).wait_for(
+                "moby", predicate(lambda book: book.spec.pages == 2, "two")
+            )
+            assert found.spec.pages == 2
+
+    go(main)
+
+
+def test_u_04_a_wait_that_takes_too_long_says_what_was_missing(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book(pages=1))
+        async with simulated(cluster) as client:
+            books = client.api(Book)
+            with pytest.raises(NotYet) as caught:
+                await books.wait_for("moby", ready(), timeout=30)
+            assert str(caught.value) == (
+                "Book default/moby is not Ready after 30 s: there is no condition Ready"
+            )
+            assert isinstance(caught.value, TimeoutError)
+            assert isinstance(caught.value.last, Book)
+            assert caught.value.last.spec.pages == 1
+            assert anyio.current_time() == 30
+            with pytest.raises(NotYet, match="it is not there"):
+                await books.wait_for("emma", ready() & exists(), timeout=1)
+
+    go(main)
+
+
+def test_u_04_the_last_trouble_is_told_as_well(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        faults = sim.Faults(cluster)
+        async with simulated(cluster, faults=faults) as client:
+            faults.script += [sim.Lag(0)] + [sim.Refuse()] * 1000
+            with pytest.raises(NotYet, match="the last trouble was"):
+                await client.api(Book).wait_for("moby", ready(), timeout=30)
+
+    go(main)
+
+
+def test_u_05_a_condition_that_raises_ends_the_wait_with_its_error(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        async with simulated(cluster) as client:
+            cluster.later(1, lambda: cluster.put(book()))
+            with pytest.raises(ZeroDivisionError):
+                await client.api(Book).wait_for("moby", lambda book: bool(1 / len(book.spec.authors)))
+            assert cluster.watches == []
+
+    go(main)
+
+
+def test_u_03_a_wait_survives_watches_that_end_and_versions_that_are_gone(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        faults = sim.Faults(cluster, seed=3, share=0.3)
+        async with simulated(cluster, faults=faults) as client:
+            for second in range(1, 300, 7):
+                cluster.later(second, cluster.end_watches)
+                cluster.later(second, lambda: cluster.put(book("emma", title="Emma")))
+                cluster.later(second, cluster.compact)
+            cluster.later(300, lambda: cluster.remove(Book, "moby"))
+            assert await client.api(Book).wait_for("moby", deleted(), timeout=3600) is None
+            assert anyio.current_time() < 400
+
+    go(main)
+
+
+def test_a_deletion_that_nobody_saw_is_seen_in_the_next_world(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        uid = cluster.put(book())["metadata"]["uid"]
+        faults = sim.Faults(cluster)
+
+        def behind_its_back() -> None:
+            cluster.remove(Book, "moby")
+            cluster.put(book(title="another one"))
+            cluster.compact()
+
+        async with simulated(cluster, faults=faults) as client:
+            cluster.later(1, lambda: faults.script.extend([sim.Refuse()]))
+            cluster.later(1, cluster.end_watches)
+            cluster.later(1.01, behind_its_back)
+            found = await client.api(Book).wait_for("moby", deleted(uid))
+            assert found is not None
+            assert found.metadata.uid != uid
+
+    go(main)
+
+
+def test_a_job_that_fails_ends_the_wait(go: Go) -> None:
+    pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "spec": {"template": {"spec": pod}},
+    }
+
+    async def main() -> None:
+        cluster = sim.Cluster()
+        cluster.put(job)
+        failed = {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}
+        async with simulated(cluster) as client:
+            cluster.later(5, lambda: cluster.edit("batch/v1/Job", "j", lambda one: one.update(status=failed)))
+            with pytest.raises(Unattainable, match="BackoffLimitExceeded"):
+                await client.api(Job).wait_for("j", job_complete())
+            assert anyio.current_time() == 5.0
+            complete = {"conditions": [{"type": "Complete", "status": "True"}]}
+            cluster.edit("batch/v1/Job", "j", lambda one: one.update(status=complete))
+            assert (await client.api(Job).wait_for("j", job_complete())).metadata.name == "j"
+
+    go(main)
+
+
+def test_a_typed_deployment_is_waited_for_as_a_dynamic_one(go: Go) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    done = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
+
+    async def main() -> None:
+        cluster = sim.Cluster()
+        cluster.put(made)
+        async with simulated(cluster) as client:
+            cluster.later(
+                3, lambda: cluster.edit("apps/v1/Deployment", "web", lambda one: one.update(status=done))
+            )
+            assert (await client.api(Deployment).wait_for("web", rolled_out())).metadata.name == "web"
+            assert anyio.current_time() == 3.0
+
+    go(main)
+
+
+def test_a_kind_that_is_not_there_or_cannot_be_read_is_an_error_at_once(go: Go) -> None:
+    async def main() -> None:
+        async with simulated(sim.Cluster()) as client:
+            with pytest.raises(kp.NotFound):
+                await client.api(Book).wait_for("moby", exists())
+            with pytest.raises(kp.InvalidRequest):
+                await client.api(Pod, namespace=kp.ALL).wait_for("a", exists())
+            assert anyio.current_time() == 0.0
+
+    go(main)
+
+
+def test_a_wait_that_is_cancelled_leaves_no_watch(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        async with simulated(cluster) as client:
+            with anyio.move_on_after(3):
+                await client.api(Book).wait_for("moby", exists())
+            assert anyio.current_time() == 3.0
+            assert cluster.watches == []
+
+    go(main)
