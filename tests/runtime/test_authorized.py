@@ -54,12 +54,17 @@ def test_each_request_says_who_asks(run: Run, identity: Identity, said: str) -> 
     run(main)
 
 
-def test_a_request_with_an_authorization_of_its_own_is_left_alone(run: Run) -> None:
+def test_a_request_with_an_authorization_of_its_own_is_left_alone(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
-        net = Net(accepting("ours"))
-        async with authorized(net, Identity(token="ours")) as transport:
+        script = Script(tmp_path, credential(token="t$N"))
+        net = Net(accepting("nobody"))
+        async with authorized(net, script.identity) as transport:
             assert await get(transport, ("authorization", "Bearer theirs")) == (401, b"who?")
-        assert net.authorizations() == ["Bearer theirs"]
+            with pytest.raises(kp.Unauthorized):
+                async with transport.upgrade(UPGRADE.with_headers(("Authorization", "Bearer theirs"))):
+                    pass
+        assert net.authorizations() == ["Bearer theirs"] * 2
+        assert len(script.pids) == 1, "other credentials of ours would not have helped"
 
     run(main)
 
@@ -322,6 +327,25 @@ def test_another_client_certificate_makes_another_transport_and_open_answers_go_
             assert net.closed == [net.opened[0]], "the old transport is to be closed after its last answer"
             assert await get(transport) == (200, b"two")
         assert net.closed == net.opened
+
+    run(main)
+
+
+def test_a_transport_that_answers_nothing_is_closed_as_soon_as_another_takes_its_place(
+    run: Run, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
+        certificate.write_bytes(PEM % b"one")
+        key.write_bytes(PEM % b"key one")
+        net = Net(lambda connection, head: (200, connection.client_certificate[28:31]))
+        identity = Identity(certificate_file=str(certificate), key_file=str(key))
+        async with authorized(net, identity, clock=clock) as transport:
+            assert await get(transport) == (200, b"one")
+            certificate.write_bytes(PEM % b"two")
+            clock.now += 61
+            assert await get(transport) == (200, b"two")
+            assert net.closed == [net.opened[0]]
 
     run(main)
 
