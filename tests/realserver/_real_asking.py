@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
 import kubeproto as kp
 from kubeproto.config import Connection
 from kubeproto.crd import CustomResourceDefinition, read_definition
 from kubeproto.kinds.core_v1 import Namespace
-from kubeproto.requests import Request, StreamRequest
+from kubeproto.requests import Discovering, Discovery, Reply, Request, StreamRequest
+from kubeproto.wire import BlockingTransport
 from kubeproto_httpx import BlockingHttpxTransport
 
 E = TypeVar("E")
@@ -23,21 +24,32 @@ PATIENCE: Final = 60.0  # seconds until an answer that does not come is a failur
 
 
 class Asker:
-    """A connection, and what tests ask over it."""
+    """A server as tests speak to it; `pause` waits between two looks at what takes its time."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._transport = BlockingHttpxTransport(connection)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._transport.close()
+    def __init__(
+        self, transport: BlockingTransport, *, pause: Callable[[float], object] = time.sleep
+    ) -> None:
+        self._transport = transport
+        self._pause = pause
 
     def ask(self, request: Request[T]) -> T:
         """The value of the answer."""
+        return self.reply(request).value
+
+    def reply(self, request: Request[T]) -> Reply[T]:
+        """The answer, with its warnings."""
         with self._transport.send(request, timeout=PATIENCE) as incoming:
-            return request.parse(incoming.status, incoming.headers, b"".join(incoming)).value
+            return request.parse(incoming.status, incoming.headers, b"".join(incoming))
+
+    def discover(self) -> Discovery:
+        """Every group and kind that the server has."""
+        discovering = Discovering()
+        while (found := discovering.result) is None:
+            for request in discovering.requests:
+                with self._transport.send(request, timeout=PATIENCE) as incoming:
+                    body = b"".join(incoming)
+                discovering = discovering.received(request, incoming.status, incoming.headers, body)
+        return found
 
     @contextmanager
     def watch(self, request: StreamRequest[E]) -> Generator[Iterator[E]]:
@@ -76,7 +88,7 @@ class Asker:
             try:
                 self.ask(kp.Api(kp.Dynamic, resource=resource).list(limit=1))
             except (kp.NotFound, kp.TooManyRequests):
-                time.sleep(0.05)
+                self._pause(0.05)
             else:
                 return
 
@@ -99,3 +111,10 @@ def _served(definition: CustomResourceDefinition) -> bool:
     if "NamesAccepted" in conditions:
         assert conditions["NamesAccepted"]["status"] == "True", conditions["NamesAccepted"]
     return bool(conditions.get("Established", {}).get("status") == "True")
+
+
+@contextmanager
+def asking(connection: Connection) -> Generator[Asker]:
+    """Speak to a server over connections that are closed at the end."""
+    with BlockingHttpxTransport(connection) as transport:
+        yield Asker(transport)

@@ -145,11 +145,15 @@ func obey(etcd *clientv3.Client) {
 // compact forgets all history. It leaves word where an API server does, so that its caches forget it too.
 func compact(etcd *clientv3.Client) int64 {
 	const word = "compact_rev_key"
-	// What was last at the revision of a compaction stays readable, so that is a revision of its own.
-	last, err := etcd.Put(context.Background(), word, "0")
-	must(err)
-	revision := last.Header.Revision
-	_, err = etcd.Put(context.Background(), word, strconv.FormatInt(revision, 10))
+	// The revision of a compaction stays readable, and a watch of the version before begins with it: so what is
+	// forgotten ends two revisions after what anybody has seen.
+	var revision int64
+	for range 2 {
+		last, err := etcd.Put(context.Background(), word, "0")
+		must(err)
+		revision = last.Header.Revision
+	}
+	_, err := etcd.Put(context.Background(), word, strconv.FormatInt(revision, 10))
 	must(err)
 	_, err = etcd.Compact(context.Background(), revision, clientv3.WithCompactPhysical())
 	must(err)

@@ -21,13 +21,13 @@ import kubeproto as kp
 from kubeproto.config import Connection
 from kubeproto.crd import definition_of
 from kubeproto.watching import resync
-from kubeproto.wire import Expired, TimedOut
+from kubeproto.wire import Expired, Garbled, TimedOut
 from kubeproto_httpx import HttpxTransport
 from kubeproto_runtime import Client
 from kubeproto_trio import TrioTransport
 from realserver import RealServer
 
-from ._real_asking import Asker
+from ._real_asking import asking
 from ._real_mirror import Book, Mirror, book
 from ._real_proxy import Proxy
 from ._real_writers import Writer
@@ -49,13 +49,13 @@ MIRRORS: Final[dict[str, tuple[Callable[[Connection], Any], resync.Settings]]] =
 def server(
     request: pytest.FixtureRequest, start_real_server: Callable[..., RealServer]
 ) -> Generator[RealServer]:
-    with start_real_server(watch_cache=request.param) as server, Asker(server.connection) as asker:
+    with start_real_server(watch_cache=request.param) as server, asking(server.connection) as asker:
         asker.define(definition_of(Book))
         yield server
 
 
 def test_four_mirrors_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(server: RealServer) -> None:
-    with Asker(server.connection) as asker:
+    with asking(server.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("churn"))
 
     async def main() -> dict[str, Mirror]:
@@ -64,7 +64,7 @@ def test_four_mirrors_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(
         return churn.mirrors
 
     mirrors = trio.run(main)
-    with Asker(server.connection) as asker:
+    with asking(server.connection) as asker:
         truth = {one.metadata.name: one for one in asker.ask(books.list()).items}
     for name, mirror in mirrors.items():
         held = {one.metadata.name: one for one in mirror.store}
@@ -74,6 +74,8 @@ def test_four_mirrors_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(
             f"{name}: {mirror.events} events, {mirror.worlds} worlds;"
             f" {', '.join(f'{count} x {kind.__name__}' for kind, count in met.items())}\n"
         )
+        garbled = {one.text for one in mirror.troubles if isinstance(one.outcome, Garbled)}
+        sys.stdout.write("".join(f"    {text}\n" for text in garbled))
         # Else the run would prove too little.
         assert met[Expired], "nothing was forgotten under this mirror"
         assert met[TimedOut], "no silence was noticed by this mirror"

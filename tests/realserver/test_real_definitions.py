@@ -25,7 +25,7 @@ from kubeproto.objects import decode
 from kubeproto.requests import Request
 from realserver import RealServer
 
-from ._real_asking import Asker
+from ._real_asking import Asker, asking
 
 # The kinds of the examples and of tests, by the modules that define them. Several are versions of one kind.
 KINDS: Final = (
@@ -42,7 +42,7 @@ TYPES: Final[list[tuple[Any, Any]]] = importlib.import_module("test_schema_of").
 
 @pytest.fixture(scope="module")
 def asker(real_server: RealServer) -> Generator[Asker]:
-    with Asker(real_server.connection) as asker:
+    with asking(real_server.connection) as asker:
         yield asker
 
 

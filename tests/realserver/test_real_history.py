@@ -15,7 +15,7 @@ from kubeproto_runtime import Client
 from kubeproto_trio import TrioTransport
 from realserver import RealServer
 
-from ._real_asking import PATIENCE, Asker
+from ._real_asking import PATIENCE, Asker, asking
 from ._real_mirror import Book, Mirror, book
 
 FULL = resync.Settings(streaming=False)
@@ -27,7 +27,7 @@ SMALL_PAGES = resync.Settings(streaming=False, first="", page_size=2)
 def cached(start_real_server: Callable[..., RealServer]) -> Generator[RealServer]:
     """A server with a watch cache, that can be killed."""
     server = start_real_server()
-    with server, Asker(server.connection) as asker:
+    with server, asking(server.connection) as asker:
         asker.define(definition_of(Book))
         yield server
 
@@ -36,7 +36,7 @@ def cached(start_real_server: Callable[..., RealServer]) -> Generator[RealServer
 def bare(start_real_server: Callable[..., RealServer]) -> Generator[RealServer]:
     """A server without a watch cache: what etcd has forgotten is gone at once."""
     server = start_real_server(watch_cache=False)
-    with server, Asker(server.connection) as asker:
+    with server, asking(server.connection) as asker:
         asker.define(definition_of(Book))
         yield server
 
@@ -58,7 +58,7 @@ def failure_of(asker: Asker, books: kp.Api[Book], version: str) -> kp.Status:
 
 
 def test_a_watch_of_a_forgotten_version_is_told_so_in_its_stream(bare: RealServer) -> None:
-    with Asker(bare.connection) as asker:
+    with asking(bare.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("stream"))
         old = asker.ask(books.create(book("a"))).metadata.resource_version
         asker.ask(books.create(book("b")))
@@ -69,7 +69,7 @@ def test_a_watch_of_a_forgotten_version_is_told_so_in_its_stream(bare: RealServe
 
 
 def test_a_list_whose_token_is_forgotten_is_gone_and_offers_a_token_that_goes_on(bare: RealServer) -> None:
-    with Asker(bare.connection) as asker:
+    with asking(bare.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("pages"))
         for name in "abcde":
             asker.ask(books.create(book(name)))
@@ -97,7 +97,7 @@ def test_a_mirror_that_slept_through_what_is_forgotten_tells_exactly_what_change
     settings: resync.Settings,
 ) -> None:
     server: RealServer = request.getfixturevalue(server_of)
-    with Asker(server.connection) as asker:
+    with asking(server.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("mirror"))
         for name in "abc":
             asker.ask(books.create(book(name)))
@@ -123,7 +123,7 @@ def test_a_mirror_that_slept_through_what_is_forgotten_tells_exactly_what_change
 
 
 def test_a_mirror_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare: RealServer) -> None:
-    with Asker(bare.connection) as asker:
+    with asking(bare.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("paging"))
         for name in "abcde":
             asker.ask(books.create(book(name)))

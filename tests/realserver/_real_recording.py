@@ -1,0 +1,183 @@
+"""Records what a server is asked and answers, without secrets, and plays a server that answers so.
+
+What is scrubbed keeps its length, so that each piece of an answer ends where it ended on the wire: uids,
+times, tokens, certificates and the port. Equal uids stay equal, and times keep their order.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kubeproto.wire import BlockingIncoming, BlockingTransport, Head, Headers
+
+FOLDER: Final = Path(__file__).parent / "conversations"
+ASKED: Final = ("accept", "content-type")  # what a server's answer depends on
+ANSWERED: Final = (
+    "cache-control", "content-encoding", "content-type", "etag", "retry-after", "transfer-encoding", "vary",
+    "warning",
+)  # fmt: skip
+
+
+class Exchange(msgspec.Struct):
+    """One request and its answer, whose body came in `pieces`; `ended` if it was read to its end."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: str
+    status: int
+    answered: Headers
+    pieces: list[str | dict[str, str]] = []
+    ended: bool = False
+
+    @property
+    def content(self) -> list[bytes]:
+        """The pieces as bytes."""
+        return [
+            base64.b64decode(piece["base64"]) if isinstance(piece, dict) else piece.encode()
+            for piece in self.pieces
+        ]
+
+    @property
+    def zipped(self) -> bool:
+        """Whether the body is compressed."""
+        return ("Content-Encoding", "gzip") in self.answered
+
+    @property
+    def said(self) -> str:
+        """The whole body in the clear."""
+        whole = b"".join(self.content)
+        return (gzip.decompress(whole) if self.zipped else whole).decode()
+
+
+class Recorder:
+    """A transport that notes down what goes over another one."""
+
+    def __init__(self, transport: BlockingTransport) -> None:
+        self.exchanges: list[Exchange] = []
+        self._transport = transport
+
+    @contextmanager
+    def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[BlockingIncoming]:
+        """Send a request over the other transport."""
+        with self._transport.send(head, timeout=timeout, idle=idle) as incoming:
+            kept = tuple((name, value) for name, value in incoming.headers if name.lower() in ANSWERED)
+            exchange = Exchange(
+                head.method, head.target, _asked(head), head.body.decode(), incoming.status, kept
+            )
+            self.exchanges.append(exchange)
+            yield _Incoming(incoming.status, incoming.headers, _noted(incoming, exchange))
+
+    def save(self, name: str) -> None:
+        """Write what was said."""
+        FOLDER.mkdir(exist_ok=True)
+        content = msgspec.json.format(msgspec.json.encode(scrubbed(self.exchanges)), indent=1)
+        (FOLDER / f"{name}.json").write_bytes(content + b"\n")
+
+
+class Replay:
+    """A transport to nowhere that gives recorded answers, if it is asked what was asked then."""
+
+    def __init__(self, name: str, *, cut: int = 0) -> None:
+        content = (FOLDER / f"{name}.json").read_bytes()
+        self.left = msgspec.json.decode(content, type=list[Exchange])
+        self._cut = cut
+
+    @contextmanager
+    def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[BlockingIncoming]:
+        """Give the next answer; with a `cut` in pieces of that size."""
+        assert self.left, f"{head} was not asked"
+        exchange = self.left.pop(0)
+        asked = (head.method, head.target, _asked(head), head.body.decode())
+        assert asked == (exchange.method, exchange.target, exchange.headers, exchange.body)
+        yield _Incoming(exchange.status, exchange.answered, self._pieces(exchange))
+
+    def _pieces(self, exchange: Exchange) -> Iterator[bytes]:
+        whole = b"".join(exchange.content)
+        yield from _cut(whole, self._cut) if self._cut else exchange.content
+        assert exchange.ended, "nothing more was heard then"
+
+
+class _Incoming:
+    def __init__(self, status: int, headers: Headers, pieces: Iterator[bytes]) -> None:
+        self.status = status
+        self.headers = headers
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
+
+
+def scrubbed(exchanges: list[Exchange]) -> list[Exchange]:
+    """The same conversation with something of the same length for what is secret or drawn anew each time."""
+    texts = [text for one in exchanges for text in (one.target, one.body, one.said)]
+    uids = dict.fromkeys(re.findall(_UID, "\n".join(texts)))
+    times = sorted({*re.findall(_TIME, "\n".join(texts))})
+    others = {uid: f"00000000-0000-4000-8000-{number:012}" for number, uid in enumerate(uids)}
+    others |= {
+        time: f"2026-01-01T{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}" for at, time in enumerate(times)
+    }
+
+    def clean(text: str) -> str:
+        text = re.sub(f"{_UID}|{_TIME}", lambda found: others[found[0]], text)
+        text = re.sub(_TOKEN, lambda found: "x" * len(found[0]), text)
+        text = re.sub(_CERTIFICATE, lambda found: found[1] + "A" * len(found[2]) + found[3], text)
+        return re.sub(_PORT, lambda found: found[1] + "6" * len(found[2]), text)
+
+    return [
+        replace(one, target=clean(one.target), body=clean(one.body), pieces=_again(clean(one.said), one))
+        for one in exchanges
+    ]
+
+
+# Those that begin with eight zeros are ours: of a conversation that names one, or of a recording.
+_UID: Final = r"(?!0{8})[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+_TOKEN: Final = r"eyJ[\w-]+\.[\w-]+\.[\w-]+"
+_CERTIFICATE: Final = r"(BEGIN CERTIFICATE-----)(.*?)(-----END)"
+_PORT: Final = r"(127\.0\.0\.1:)(\d+)"
+
+
+def _again(said: str, exchange: Exchange) -> list[str | dict[str, str]]:
+    """A body in pieces as they were; what is compressed has another length now."""
+    whole = said.encode()
+    if exchange.zipped:
+        return [_text(piece) for piece in _cut(gzip.compress(whole, mtime=0), 4096)]
+    ends = [0, *accumulate(map(len, exchange.content))]
+    return [_text(whole[begin:end]) for begin, end in pairwise(ends)]
+
+
+def _cut(whole: bytes, size: int) -> list[bytes]:
+    return [whole[at : at + size] for at in range(0, len(whole), size)]
+
+
+def _asked(head: Head) -> dict[str, str]:
+    return {name: value for name, value in head.headers if name.lower() in ASKED}
+
+
+def _noted(incoming: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:
+    for piece in incoming:
+        exchange.pieces.append(_text(piece))
+        yield piece
+    exchange.ended = True
+
+
+def _text(piece: bytes) -> str | dict[str, str]:
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(piece).decode()}
