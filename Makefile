@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help
 help:
-	@echo 'make demo    a mirror that survives a cut and a 410, against the built-in API server'
+	@echo 'make demo    an operator that survives a cut and a 410, against the built-in API server'
 	@echo 'make test    the tests'
 	@echo 'make check   the gate: format, lint, types, layers, tests (on every Python at hand)'
 	@echo 'make format  put the code into the form that the gate asks for'

@@ -157,3 +157,16 @@ def kp_json(value: Any) -> bytes:
     import msgspec
 
     return msgspec.json.encode(value)
+
+
+def test_who_waits_for_a_body_that_will_be_cut_is_woken_as_by_any_other() -> None:
+    faults = sim.Faults(cluster(), script=[sim.Cut(after=100_000)])
+    body = faults.answer(watch_head(faults.cluster)).body
+    assert not isinstance(body, bytes)
+    woken: list[str] = []
+    body.wake = lambda: woken.append("woken")
+    faults.cluster.put(BOOK | {"spec": {"title": "another"}})
+    assert woken == ["woken"]
+    faults.cluster.end_watches()
+    assert woken == ["woken"] * 2
+    assert body.ended

@@ -1,0 +1,89 @@
+"""An operator for echo servers: each Echo becomes a Deployment with as many replicas as it asks for.
+
+    python examples/echo.py --definition | kubectl apply -f -
+    python examples/echo.py
+
+An Echo gets a finalizer before it gets a Deployment. It is looked at when it or its Deployment changes, every
+ten seconds besides, and five seconds after an error. Deleting it removes the Deployment first.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import anyio
+
+import kubeproto as kp
+from kubeproto.control import owner_reference
+from kubeproto.crd import definition_of
+from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
+from kubeproto.kinds.core_v1 import Container, ContainerPort, PodSpec, PodTemplateSpec
+from kubeproto.kinds.meta_v1 import LabelSelector
+from kubeproto_runtime import Action, Client, Context, Controller, Run, connect, finalizer, requeue
+
+IMAGE = "inanimate/echo-server:latest"
+MANAGER = "echo-operator"
+
+
+class EchoSpec(kp.Fields):
+    replicas: int
+
+
+class Echo(kp.Object[EchoSpec, None], group="example.com", version="v1", plural="echoes"):
+    """An echo server, as many times as somebody needs it."""
+
+
+def deployment_of(echo: Echo) -> Deployment:
+    """What an Echo asks for."""
+    name, labels = echo.metadata.name, {"app": echo.metadata.name}
+    container = Container(name=name, image=IMAGE, ports=[ContainerPort(container_port=8080)])
+    return Deployment(
+        metadata=kp.ObjectMeta(name=name, labels=labels, owner_references=[owner_reference(echo)]),
+        spec=DeploymentSpec(
+            replicas=echo.spec.replicas,
+            selector=LabelSelector(match_labels=labels),
+            template=PodTemplateSpec(
+                metadata=kp.ObjectMeta(labels=labels), spec=PodSpec(containers=[container])
+            ),
+        ),
+    )
+
+
+async def deploy(echo: Echo, ctx: Context[None]) -> Action:
+    """Say what the Deployment should be; the server changes what differs, if anything does."""
+    deployments = ctx.client.api(Deployment, namespace=ctx.namespace)
+    await deployments.apply(deployment_of(echo), field_manager=MANAGER, force=True)
+    return requeue(after=10)
+
+
+async def clean_up(echo: Echo, ctx: Context[None]) -> None:
+    """Remove the Deployment, and with it its pods."""
+    deployments = ctx.client.api(Deployment, namespace=ctx.namespace)
+    if await deployments.get_or_none(echo.metadata.name) is not None:
+        await deployments.delete(echo.metadata.name, propagation="Background")
+
+
+def try_again(error: Exception, ctx: Context[None]) -> Action:
+    """After an error the Echo is looked at again in five seconds, however often it has failed."""
+    return requeue(after=5)
+
+
+def operator(client: Client) -> Run:
+    """The controller, ready to run."""
+    reconcile = finalizer("echoes.example.com/finalizer", apply=deploy, cleanup=clean_up)
+    return Controller(client, Echo).owns(Deployment).run(reconcile, on_error=try_again)
+
+
+async def main() -> None:
+    """Serve the cluster that kubectl talks to."""
+    async with connect() as client:
+        await operator(client)
+
+
+if __name__ == "__main__":
+    if "--definition" in sys.argv:
+        print(definition_of(Echo).to_yaml(), end="")
+    else:
+        logging.basicConfig(level=logging.INFO)
+        anyio.run(main)

@@ -1,0 +1,29 @@
+"""`make demo` tells its story, and what it tells has happened."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo.py"
+
+
+def test_the_demo_survives_a_cut_and_a_410_and_ends_well() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(DEMO)], capture_output=True, text=True, check=True
+    )
+    told = done.stdout
+    for sentence in (
+        "canyon added, 2 replicas",
+        "held by its finalizer",
+        "the connection was reset",
+        "canyon modified, 5 replicas",
+        "410 Expired",
+        "canyon modified, 3 replicas",
+        "is being deleted",
+    ):
+        assert sentence in told, sentence
+    assert told.splitlines()[-1].endswith("nothing is left")
+    assert "\033" not in told  # a pipe gets no colours
+    assert done.stderr == ""

@@ -1,0 +1,193 @@
+"""The Echo operator as a user meets it, in process, on both event loops."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import anyio
+import echo
+import pytest
+from echo import Echo, EchoSpec
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.apps_v1 import Deployment
+from kubeproto_runtime import Action, Context
+from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
+
+EXAMPLE = Path(echo.__file__)
+
+
+def an_echo(name: str, replicas: int) -> Echo:
+    return Echo(metadata=kp.ObjectMeta(name=name), spec=EchoSpec(replicas=replicas))
+
+
+def operated(backend: Backend, body: Callable[[SimulatedClient], Awaitable[None]]) -> sim.Cluster:
+    """A cluster in which the operator worked while `body` ran."""
+    cluster = sim.Cluster(crds=[Echo])
+
+    async def main() -> None:
+        async with simulated(cluster) as user:
+
+            async def operate() -> None:
+                await echo.operator(user)
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operate)
+                await body(user)
+                tasks.cancel_scope.cancel()
+
+    run(main, backend=backend)
+    return cluster
+
+
+def deployment(cluster: sim.Cluster, name: str = "canyon") -> dict[str, Any]:
+    found = cluster.get(Deployment, name)
+    assert found is not None
+    return found
+
+
+def asked(cluster: sim.Cluster) -> list[tuple[str, str]]:
+    """What was written: the method and the last part of the path."""
+    return [
+        (one.head.method, one.head.target.partition("?")[0].rpartition("/apis/")[2])
+        for one in cluster.log
+        if one.head.method != "GET"
+    ]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_finalizer_goes_in_before_the_deployment(backend: Backend) -> None:
+    async def body(user: SimulatedClient) -> None:
+        await user.api(Echo).create(an_echo("canyon", 2))
+        await user.until(lambda: user.cluster.get(Deployment, "canyon"))
+
+    cluster = operated(backend, body)
+    [created, finalized, deployed, *_] = asked(cluster)
+    assert created == ("POST", "example.com/v1/namespaces/default/echoes")
+    assert finalized == ("PATCH", "example.com/v1/namespaces/default/echoes/canyon")
+    assert deployed == ("PATCH", "apps/v1/namespaces/default/deployments/canyon")
+    made = deployment(cluster)
+    assert made["spec"]["replicas"] == 2
+    pod = made["spec"]["template"]
+    assert made["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"] == {"app": "canyon"}
+    [container] = pod["spec"]["containers"]
+    assert container["image"] == "inanimate/echo-server:latest"
+    assert [port["containerPort"] for port in container["ports"]] == [8080]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_change_of_replicas_is_followed_and_a_foreign_one_undone(backend: Backend) -> None:
+    async def body(user: SimulatedClient) -> None:
+        await user.api(Echo).create(an_echo("canyon", 1))
+        await user.until(lambda: user.cluster.get(Deployment, "canyon"))
+        await user.api(Echo).merge_patch("canyon", {"spec": {"replicas": 4}})
+        await user.until(lambda: deployment(user.cluster)["spec"]["replicas"] == 4)
+        await user.api(Deployment).merge_patch("canyon", {"spec": {"replicas": 9}})
+        await user.until(lambda: deployment(user.cluster)["spec"]["replicas"] == 4, within=1)
+
+    operated(backend, body)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_echo_is_looked_at_every_ten_seconds(backend: Backend) -> None:
+    async def body(user: SimulatedClient) -> None:
+        await user.api(Echo).create(an_echo("canyon", 1))
+        await anyio.sleep(65)
+
+    cluster = operated(backend, body)
+    times = [one.at for one in cluster.log if "deployments/canyon" in one.head.target]
+    waits = [round(late - early, 3) for early, late in pairwise(times)]
+    assert waits[-5:] == [10.0] * 5
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_error_is_tried_again_after_five_seconds(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[float] = []
+    deploy = echo.deploy
+
+    async def reluctantly(obj: Echo, ctx: Context[None]) -> Action:
+        times.append(anyio.current_time())
+        if len(times) < 4:
+            raise RuntimeError("not yet")
+        return await deploy(obj, ctx)
+
+    monkeypatch.setattr(echo, "deploy", reluctantly)
+
+    async def body(user: SimulatedClient) -> None:
+        await user.api(Echo).create(an_echo("canyon", 1))
+        await user.until(lambda: user.cluster.get(Deployment, "canyon"))
+
+    operated(backend, body)
+    assert [round(late - early, 3) for early, late in pairwise(times[:4])] == [5.0] * 3
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_deleting_removes_the_deployment_and_then_the_finalizer(backend: Backend) -> None:
+    async def body(user: SimulatedClient) -> None:
+        await user.api(Echo).create(an_echo("canyon", 1))
+        await user.until(lambda: user.cluster.get(Deployment, "canyon"))
+        await user.api(Echo).delete("canyon")
+        await user.until(lambda: user.cluster.get(Echo, "canyon") is None)
+
+    cluster = operated(backend, body)
+    assert cluster.get(Deployment, "canyon") is None
+    deleted, unfinalized = asked(cluster)[-2:]
+    assert deleted == ("DELETE", "apps/v1/namespaces/default/deployments/canyon")
+    assert unfinalized == ("PATCH", "example.com/v1/namespaces/default/echoes/canyon")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_many_echoes_are_served_side_by_side_and_one_never_twice_at_once(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running: Counter[str] = Counter()
+    most = {"one": 0, "all": 0}
+    deploy = echo.deploy
+
+    async def slowly(obj: Echo, ctx: Context[None]) -> Action:
+        running[ctx.key] += 1
+        most["one"] = max(most["one"], running[ctx.key])
+        most["all"] = max(most["all"], running.total())
+        await anyio.sleep(1)
+        running[ctx.key] -= 1
+        return await deploy(obj, ctx)
+
+    monkeypatch.setattr(echo, "deploy", slowly)
+
+    async def body(user: SimulatedClient) -> None:
+        for number in range(30):
+            await user.api(Echo).create(an_echo(f"canyon-{number}", 1))
+        for replicas in range(2, 8):
+            await anyio.sleep(0.7)
+            for number in range(30):
+                await user.api(Echo).merge_patch(f"canyon-{number}", {"spec": {"replicas": replicas}})
+        await user.until(
+            lambda: (
+                all(one["spec"]["replicas"] == 7 for one in user.cluster.objects(Deployment))
+                and len(user.cluster.objects(Deployment)) == 30
+            )
+        )
+
+    operated(backend, body)
+    assert most == {"one": 1, "all": 10}
+
+
+def test_the_definition_can_be_applied() -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE), "--definition"], capture_output=True, text=True, check=True
+    )
+    [definition] = kp.parse_manifest(done.stdout.encode())
+    cluster = sim.Cluster()
+    cluster.put(definition)
+    cluster.advance(5)
+    cluster.put(an_echo("canyon", 3))
+    assert cluster.get(Echo, "canyon") is not None
