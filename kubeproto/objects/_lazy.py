@@ -98,7 +98,8 @@ class KindStages(Stages):
 
     def attach(self, obj: KubeObject, span: Span) -> None:
         """Tell a front where its text stands."""
-        self.carry(obj, span)
+        if self.carries:
+            self.carry(obj, span)
         self.meta.carry(obj.metadata, span)
 
     def pristine(self, obj: KubeObject) -> Span | None:

@@ -66,7 +66,8 @@ class Stages:
         type.__setattr__(self.front, "__setattr__", self._write_to_front())
         # Any slot would do to carry the span: all of them are filled when it is read.
         self._carrier = self._slots[self._unread[0]] if self._unread else None
-        self.carry: Callable[[Any, Span], None] = self._carrier.__set__ if self._carrier else _carry_nothing
+        self.carries = self._carrier is not None
+        self.carry: Callable[[Any, Span], None] = getattr(self._carrier, "__set__", _carries_nothing)
         self.carried: Callable[[Any], Span] = getattr(self._carrier, "__get__", _carries_nothing)
         STAGES[plain] = self
 
@@ -246,12 +247,8 @@ _SETTLED: Final = (
 STAGES: Final[dict[type[Any], Stages]] = {}
 
 
-def _carries_nothing(obj: Any) -> Span:
+def _carries_nothing(obj: Any, *_: Span) -> Any:
     raise AssertionError(f"a {type(obj).__name__} leaves nothing unread")
-
-
-def _carry_nothing(obj: Any, span: Span) -> None:
-    """A class that leaves nothing unread needs no span."""
 
 
 def _become(obj: Any, class_: type[Any]) -> None:

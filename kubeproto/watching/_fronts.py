@@ -77,29 +77,32 @@ class Fronts:
             self._marks.pop(0)
 
     def _decode(self, fronts: list[bytes], spans: list[Span], events: list[Any]) -> None:
+        if not fronts:
+            return
         try:
-            found = self._decoder.decode_lines(b"}}}\n".join(fronts) + b"}}}") if fronts else []
+            found = self._decoder.decode_lines(b"}}}\n".join(fronts) + b"}}}")
         except NOT_JSON:
             self._decode_each(fronts, spans, events)
             return
         carry, carry_meta = self._stages.carry, self._stages.meta.carry
-        any_namespace, pinned = self._cluster_scoped, self._stages.pinned
+        carries, pinned, any_namespace = self._stages.carries, self._stages.pinned, self._cluster_scoped
         for event, span in zip(found, spans, strict=True):
             obj = event.object
             meta = obj.metadata
-            if (
+            if not (
                 meta.name
                 and meta.uid
                 and meta.resource_version
                 and (meta.namespace or any_namespace)
                 and (pinned or (obj.kind and obj.api_version))
             ):
+                self._decode_each(fronts, spans, events)
+                return
+            if carries:
                 carry(obj, span)
-                carry_meta(meta, span)
-                events.append(event)
-                self._misses = 0
-            else:
-                self._miss(*span[1:], events)
+            carry_meta(meta, span)
+        events += found
+        self._misses = 0
 
     def _decode_each(self, fronts: list[bytes], spans: list[Span], events: list[Any]) -> None:
         """One of them is no front: find out which."""
