@@ -1,0 +1,235 @@
+"""Whole manifests: the order, kinds that the file defines itself, dry runs, errors that name the object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+from virtual_time import Book, Go, book, go
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.crd import definition_of
+from kubeproto_runtime._applying import NotApplied
+from kubeproto_runtime.testing import simulated
+
+__all__ = ["go"]
+
+MANIFEST = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: checks}
+webhooks: []
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web}]}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: RoleBinding
+  metadata: {name: web, namespace: shop}
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: settings, namespace: shop}
+  data: {a: b}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: web, namespace: shop}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: here}
+"""
+
+
+def with_definition() -> str:
+    """A book before its definition, as files that are put together by name come."""
+    crd = json.loads(kp.encode(definition_of(Book)))
+    made = {"apiVersion": "example.com/v1", "kind": "Book", "metadata": {"name": "moby"}}
+    return json.dumps(made | {"spec": {"title": "Moby-Dick"}}) + "\n" + json.dumps(crd)
+
+
+def applied(cluster: sim.Cluster) -> list[str]:
+    """What was sent, by the last words of its path."""
+    return ["/".join(one.head.target.partition("?")[0].split("/")[-2:]) for one in cluster.log
+            if one.head.method == "PATCH"]  # fmt: skip
+
+
+def test_a_file_is_applied_in_an_order_in_which_each_finds_what_it_needs(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client:
+            done = await client.apply_manifests(MANIFEST, field_manager="m")
+            assert applied(cluster) == [
+                "namespaces/shop",
+                "serviceaccounts/web",
+                "rolebindings/web",
+                "configmaps/settings",
+                "configmaps/here",
+                "deployments/web",
+                "validatingwebhookconfigurations/checks",
+            ]
+            assert {one.outcome for one in done} == {"created"}
+            assert str(done[0]) == "Namespace shop created"
+            assert cluster.get("v1/ConfigMap", "here", "default") is not None
+            again = await client.apply_manifests(MANIFEST, field_manager="m", namespace="shop")
+            assert [one.outcome for one in again].count("configured") == 6
+            assert cluster.get("v1/ConfigMap", "here", "shop") is not None
+
+    go(main)
+
+
+def test_objects_of_a_kind_that_the_file_defines_wait_until_it_is_served(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client:
+            done = await client.apply_manifests(with_definition(), field_manager="m")
+            assert [one.obj.kind for one in done] == ["CustomResourceDefinition", "Book"]
+            assert cluster.get(Book, "moby") is not None
+            # Known by now: nothing is waited for.
+            before = anyio.current_time()
+            await client.apply_manifests(with_definition(), field_manager="m")
+            assert anyio.current_time() - before < 1
+
+    go(main)
+
+
+def test_a_definition_that_is_never_served_is_named_in_time(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        crd = json.loads(kp.encode(definition_of(Book)))
+        crd["spec"]["versions"][0]["served"] = False
+        crd["spec"]["versions"].append(
+            crd["spec"]["versions"][0] | {"name": "v2", "storage": False, "served": True}
+        )
+        made: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Book", "metadata": {"name": "moby"}}
+        objects = [kp.decode(kp.encode(one), kp.Dynamic) for one in (crd, made)]
+        async with simulated(cluster) as client:
+            with pytest.raises(
+                NotApplied, match=r"the definition of Book \(example.com/v1\) is not installed"
+            ):
+                await client.apply_manifests(objects, field_manager="m", timeout=10)
+            assert anyio.current_time() <= 11
+
+    go(main)
+
+
+def test_what_is_refused_is_named_with_its_place_and_what_went_before(go: Go) -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late}\n"
+    )
+
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client:
+            with pytest.raises(NotApplied, match="object 2 of the manifests, ConfigMap Bad_Name: ") as caught:
+                await client.apply_manifests(text, field_manager="m")
+            assert isinstance(caught.value.__cause__, kp.Invalid)
+            assert [one.obj.metadata.name for one in caught.value.applied] == ["good"]
+            assert caught.value.place == 2
+            assert cluster.get("v1/ConfigMap", "late") is None
+
+    go(main)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Pod\n", "document 2, line 5"),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: [\n", "document 1"),
+    ],
+)
+def test_a_text_that_cannot_be_read_names_the_line_and_nothing_is_sent(go: Go, text: str, words: str) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client:
+            with pytest.raises(kp.InvalidManifest, match=words):
+                await client.apply_manifests(text, field_manager="m")
+            assert cluster.log == []
+
+    go(main)
+
+
+def test_a_kind_that_nobody_knows_is_named(go: Go) -> None:
+    async def main() -> None:
+        async with simulated(sim.Cluster()) as client:
+            with pytest.raises(NotApplied, match=r"Book.example.com moby: the definition of Book"):
+                await client.apply_manifests([book()], field_manager="m")
+
+    go(main)
+
+
+def test_a_dry_run_keeps_nothing_and_does_not_ask_for_what_is_not_there_yet(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client:
+            text = f"{with_definition()}\n"
+            done = await client.apply_manifests(text, field_manager="m", dry_run=True)
+            assert [one.outcome for one in done] == ["created", "not asked for"]
+            done = await client.apply_manifests(MANIFEST, field_manager="m", dry_run=True)
+            outcomes = {str(one) for one in done}
+            assert "Namespace shop created" in outcomes
+            assert "Deployment.apps shop/web not asked for" in outcomes
+            assert "ConfigMap default/here created" in outcomes
+            assert cluster.get("v1/Namespace", "shop", "") is None
+            assert all("dryRun=All" in one.head.target for one in cluster.log if one.head.method == "PATCH")
+
+    go(main)
+
+
+def test_a_field_of_another_manager_is_a_conflict_unless_it_is_forced(go: Go) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: %s}\n"
+
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client:
+            await client.apply_manifests(text % "one", field_manager="first")
+            with pytest.raises(NotApplied) as caught:
+                await client.apply_manifests(text % "two", field_manager="second")
+            assert isinstance(caught.value.__cause__, kp.Conflict)
+            [done] = await client.apply_manifests(text % "two", field_manager="second", force=True)
+            assert done.obj["data"] == {"k": "two"}
+
+    go(main)
+
+
+def test_typed_objects_are_applied_as_they_say_and_a_manager_has_to_be_named(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book])
+        async with simulated(cluster) as client:
+            [done] = await client.apply_manifests([book(pages=3)], field_manager="m")
+            assert done.obj["spec"]["pages"] == 3
+            with pytest.raises(kp.InvalidRequest, match="field_manager"):
+                await client.apply_manifests([book()])
+
+    go(main)
+
+
+def test_a_file_is_applied_through_trouble(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        faults = sim.Faults(cluster, script=[sim.TooManyRequests(), sim.Lose(), sim.Refuse(), sim.Html()])
+        async with simulated(cluster, faults=faults) as client:
+            await client.apply_manifests(f"{with_definition()}", field_manager="m")
+            assert faults.script == []
+            assert cluster.get(Book, "moby") is not None
+
+    go(main)

@@ -1,0 +1,364 @@
+"""Leading: work is done by one process at a time, stops in time, and goes on elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from random import Random
+
+import anyio
+import pytest
+from virtual_time import Go, go
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.coordination_v1 import Lease
+from kubeproto_runtime import Client
+from kubeproto_runtime._leading import BootClock, Leading
+from kubeproto_runtime.testing import run, simulated
+
+__all__ = ["go"]
+
+
+class Acting:
+    """Who does the work, and when: fails as soon as two do it at once."""
+
+    def __init__(self) -> None:
+        self.now: list[str] = []
+        self.history: list[tuple[float, str]] = []
+
+    def as_(self, name: str, *, unwinding: float = 0.0) -> Callable[[], Awaitable[None]]:
+        async def work() -> None:
+            self.now.append(name)
+            self.history.append((anyio.current_time(), name))
+            try:
+                assert len(self.now) == 1, f"{self.now} act at once"
+                await anyio.sleep_forever()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep(unwinding)
+                self.now.remove(name)
+
+        return work
+
+
+def lease(cluster: sim.Cluster) -> dict[str, object]:
+    found = cluster.get(Lease, "books")
+    assert found is not None
+    spec: dict[str, object] = found["spec"]
+    return spec
+
+
+def requests(cluster: sim.Cluster) -> list[tuple[float, str]]:
+    return [(round(one.at - cluster.log[0].at, 3), one.head.method) for one in cluster.log]
+
+
+def test_le_17_who_finds_nobody_leads_at_once_and_renews_every_two_seconds(go: Go) -> None:
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            leading = Leading(client, name="books", identity="a")
+            assert not leading.is_leader
+            tasks.start_soon(leading.run, acting.as_("a"))
+            await anyio.sleep(5)
+            assert requests(cluster) == [(0.0, "GET"), (0.0, "POST"), (2.0, "PUT"), (4.0, "PUT")]
+            assert acting.history == [(0.0, "a")]
+            assert (leading.is_leader, leading.standing.leader, leading.standing.healthy) == (True, "a", True)
+            assert lease(cluster)["holderIdentity"] == "a"
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_le_12_a_leader_that_ends_gives_the_lease_back_and_the_next_one_need_not_wait(go: Go) -> None:
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            first, second = (Leading(client, name="books", identity=name) for name in "ab")
+            scope = anyio.CancelScope()
+
+            async def lead() -> None:
+                with scope:
+                    await first.run(acting.as_("a", unwinding=3.0))
+
+            tasks.start_soon(lead)
+            await anyio.sleep(1)
+            tasks.start_soon(second.run, acting.as_("b"))
+            await anyio.sleep(29)
+            assert second.standing.leader == "a"
+            scope.cancel()
+            await anyio.sleep(2.9)
+            assert lease(cluster)["holderIdentity"] == "a"
+            assert acting.now == ["a"]
+            await anyio.sleep(0.1 + 4.4)
+            assert acting.now == ["b"]
+            assert not first.is_leader
+            assert second.is_leader
+            assert lease(cluster)["leaseTransitions"] == 1
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_a_leader_that_is_told_to_end_renews_while_its_work_winds_up(go: Go) -> None:
+    """A minute is longer than any lease: without the shield another one would lead meanwhile."""
+
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            first, second = (Leading(client, name="books", identity=name) for name in "ab")
+
+            async def lead_for_a_while() -> None:
+                with anyio.move_on_after(1):
+                    await first.run(acting.as_("a", unwinding=60.0))
+
+            tasks.start_soon(lead_for_a_while)
+            await anyio.sleep(0.5)
+            tasks.start_soon(second.run, acting.as_("b"))
+            await anyio.sleep(70)
+            assert [name for _, name in acting.history] == ["a", "b"]
+            assert 61.0 <= acting.history[1][0] <= 65.4
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_who_cannot_reach_the_server_stops_its_work_in_time_and_leads_again_later(go: Go) -> None:
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+        faults = sim.Faults(cluster)
+        async with (
+            simulated(cluster, faults=faults) as alone,
+            simulated(cluster) as client,
+            anyio.create_task_group() as tasks,
+        ):
+            first = Leading(alone, name="books", identity="a")
+            second = Leading(client, name="books", identity="b")
+            tasks.start_soon(first.run, acting.as_("a"))
+            await anyio.sleep(1)
+            tasks.start_soon(second.run, acting.as_("b"))
+            faults.script += [sim.Refuse()] * 1000
+            await anyio.sleep(8.9)
+            assert acting.now == ["a"]
+            await anyio.sleep(0.2)  # ten seconds after its last write was sent
+            assert acting.now == []
+            assert not first.is_leader
+            await anyio.sleep(10)
+            assert acting.now == ["b"]
+            assert 15.0 <= acting.history[1][0] <= 20.1
+            faults.calm()
+            await anyio.sleep(10)
+            assert first.standing.leader == "b"
+            assert acting.now == ["b"]
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_a_lease_that_another_has_taken_stops_the_work_at_once(go: Go) -> None:
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            leading = Leading(client, name="books", identity="a")
+            told: list[str] = []
+            leading = Leading(client, name="books", identity="a", on_leader=told.append)
+            tasks.start_soon(leading.run, acting.as_("a"))
+            await anyio.sleep(3)
+            spec = {"holderIdentity": "thief", "leaseDurationSeconds": 15, "leaseTransitions": 7}
+            cluster.edit(Lease, "books", lambda one: one.update(spec=spec))
+            await anyio.sleep(1.1)
+            assert acting.now == []
+            assert told == ["a", "thief"]
+            await anyio.sleep(20)
+            assert acting.now == ["a"]  # the thief has not renewed
+            assert told == ["a", "thief", "a"]
+            assert lease(cluster)["leaseTransitions"] == 8
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_work_that_returns_or_raises_ends_the_lead_and_the_error_comes_as_it_is(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client:
+            leading = Leading(client, name="books", identity="a")
+
+            async def short() -> None:
+                await anyio.sleep(3)
+
+            await leading.run(short)
+            assert anyio.current_time() == 3
+            assert not lease(cluster).get("holderIdentity")
+            assert not leading.is_leader
+
+            async def broken() -> None:
+                raise ZeroDivisionError
+
+            with pytest.raises(ZeroDivisionError):
+                await leading.run(broken)
+            assert not lease(cluster).get("holderIdentity")
+            await leading.run(short)
+
+    go(main)
+
+
+def test_work_that_swallows_its_cancellation_is_not_taken_for_done(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        begun: list[float] = []
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+
+            async def tidy() -> None:
+                begun.append(anyio.current_time())
+                with suppress(kp.KubeprotoError):
+                    with anyio.move_on_after(float("inf")):
+                        await anyio.sleep_forever()
+
+            leading = Leading(client, name="books", identity="a")
+            tasks.start_soon(leading.run, tidy)
+            await anyio.sleep(3)
+            cluster.remove(Lease, "books")
+            await anyio.sleep(3)
+            assert len(begun) == 2
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_a_candidate_stands_once_at_a_time(go: Go) -> None:
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            leading = Leading(client, name="books", identity="a")
+            tasks.start_soon(leading.run, acting.as_("a"))
+            await anyio.sleep(1)
+            with pytest.raises(RuntimeError, match="stands already"):
+                await leading.run(acting.as_("a"))
+            assert repr(leading) == "<a, a candidate for default/books>"
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_a_server_that_is_gone_holds_nobody_up_for_long_at_the_end(go: Go) -> None:
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+        faults = sim.Faults(cluster)
+        async with simulated(cluster, faults=faults) as client:
+            with anyio.move_on_after(3):
+                await Leading(client, name="books", identity="a").run(
+                    lambda: _then(faults, acting.as_("a"), sim.Delay(1000))
+                )
+            assert 3 <= anyio.current_time() <= 8
+
+    go(main)
+
+
+async def _then(faults: sim.Faults, work: Callable[[], Awaitable[None]], fault: sim.Fault) -> None:
+    faults.script += [fault] * 1000
+    await work()
+
+
+def test_le_16_settings_that_cannot_work_are_refused() -> None:
+    async def main() -> None:
+        async with simulated(sim.Cluster()) as client:
+            with pytest.raises(kp.InvalidRequest, match="renew_deadline"):
+                Leading(client, name="books", identity="a", lease_duration=10)
+            with pytest.raises(kp.InvalidRequest, match="identity"):
+                Leading(client, name="books", identity="")
+
+    run(main)
+
+
+def test_a_clock_that_counts_sleep_goes_forward() -> None:
+    """On an ordinary loop: the clock is the machine's."""
+
+    async def main() -> None:
+        clock = BootClock()
+        at = clock.now() + 0.01
+        await clock.sleep_until(at)
+        assert clock.now() >= at
+
+    anyio.run(main)
+
+
+# Two never act at once: clocks that drift, processes that stand still, servers out of reach
+
+
+class Drifting:
+    """A clock that runs at its own rate, and began at its own time."""
+
+    def __init__(self, rate: float, ahead: float) -> None:
+        self.rate, self.ahead = rate, ahead
+
+    def now(self) -> float:
+        return self.ahead + self.rate * anyio.current_time()
+
+    async def sleep_until(self, at: float) -> None:
+        await anyio.sleep(max(0.0, at - self.now()) / self.rate)
+
+
+class Partition:
+    """Loses what it is told to: requests on their way, or answers on theirs."""
+
+    def __init__(self, transport: kp.Transport, dice: Random) -> None:
+        self.transport, self.dice, self.trouble = transport, dice, 0.0
+
+    @asynccontextmanager
+    async def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[kp.Incoming]:
+        limit = 60.0 if timeout is None else timeout
+        if self.dice.random() < self.trouble:
+            if self.dice.random() < 0.5:
+                raise kp.ConnectError("out of reach")
+            await anyio.sleep(min(limit, self.dice.uniform(0, 8)))
+            if self.dice.random() < 0.5:
+                raise kp.TransportError("it was lost")
+        async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+            if self.dice.random() < self.trouble:
+                await anyio.sleep(min(limit, self.dice.uniform(0, 8)))
+                raise kp.TransportError("the answer was lost")
+            yield incoming
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_l_01_on_a_bad_day_two_never_act_at_once_and_afterwards_one_leads(go: Go, seed: int) -> None:
+    async def main() -> None:
+        dice = Random(seed)
+        cluster, acting = sim.Cluster(seed=seed), Acting()
+        async with simulated(cluster, seed=seed) as client, anyio.create_task_group() as tasks:
+            networks: list[Partition] = []
+            candidates: list[Leading] = []
+            for name, rate in (("a", 0.8), ("b", 1.0), ("c", 1.16)):
+                network = Partition(client.transport, dice)
+                clock = Drifting(rate, dice.uniform(0, 1000))
+                mine = Client(network, wall=client.wall, dice=Random(seed))
+                leading = Leading(mine, name="books", identity=name, clock=clock)
+                networks.append(network)
+                candidates.append(leading)
+                tasks.start_soon(serve, leading, acting.as_(name), dice)
+            for _ in range(40):
+                for network in networks:
+                    network.trouble = dice.choice([0.0, 0.0, 0.3, 1.0])
+                await anyio.sleep(dice.uniform(0, 40))
+            assert len({name for _, name in acting.history}) == 3
+            for network in networks:
+                network.trouble = 0.0
+            await anyio.sleep(60)
+            assert len(acting.now) == 1
+            assert [one.is_leader for one in candidates].count(True) == 1
+            tasks.cancel_scope.cancel()
+
+    logging.getLogger("kubeproto.leading").setLevel(logging.ERROR)
+    go(main)
+
+
+async def serve(leading: Leading, work: Callable[[], Awaitable[None]], dice: Random) -> None:
+    """A process that is restarted every so often."""
+    while True:
+        with anyio.move_on_after(dice.uniform(50, 500)):
+            await leading.run(work)
+        await anyio.sleep(dice.uniform(0, 20))
