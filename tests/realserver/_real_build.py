@@ -36,9 +36,7 @@ def build() -> Path:
     program = CACHE / digest() / "realserver"
     if program.exists():
         return program
-    go = shutil.which("go") or shutil.which(GO_OUTSIDE_THE_PATH)
-    if go is None:
-        raise Unbuildable("Go is not on this machine: the real API server needs Go 1.26 (https://go.dev/dl)")
+    go = find_go()
     program.parent.mkdir(parents=True, exist_ok=True)
     version = "k8s.io/component-base/version"
     # Without its name in the binary, a server calls itself v0.0.0-master.
@@ -54,6 +52,14 @@ def build() -> Path:
         raise Unbuildable("the real API server could not be built; Go says above why")
     fresh.rename(program)
     return program
+
+
+def find_go() -> str:
+    """The `go` of this machine."""
+    go = shutil.which("go") or shutil.which(GO_OUTSIDE_THE_PATH)
+    if go is None:
+        raise Unbuildable("Go is not on this machine: the real API server needs Go 1.26 (https://go.dev/dl)")
+    return go
 
 
 def digest() -> str:

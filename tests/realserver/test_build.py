@@ -1,0 +1,53 @@
+"""How the control plane is built: from versions that belong together, once, and not without Go."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from . import _real_build as building
+
+ROOT = building.HERE.parent.parent
+
+
+def test_every_module_of_kubernetes_is_of_one_release() -> None:
+    _, rest = building.kubernetes_release().split(".", 1)
+    text = (building.HERE / "go.mod").read_text()
+    replaced = re.findall(r"^\t(k8s\.io/\S+) => (k8s\.io/\S+) (\S+)$", text, re.MULTILINE)
+    assert len(replaced) > 30
+    assert {(name == other, version) for name, other, version in replaced} == {(True, f"v0.{rest}")}
+
+
+def test_other_sources_are_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = building.digest()
+    for name in building.SOURCES:
+        shutil.copy(building.HERE / name, tmp_path)
+    monkeypatch.setattr(building, "HERE", tmp_path)
+    assert building.digest() == before
+    (tmp_path / "main.go").write_text("package main\n")
+    assert building.digest() != before
+    assert {path.name for path in (ROOT / "tests/realserver").glob("*.go")} < set(building.SOURCES)
+
+
+def test_without_go_nothing_is_built_and_the_reason_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(building, "CACHE", tmp_path)
+    monkeypatch.setattr(building, "GO_OUTSIDE_THE_PATH", str(tmp_path / "go"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(building.Unbuildable, match="Go is not on this machine"):
+        building.build()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_built_is_not_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(building, "CACHE", tmp_path)
+    program = tmp_path / building.digest() / "realserver"
+    program.parent.mkdir()
+    program.symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", "")
+    assert building.build() == program
