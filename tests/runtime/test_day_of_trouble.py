@@ -1,0 +1,132 @@
+"""A day in the life of a controller: people change things, and whatever can go wrong does.
+
+The controller keeps a ConfigMap for each Book. One request in twenty meets a fault, watches end, history is
+forgotten, and somebody deletes what is not theirs. Twenty-four hours take some seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import Any
+
+import anyio
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.control import owner_reference
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_runtime import Action, Context, Controller, await_change
+from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
+
+DAY = 24 * 3600.0
+CHANGES = 400
+WATCHES = 2
+
+
+class BookSpec(kp.Fields):
+    title: str
+
+
+class Book(kp.Object[BookSpec, None], group="example.io", version="v1", plural="books"):
+    """What people write."""
+
+
+class Shelf:
+    """The controller, and what it has been doing."""
+
+    def __init__(self) -> None:
+        self.running: set[str] = set()
+        self.overlaps: list[str] = []
+
+    async def reconcile(self, book: Book, ctx: Context[None]) -> Action:
+        if ctx.key in self.running:
+            self.overlaps.append(ctx.key)
+        self.running.add(ctx.key)
+        try:
+            return await self.keep(book, ctx)
+        finally:
+            self.running.discard(ctx.key)
+
+    async def keep(self, book: Book, ctx: Context[None]) -> Action:
+        wanted = {"title": book.spec.title}
+        child = ctx.cache(ConfigMap).get(ctx.name, ctx.namespace)
+        if child is None or child.data != wanted:
+            metadata = kp.ObjectMeta(name=ctx.name, owner_references=[owner_reference(book)])
+            api = ctx.client.api(ConfigMap, namespace=ctx.namespace)
+            await api.apply(ConfigMap(metadata=metadata, data=wanted), field_manager="shelf", force=True)
+        return await_change()
+
+
+def disturb(cluster: sim.Cluster, dice: random.Random) -> None:
+    """Something that people, or servers, do to others."""
+    books = [one["metadata"]["name"] for one in cluster.objects(Book)]
+    children = [
+        one["metadata"]["name"] for one in cluster.objects(ConfigMap) if one["metadata"]["name"] in books
+    ]
+    match dice.randrange(10):
+        case 0 | 1 | 2:
+            cluster.put(book(f"b{cluster.version}", "new"))
+        case 3 | 4 | 5 | 6 if books:
+            cluster.put(book(dice.choice(books), f"title {dice.random()}"))
+        case 7 if books:
+            cluster.remove(Book, dice.choice(books))
+        case 8 if children:
+            cluster.remove(ConfigMap, dice.choice(children))
+        case 9 if children:
+            cluster.edit(ConfigMap, dice.choice(children), lambda obj: obj["data"].update(title="not mine"))
+        case _:
+            cluster.put(book("first", f"title {dice.random()}"))
+
+
+def book(name: str, title: str) -> Book:
+    return Book(metadata=kp.ObjectMeta(name=name, namespace="default"), spec=BookSpec(title=title))
+
+
+def titles(cluster: sim.Cluster) -> dict[str, Any]:
+    return {one["metadata"]["name"]: one["spec"]["title"] for one in cluster.objects(Book)}
+
+
+def shelved(cluster: sim.Cluster) -> dict[str, Any]:
+    return {one["metadata"]["name"]: one["data"]["title"] for one in cluster.objects(ConfigMap)}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_day_of_trouble_ends_well(seed: int, backend: Backend, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, "kubeproto")
+    cluster = sim.Cluster(crds=[Book], seed=seed)
+    faults = sim.Faults(cluster, seed=seed, share=0.05)
+    dice = random.Random(seed)
+    shelf = Shelf()
+    for _ in range(CHANGES):
+        cluster.later(dice.uniform(0, DAY), lambda: disturb(cluster, dice))
+    for _ in range(24):
+        cluster.later(dice.uniform(0, DAY), cluster.end_watches)
+        cluster.later(dice.uniform(0, DAY), cluster.compact)
+    cluster.later(DAY, faults.calm)
+
+    async def main(client: SimulatedClient) -> None:
+        async def control() -> None:
+            # Whoever still sees a Book that has another uid by now makes a child that is collected at once, and
+            # would make the next one at once.
+            await Controller(client, Book, debounce=1.0).owns(ConfigMap).run(shelf.reconcile)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(control)
+            await anyio.sleep(DAY)
+            # What is broken without a sign is noticed after a minute of silence, and then backed off from.
+            await client.until(lambda: titles(cluster) == shelved(cluster), within=600, every=1)
+            tasks.cancel_scope.cancel()
+
+    async def day() -> None:
+        async with simulated(cluster, faults=faults, seed=seed) as client:
+            await main(client)
+
+    run(day, backend=backend)
+    assert titles(cluster)
+    assert not shelf.overlaps
+    met = sum(" !! " in line for line in faults.lines)
+    assert met > 20
+    assert len(faults.lines) <= 3 * (met + CHANGES) + 10 * WATCHES, faults.transcript
