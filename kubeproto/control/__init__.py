@@ -17,7 +17,8 @@ from ._queue import LATEST, LOW, Work, WorkQueue
 from ._queue_backoff import AtMost, Backoff, Exponential, FastThenSlow, Longest, Rate
 from ._queue_metrics import Histogram, QueueMetrics
 from ._recorder import CreateEvent, EventRequest, PatchEvent, Recorder
-from ._store import Store, key_of
+from ._store import Store, StoreFull, key_of
+from ._transforms import drop_managed_fields
 
 __all__ = [
     "LATEST",
@@ -41,9 +42,11 @@ __all__ = [
     "Recorder",
     "Requeue",
     "Store",
+    "StoreFull",
     "Work",
     "WorkQueue",
     "await_change",
+    "drop_managed_fields",
     "election",
     "finalizers",
     "find_condition",

@@ -4,35 +4,35 @@
        ▲                                                       │
        └──────────────── a few words a chunk ──────────────────┘
 
-Nothing is decided here. A request that the machine gives up is cancelled, and whatever still comes of it is
-dropped. After each large chunk other tasks have their turn.
+Nothing is decided here. It goes on a chunk at a time: `advance` asks for what is planned, or takes the next
+chunk of the answer that is open, so that a task can follow for ever (`run`), or an iterator for as long as
+somebody wants more. No cancel scope is open between two steps.
+
+An answer that the machine gives up is closed, and whatever still comes of it is dropped.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import anyio
-from anyio.lowlevel import checkpoint
 
-from kubeproto import ApiError, Failed, KubeObject, ListDecoder, RemoteProtocolError, TransportError
+from kubeproto import ApiError, KubeObject, RemoteProtocolError, TransportError
+from kubeproto.config import ConfigError, CredentialsError
 from kubeproto.watching import resync
-from kubeproto.wire import classify
+from kubeproto.wire import Refused, classify
+
+from ._exchanges import End, Exchange, Listing, Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kubeproto import Api, Malformed, WatchEvent
-    from kubeproto.wire import Failure, Outcome
+    from kubeproto import Api
+    from kubeproto.wire import Outcome
 
     from ._client import Client
 
 K = TypeVar("K", bound=KubeObject)
 
-# What is decoded before other tasks have their turn: some milliseconds.
-_SLICE: Final = 128 * 1024
-# No list may be silent for longer than this.
-_SILENCE: Final = 60.0
+Planned: TypeAlias = resync.SendList | resync.SendWatch
 
 _SETTINGS: Final = resync.Settings()
 _ENDPOINT: Final = resync.Endpoint()
@@ -67,7 +67,7 @@ class Sink(Protocol):
 
 
 class Following(Generic[K]):
-    """Keeps one sink in step with the server while `run` runs.
+    """Keeps one sink in step with the server while `run` runs, or while somebody calls `advance`.
 
     `selection` are parameters that list and watch share: selectors, and a shard.
     """
@@ -88,44 +88,91 @@ class Following(Generic[K]):
         self._api = api
         self._sink = sink
         self._selection = selection or {}
-        self._planned: resync.SendList | resync.SendWatch | None = None
+        self._planned: Planned | None = None
+        self._answer: Exchange | None = None
         self._scope = anyio.CancelScope()
-        self._exchange = 0
-        self._running = False
+        self._busy = False
+        self._telling = False
 
     async def run(self) -> None:
         """Follow until stopped or cancelled; a following that is cancelled can be run again."""
-        if self._running:
+        if self._busy:
             raise RuntimeError("this is being followed already")
-        self._running = True
+        self._busy = True
         try:
-            self.tell(resync.Started())
-            while (planned := self._planned) is not None:
-                self._planned = None
+            self.begin()
+            while self.going:
                 with anyio.CancelScope() as self._scope:
-                    await self._perform(planned)
+                    while self.going:
+                        await self.advance()
         finally:
-            self._running = False
-            if not isinstance(self.state, resync.Idle | resync.Ended):
-                self.tell(resync.Paused())
+            self._busy = False
+            await self.pause()
+
+    def begin(self) -> None:
+        """Plan the first request, or, after a pause, the one that goes on from there."""
+        if isinstance(self.state, resync.Idle):
+            self._tell(resync.Started())
+
+    @property
+    def going(self) -> bool:
+        """Whether there is anything to ask for, or to hear."""
+        return self._planned is not None or self._answer is not None
+
+    async def advance(self) -> None:
+        """Send the request that is planned, or take the next piece of the answer that is open."""
+        try:
+            if self._answer is None:
+                await self._ask()
+            else:
+                await self._hear(self._answer)
+        except (ApiError, TransportError, RemoteProtocolError) as error:
+            await self._close(resync.Failed(classify(error)), error)
+        except (ConfigError, CredentialsError) as error:
+            # A plugin that fails or a file that is half written: people mend that, while others go on.
+            await self._close(resync.Failed(Refused(str(error))), error)
+        except BaseException as error:
+            await self._close(None, error)
+            raise
+
+    async def pause(self) -> None:
+        """Close what is open. `begin` goes on from here."""
+        await self._close(None)
+        if not isinstance(self.state, resync.Idle | resync.Ended):
+            self._tell(resync.Paused())
 
     def refresh(self) -> None:
         """Build the world anew; readers keep the old one until then."""
         if not isinstance(self.state, resync.Idle | resync.Ended):
-            self.tell(resync.Refreshed())
+            self._interrupt(resync.Refreshed())
 
     def stop(self) -> None:
         """Want no more: `run` returns."""
-        self.tell(resync.Stopped())
+        if not isinstance(self.state, resync.Ended):
+            self._interrupt(resync.Stopped())
 
     @property
     def proof(self) -> resync.Proof:
         """The proof of life: the last byte, the version, and what keeps it from being in step."""
         return resync.proof(self.state, anyio.current_time())
 
-    def tell(self, event: resync.Event, batch: list[Any] | None = None) -> None:
+    def _interrupt(self, event: resync.Event) -> None:
+        """Tell the machine something that it does not wait for, and wake who waits for something else."""
+        within, before = self._telling, self.state
+        self._tell(event)
+        if not within and self.state is not before:
+            self._scope.cancel()
+
+    def _tell(self, event: resync.Event, batch: list[Any] | None = None) -> None:
         """Let the machine make a step, and do what it says."""
         news: list[Any] = [] if batch is None else batch
+        within, self._telling = self._telling, True
+        try:
+            self._step(event, news)
+        finally:
+            self._telling = within
+
+    def _step(self, event: resync.Event, news: list[Any]) -> None:
         self.state, actions = resync.step(self.state, event, anyio.current_time())
         for action in actions:
             match action:
@@ -140,102 +187,43 @@ class Following(Generic[K]):
                 case resync.Discard():
                     self._sink.discard()
                 case resync.Close():
-                    self._exchange += 1
                     self._planned = None
-                    self._scope.cancel()
+                    if self._answer is not None:
+                        self._answer.dropped = True
                 case resync.Report(trouble):
                     self._sink.report(trouble)
                 case resync.Abandon(outcome):
                     self._sink.abandon(outcome)
 
-    async def _perform(self, planned: resync.SendList | resync.SendWatch) -> None:
-        self._exchange += 1
-        exchange = self._exchange
+    async def _ask(self) -> None:
+        planned = self._planned
+        assert planned is not None
         await anyio.sleep_until(self._client.random.uniform(planned.at, planned.latest))
+        await self._client.admit()
+        self._planned = None
+        given = self._client, self._api
+        if isinstance(planned, resync.SendList):
+            self._answer = Listing(*given, planned, self._selection, self._tell)
+        else:
+            self._answer = Watch(*given, planned, self._selection, self._tell)
+        await self._answer.open()
+
+    async def _hear(self, answer: Exchange) -> None:
+        end = None if answer.dropped else await answer.hear()
+        if end is not None or answer.dropped:
+            await self._close(end)
+
+    async def _close(self, end: End | None, error: BaseException | None = None) -> None:
+        """Leave the answer that is open, and tell how it ended, unless the machine has given it up."""
+        answer = self._answer
+        if answer is None:
+            return
         try:
-            if isinstance(planned, resync.SendList):
-                await self._list(planned, exchange)
-            else:
-                await self._watch(planned, exchange)
-        except (ApiError, TransportError, RemoteProtocolError) as error:
-            self._fail(error, exchange)
-
-    def _fail(self, failure: Failure, exchange: int) -> None:
-        if exchange == self._exchange:
-            self._exchange += 1
-            self.tell(resync.Failed(classify(failure)))
-
-    async def _list(self, planned: resync.SendList, exchange: int) -> None:
-        request = self._api.list(
-            resource_version=planned.version,
-            resource_version_match="NotOlderThan" if planned.match else "",
-            limit=planned.limit,
-            continue_=planned.token,
-            **self._selection,
-        )
-        await self._client.admit()
-        async with self._client.transport.send(request, idle=_SILENCE) as incoming:
-            decoder = ListDecoder(self._api.kind, status=incoming.status, headers=incoming.headers)
-            async for chunk in incoming:
-                for piece in _slices(chunk):
-                    self._stage(decoder.feed(piece), exchange)
-                    await checkpoint()
-            self._stage(decoder.finish(), exchange)
-        if exchange == self._exchange:
-            self._exchange += 1
-            metadata = decoder.metadata
-            self.tell(resync.Listed(metadata.resource_version, metadata.continue_, 0))
-
-    def _stage(self, items: list[K | Malformed | Failed], exchange: int) -> None:
-        if items and isinstance(last := items[-1], Failed):
-            self._fail(last.status, exchange)
-        elif exchange == self._exchange:
-            self.tell(resync.Received(len(items)), items)
-
-    async def _watch(self, planned: resync.SendWatch, exchange: int) -> None:
-        least, most = planned.seconds
-        seconds = self._client.random.randint(least, most)
-        request = self._api.watch(
-            resource_version=planned.version,
-            send_initial_events=planned.initial or None,
-            timeout_seconds=seconds,
-            **self._selection,
-        )
-        await self._client.admit()
-        async with self._client.transport.send(
-            request, idle=planned.idle, timeout=seconds + planned.grace
-        ) as incoming:
-            decoder = request.open(incoming.status, incoming.headers)
-            opened = 200 <= incoming.status < 300
-            if opened:
-                self.tell(resync.Opened())
-            async for chunk in incoming:
-                if not opened:
-                    decoder.feed(chunk)  # what a refusal says is known at its end
-                elif len(chunk) > _SLICE:
-                    for piece in _slices(chunk):
-                        self._hear(decoder.feed(piece), exchange)
-                        await checkpoint()
-                else:
-                    self._hear(decoder.feed(chunk), exchange)
-                if exchange != self._exchange:
-                    return
-            if rest := decoder.finish():
-                self._hear(rest, exchange)
-        if exchange == self._exchange:
-            self._exchange += 1
-            self.tell(resync.Closed())
-
-    def _hear(self, events: list[WatchEvent[K]], exchange: int) -> None:
-        for batch, event in resync.digest(events):
-            if exchange != self._exchange:
-                return
-            if isinstance(event, resync.Failed):
-                self._exchange += 1
-            self.tell(event, batch)
-
-
-def _slices(chunk: bytes) -> Sequence[bytes]:
-    if len(chunk) <= _SLICE:
-        return (chunk,)
-    return [chunk[at : at + _SLICE] for at in range(0, len(chunk), _SLICE)]
+            with anyio.CancelScope(shield=True):
+                await answer.close(error)
+        except (TransportError, RemoteProtocolError) as late:
+            end = end and resync.Failed(classify(late))
+        finally:
+            self._answer = None
+        if end is not None and not answer.dropped:
+            self._tell(end)

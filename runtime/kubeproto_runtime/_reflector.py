@@ -1,10 +1,11 @@
 """`Reflector`: a Store that follows the server, and tells what changes in it.
 
-    Following ── stage, apply, commit ──► Store ── changes ──► listeners
+    Following ── stage, apply, commit ──► Store ── changes ──► indexes ──► listeners
 
 All of it happens in one step of the event loop: when a listener is called, readers see the world that the
-changes have led to, and nothing has happened since. A listener that raises ends the program's task group,
-for it has missed a change and would be out of step for ever.
+changes have led to, and nothing has happened since. A listener that raises has missed a change and would be
+out of step for ever, and nobody could tell it so later: the others are told, and then the error ends the
+task group that all caches run in.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
-from kubeproto import DeadlineExceeded, KubeObject, KubeprotoError, Resource
+from kubeproto import DeadlineExceeded, KubeObject, KubeprotoError, LocalProtocolError
 from kubeproto.control import Change, Store
 from kubeproto.objects import compare_versions
 from kubeproto.watching import resync
@@ -22,11 +23,12 @@ from kubeproto.wire import Refused
 
 from ._discovering import NotInstalled
 from ._following import Following
+from ._indexes import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
 
-    from kubeproto import Api
+    from kubeproto import Api, Resource
     from kubeproto.wire import Outcome
 
     from ._client import Client
@@ -40,18 +42,41 @@ class Reflector(Generic[K]):
     """Mirrors what one list and watch bring, while `run` runs."""
 
     def __init__(
-        self, client: Client, api: Api[K], store: Store[K], settings: resync.Settings, selection: dict[str, Any]
+        self,
+        client: Client,
+        api: Api[K],
+        store: Store[K],
+        *,
+        settings: resync.Settings,
+        selection: dict[str, Any],
     ) -> None:
         self.store = store
         self.resource: Resource = api.resource
-        self.failure: KubeprotoError | None = None
+        self.closed = False
+        self._missing: KubeprotoError | None = None
         self._following = Following(client, api, self, settings=settings, selection=selection)
+        self._scope = anyio.CancelScope()
+        self._indexes: dict[str, Index[K]] = {}
         self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
-        self._moved = anyio.Event()
+        self._notified: dict[object, Callable[[], None]] = {}
+        self._highest = ""
+        self._setbacks = 0
+        self._opaque: dict[str, int] = {}
+        self._said = ""
 
     async def run(self) -> None:
-        """Follow until cancelled."""
-        await self._following.run()
+        """Follow until cancelled or closed."""
+        try:
+            with self._scope:
+                await self._following.run()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Follow no more. What is mirrored can still be read; who waits is told."""
+        self.closed = True
+        self._scope.cancel()
+        self._wake()
 
     def refresh(self) -> None:
         """Build the world anew; readers keep the old one until then."""
@@ -70,43 +95,99 @@ class Reflector(Generic[K]):
     # Who is told
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Call this with all changes that come together; first with the world, if there is one."""
+        """Have this called with all changes that come together; first with the world, if there is one."""
+        self._check()
         mark = object()
-        if self.synced and (world := list(self._world())):
+        kind = self.store.kind
+        if world := [
+            Change(kind, "ADDED", key, None, entry, initial=True)
+            for key, entry in self.store.entries().items()
+        ]:
             callback(world)
         self._listeners[mark] = callback
-        return lambda: self._listeners.pop(mark, None) and None
+        return lambda: _forget(self._listeners, mark)
 
-    def _world(self) -> Iterator[Change[K]]:
-        for key, entry in self.store.entries().items():
-            yield Change(self.store.kind, "ADDED", key, None, entry, initial=True)
+    def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have this called whenever something has moved: the world, its version, or the end has come."""
+        mark = object()
+        self._notified[mark] = wake
+        return lambda: _forget(self._notified, mark)
+
+    def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
+        """Keep an index from now on; the same one again is no other one."""
+        found = self._indexes.get(name)
+        if found is None:
+            found = Index(name, self.store.kind, values_of)
+            found.build(self.store.entries())
+            self._indexes[name] = found
+        elif found.values_of != values_of:
+            raise LocalProtocolError(f"{self.resource} has another index of the name {name!r} already")
+
+    def index(self, name: str) -> Index[K]:
+        """The index of this name, or a KeyError that says which there are."""
+        if (found := self._indexes.get(name)) is None:
+            known = ", ".join(map(repr, self._indexes)) or "none"
+            raise KeyError(f"{self.resource} has no index {name!r}; there are: {known}")
+        return found
 
     # Who waits
 
-    async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
+    async def wait_synced(self, *, timeout: float | None, wait_for_definition: bool) -> None:
         """Wait until there is a world."""
 
         def look() -> bool:
-            if self.failure is not None and not (self.synced or wait_for_definition):
-                raise self.failure
+            if self._missing is not None and not (self.synced or wait_for_definition):
+                raise self._missing
             return self.synced
 
-        await self._wait(look, timeout)
+        await self._wait(look, timeout, "there is no world yet")
 
-    async def reached(self, version: str, *, timeout: float | None = None) -> None:
-        """Wait until the world is that of this version, or newer."""
-        await self._wait(lambda: _is_reached(self.store.version, version), timeout)
-
-    async def _wait(self, condition: Callable[[], bool], timeout: float | None) -> None:
-        with anyio.move_on_after(timeout):
-            while not condition():
-                await self._moved.wait()
+    async def reached(self, version: str, *, timeout: float | None) -> None:
+        """Wait until the world has come as far as this version, or has been rebuilt from an older state."""
+        setbacks = self._setbacks
+        what = f"version {version} has not come"
+        if _order(version, version) is not None:
+            await self._wait(lambda: self._passed(version) or setbacks != self._setbacks, timeout, what)
             return
-        raise DeadlineExceeded(f"{self.resource}: not within {timeout:g} s; {self.proof.why or 'it is live'}")
+        # A version without an order is only known when it is met, in the world or on an object.
+        if any(entry.version == version for entry in self.store.entries().values()):
+            return
+        self._opaque.setdefault(version, 0)
+        try:
+            await self._wait(
+                lambda: self._opaque[version] > 0 or self.store.version == version, timeout, what
+            )
+        finally:
+            self._opaque.pop(version, None)
+
+    def _passed(self, version: str) -> bool:
+        order = _order(self._highest, version)
+        return order is not None and order >= 0
+
+    async def _wait(self, condition: Callable[[], bool], timeout: float | None, what: str) -> None:
+        moved = anyio.Event()
+        end = self.notify(lambda: moved.set())
+        try:
+            with anyio.move_on_after(timeout):
+                while not condition():
+                    self._check()
+                    await moved.wait()
+                    moved = anyio.Event()
+                return
+        finally:
+            end()
+        why = self.proof.why
+        raise DeadlineExceeded(
+            f"{self.resource}: {what} within {timeout:g} s{f', for {why}' if why else ', though it is live'}"
+        )
+
+    def _check(self) -> None:
+        if self.closed:
+            raise LocalProtocolError(f"{self.resource} is mirrored no more: its caches have been closed")
 
     def _wake(self) -> None:
-        self._moved.set()
-        self._moved = anyio.Event()
+        for wake in list(self._notified.values()):
+            wake()
 
     # What the following brings
 
@@ -120,34 +201,63 @@ class Reflector(Generic[K]):
 
     def commit(self, version: str) -> None:
         """The new world is whole, at this version."""
+        before = self.store.version
         self.store.stage(())  # of an empty world nothing has come
-        self.failure = None
-        self._tell(self.store.commit(version))
+        changes = self.store.commit(version)
+        if _order(version, before) == -1:
+            self._setbacks += 1
+        self._missing, self._said = None, ""
+        self._tell(changes)
 
     def discard(self) -> None:
         """The new world will not be."""
         self.store.discard()
 
     def report(self, trouble: resync.Trouble) -> None:
-        """Something went wrong; it will be tried again."""
+        """Something went wrong; it will be tried again. The same once more is said to those who debug."""
+        level = logging.DEBUG if trouble.text == self._said else logging.WARNING
+        self._said = trouble.text
+        _log.log(level, "%s: %s: %s", self.resource, trouble.about, trouble.text)
         if not self.synced and isinstance(trouble.outcome, Refused) and trouble.outcome.code == 404:
-            self.failure = NotInstalled(self.resource)
+            self._missing = NotInstalled(self.resource)
             self._wake()
-        _log.warning("%s: %s: %s", self.resource, trouble.about, trouble.text)
 
     def abandon(self, outcome: Outcome) -> None:
         """What was to be followed is gone: where lists are allowed, that does not happen."""
         _log.error("%s: given up: %s", self.resource, outcome.reason)
 
     def _tell(self, changes: list[Change[K]]) -> None:
-        if changes:
-            for callback in list(self._listeners.values()):
-                callback(changes)
+        version = self.store.version
+        if (order := _order(version, self._highest)) is None or order > 0:
+            self._highest = version
+        if not changes:
+            self._wake()
+            return
+        for index in self._indexes.values():
+            index.apply(changes)
+        for version in self._opaque:
+            if any(change.new is not None and change.new.version == version for change in changes):
+                self._opaque[version] += 1
         self._wake()
+        failures: list[Exception] = []
+        for mark, callback in list(self._listeners.items()):
+            if mark in self._listeners:  # or one before has ended it
+                try:
+                    callback(changes)
+                except Exception as error:
+                    failures.append(error)
+        if failures:
+            # Not as it is: an ApiError would pass for one of the watch itself, and be tried again.
+            raise RuntimeError(f"a listener of {self.resource} has failed: {failures[0]!r}") from failures[0]
 
 
-def _is_reached(here: str, version: str) -> bool:
+def _order(version: str, than: str) -> int | None:
+    """-1, 0 or 1 as one is older, the same or newer; None if they have no order."""
     try:
-        return bool(here) and compare_versions(here, version) >= 0
+        return compare_versions(version, than)
     except ValueError:
-        return here == version
+        return None
+
+
+def _forget(told: dict[object, Any], mark: object) -> None:
+    told.pop(mark, None)

@@ -27,10 +27,12 @@ import anyio
 from kubeproto import Api, KubeObject, NotFound
 from kubeproto.requests import Subresource
 from kubeproto.streams import Forwarding, Process
+from kubeproto.watching import resync
 
 from ._entry import entry, is_missing, patch_status, update
 from ._pages import Items, Pages
 from ._waiting import WAIT, wait_for
+from ._watching import Followed, follow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
@@ -336,6 +338,22 @@ class BoundApi(Bound[K]):
     ) -> Items[K]:
         """Iterate over a long list object by object; it is asked for page by page."""
         return Items(self.pages(limit=limit, on_expired=on_expired, **selection))
+
+    def follow(
+        self,
+        *,
+        wait_for_definition: bool = False,
+        settings: resync.Settings | None = None,
+        **selection: Unpack[Selection],
+    ) -> Followed[K]:
+        """Follow the objects for ever, whatever the server and the network do; see `Followed`."""
+        return follow(
+            self.client,
+            self.requests,
+            wait_for_definition=wait_for_definition,
+            settings=settings or resync.Settings(),
+            **selection,
+        )
 
     @overload
     async def wait_for(

@@ -1,0 +1,77 @@
+"""What may be left out of an object before a Store keeps it: its managed fields, a third of a pod.
+
+They are cut out of the text, which costs a tenth of reading and writing it. Where to cut is guessed by marks,
+and then made sure of:
+
+- What stands before `metadata` must be whole members of an object, and what stands between there and the mark
+  whole members of the metadata. So the mark is that of the metadata's own fields.
+- The list must hold no other one (field sets have no arrays), so what closes first closes it; and after the
+  end must come a quote and a letter, or nothing. Were the end inside a string, that quote would close it, and
+  no letter can follow.
+
+Any other text is read and written.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+_METADATA: Final = b'"metadata":{'
+_FIELDS: Final = b',"managedFields":['
+_ENDS: Final = (b'}]},"', b'}],"')
+_LAST: Final = b"}]}}"
+
+_object: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_skip: Final = msgspec.json.Decoder(Raw).decode
+_NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def drop_managed_fields(raw: bytes) -> bytes:
+    """The JSON of an object without ``metadata.managedFields``; what is no object stays as it is."""
+    if b"managedFields" not in raw and b"\\" not in raw:  # a key can be written with escapes, if oddly
+        return raw
+    cut = _cut(raw)
+    if cut is not None:
+        start, end = cut
+        return raw[:start] + raw[end:]
+    try:
+        return _rewritten(raw)
+    except _NOT_JSON:
+        return raw
+
+
+def _cut(raw: bytes) -> tuple[int, int] | None:
+    """Where the managed fields stand in a text as servers write it, with the comma before them."""
+    begin = raw.find(_METADATA)
+    start = raw.find(_FIELDS, begin)
+    end = raw.find(b"]", start) + 1
+    if begin < 0 or start < 0 or not _is_end(raw, end) or raw.find(b"[", start + len(_FIELDS), end) >= 0:
+        return None
+    try:
+        _skip(raw[:begin] + b'"":0}')
+        _skip(raw[begin + len(_METADATA) - 1 : start] + b"}")
+    except _NOT_JSON:
+        return None
+    return start, end
+
+
+def _is_end(raw: bytes, end: int) -> bool:
+    for follows in _ENDS:
+        if raw.startswith(follows, end - 2):
+            after = end - 2 + len(follows)
+            return raw[after : after + 1].isalpha()
+    return end + 2 == len(raw) and raw.endswith(_LAST)
+
+
+def _rewritten(raw: bytes) -> bytes:
+    whole: dict[str, Any] = _object(raw)
+    if "metadata" not in whole:
+        return raw
+    metadata = _object(whole["metadata"])
+    if metadata.pop("managedFields", None) is None:
+        return raw
+    whole["metadata"] = metadata
+    return msgspec.json.encode(whole)

@@ -1,0 +1,184 @@
+"""One list or watch on its way: a request is sent, and its answer is taken a chunk at a time.
+
+What comes is told to the machine as it comes; how it ended is given back, and told once it is closed.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from anyio.lowlevel import checkpoint
+
+from kubeproto import Failed, KubeObject, ListDecoder
+from kubeproto.watching import resync
+from kubeproto.wire import classify
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from kubeproto import Api, Decoder, Head, Incoming, WatchEvent
+
+    from ._client import Client
+
+K = TypeVar("K", bound=KubeObject)
+
+End: TypeAlias = resync.Listed | resync.Closed | resync.Failed
+
+# What is decoded before other tasks have their turn: some milliseconds.
+_SLICE: Final = 128 * 1024
+# No list may be silent for longer than this.
+_SILENCE: Final = 60.0
+
+
+class Tell(Protocol):
+    """Takes an event of the machine, and what has come with it."""
+
+    def __call__(self, event: resync.Event, batch: list[Any] | None = None) -> None:
+        """Take it."""
+        ...
+
+
+class Exchange:
+    """A request and its answer. One that is `dropped` has nothing more to say, and is to be closed."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.dropped = False
+        self._tell = tell
+        self._stack = AsyncExitStack()
+        self._taken = 0
+
+    async def open(self) -> None:
+        """Send the request, and wait for the head of its answer."""
+        raise NotImplementedError
+
+    async def hear(self) -> End | None:
+        """Take the next chunk; gives the end when it has come."""
+        try:
+            chunk = await anext(self._chunks)
+        except StopAsyncIteration:
+            return self._finish()
+        for piece in _slices(chunk):
+            end = self._feed(piece)
+            if end is not None or self.dropped:
+                return end
+            self._taken += len(piece)
+            if self._taken >= _SLICE:
+                self._taken = 0
+                await checkpoint()
+        return None
+
+    async def close(self, error: BaseException | None = None) -> None:
+        """Leave the answer, be it at its end or not, because of an error or not."""
+        try:
+            await self._stack.__aexit__(None if error is None else type(error), error, None)
+        except BaseException as again:
+            if again is not error:
+                raise
+
+    async def _send(
+        self, client: Client, request: Head, *, idle: float | None, timeout: float | None = None
+    ) -> Incoming:
+        sending = client.transport.send(request, idle=idle, timeout=timeout)
+        incoming = await self._stack.enter_async_context(sending)
+        self._chunks: AsyncIterator[bytes] = aiter(incoming)
+        # One that is a generator would be left to the garbage collector, of which trio warns.
+        if (close := getattr(self._chunks, "aclose", None)) is not None:
+            self._stack.push_async_callback(close)
+        return incoming
+
+    def _feed(self, piece: bytes) -> End | None:
+        raise NotImplementedError
+
+    def _finish(self) -> End | None:
+        raise NotImplementedError
+
+
+class Listing(Exchange, Generic[K]):
+    """A page of a list."""
+
+    def __init__(
+        self, client: Client, api: Api[K], planned: resync.SendList, selection: dict[str, Any], tell: Tell
+    ) -> None:
+        super().__init__(tell)
+        self._client = client
+        self._kind = api.kind
+        self._request = api.list(
+            resource_version=planned.version,
+            resource_version_match="NotOlderThan" if planned.match else "",
+            limit=planned.limit,
+            continue_=planned.token,
+            **selection,
+        )
+
+    async def open(self) -> None:
+        """Send the request, and wait for the head of its answer."""
+        incoming = await self._send(self._client, self._request, idle=_SILENCE)
+        self._decoder = ListDecoder(self._kind, status=incoming.status, headers=incoming.headers)
+
+    def _feed(self, piece: bytes) -> End | None:
+        return self._stage(self._decoder.feed(piece))
+
+    def _finish(self) -> End | None:
+        if (end := self._stage(self._decoder.finish())) is not None or self.dropped:
+            return end
+        metadata = self._decoder.metadata
+        return resync.Listed(metadata.resource_version, metadata.continue_, 0)
+
+    def _stage(self, items: list[Any]) -> End | None:
+        if items and isinstance(last := items[-1], Failed):
+            return resync.Failed(classify(last.status))
+        self._tell(resync.Received(len(items)), items)
+        return None
+
+
+class Watch(Exchange, Generic[K]):
+    """A watch, which may begin with a streaming list."""
+
+    def __init__(
+        self, client: Client, api: Api[K], planned: resync.SendWatch, selection: dict[str, Any], tell: Tell
+    ) -> None:
+        super().__init__(tell)
+        self._client = client
+        self._idle = planned.idle
+        seconds = client.random.randint(*planned.seconds)
+        self._timeout = seconds + planned.grace
+        self._request = api.watch(
+            resource_version=planned.version,
+            send_initial_events=planned.initial or None,
+            timeout_seconds=seconds,
+            **selection,
+        )
+
+    async def open(self) -> None:
+        """Send the request, and wait for the head of its answer."""
+        incoming = await self._send(self._client, self._request, idle=self._idle, timeout=self._timeout)
+        self._decoder: Decoder[WatchEvent[K]] = self._request.open(incoming.status, incoming.headers)
+        self._opened = 200 <= incoming.status < 300
+        if self._opened:
+            self._tell(resync.Opened())
+
+    def _feed(self, piece: bytes) -> End | None:
+        news = self._decoder.feed(piece)
+        # What a refusal says is known at its end.
+        return self._hear(news) if self._opened else None
+
+    def _finish(self) -> End | None:
+        rest = self._decoder.finish()
+        end = self._hear(rest) if rest else None
+        return end if end is not None or self.dropped else resync.Closed()
+
+    def _hear(self, events: list[WatchEvent[K]]) -> End | None:
+        for batch, event in resync.digest(events):
+            if isinstance(event, resync.Failed):
+                return event
+            self._tell(event, batch)
+            if self.dropped:
+                break
+        return None
+
+
+def _slices(chunk: bytes) -> Sequence[bytes]:
+    if len(chunk) <= _SLICE:
+        return (chunk,)
+    return [chunk[at : at + _SLICE] for at in range(0, len(chunk), _SLICE)]

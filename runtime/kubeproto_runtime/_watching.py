@@ -1,0 +1,182 @@
+"""`follow`: the events of one kind for ever, as an iterator that survives everything, and is exact.
+
+It keeps what it has told, so that it knows after a gap what has vanished and what has not changed: objects
+that are gone are told as deleted with their last known state, and nothing is told twice.
+
+It runs in the task that iterates, and only then; nothing is left behind between two steps but an open answer.
+Who takes long is no trouble: the server ends the watch, and what was missed is made up for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from kubeproto import Added, Bookmark, Deleted, InvalidObject, KubeObject, KubeprotoError, Malformed, Modified
+from kubeproto.control import Change, Store
+from kubeproto.watching import resync
+from kubeproto.wire import Refused
+
+from ._discovering import NotInstalled
+from ._following import Following
+
+if TYPE_CHECKING:
+    from typing import Self, Unpack
+
+    from kubeproto import Api
+    from kubeproto.wire import Outcome
+
+    from ._client import Client
+    from ._pages import Selection
+
+K = TypeVar("K", bound=KubeObject)
+
+Told: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malformed
+
+_SETTINGS: Final = resync.Settings()
+
+_log: Final = logging.getLogger("kubeproto.watch")
+
+
+def follow(
+    client: Client,
+    api: Api[K],
+    *,
+    wait_for_definition: bool = False,
+    settings: resync.Settings = _SETTINGS,
+    **selection: Unpack[Selection],
+) -> Followed[K]:
+    """What becomes of these objects; see `Followed`."""
+    return Followed(client, api, patient=wait_for_definition, settings=settings, selection=dict(**selection))
+
+
+class Followed(Generic[K]):
+    """Iterate for what becomes of objects.
+
+    ::
+
+        async with books.follow() as events:
+            async for event in events:
+                match event: ...
+
+    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. Without
+    the first line it works too, but who leaves the loop early leaves the connection to the garbage collector.
+
+    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
+    `NotInstalled`, unless that is to be waited for. An object that is no JSON comes as `Malformed`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        api: Api[K],
+        *,
+        patient: bool,
+        settings: resync.Settings,
+        selection: dict[str, Any],
+    ) -> None:
+        self._resource = api.resource
+        self._store = Store(api.kind)
+        self._patient = patient
+        self._ready: deque[Change[K] | Bookmark] = deque()
+        self._failure: KubeprotoError | None = None
+        self._closed = False
+        self._following = Following(client, api, self, settings=settings, selection=selection)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Told[K]:
+        while not self._closed:
+            if self._ready:
+                return _event(self._ready.popleft())
+            if self._failure is not None:
+                await self.aclose()
+                raise self._failure
+            self._following.begin()
+            try:
+                await self._following.advance()
+            except BaseException:
+                await self._following.pause()
+                raise
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Watch no more."""
+        self._closed = True
+        self._ready.clear()
+        await self._following.pause()
+
+    @property
+    def version(self) -> str:
+        """How far it has come."""
+        return self._store.version
+
+    @property
+    def proof(self) -> resync.Proof:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return self._following.proof
+
+    # What the following brings
+
+    def stage(self, news: list[Any]) -> None:
+        """A part of a new world has come."""
+        self._store.stage(news)
+
+    def apply(self, news: list[Any]) -> None:
+        """The world has changed."""
+        self._ready += self._store.apply(news)
+
+    def commit(self, version: str) -> None:
+        """The new world is whole, at this version."""
+        self._store.stage(())  # of an empty world nothing has come
+        for change in self._store.commit(version):
+            self._ready += _parted(change) if change.type == "MODIFIED" else (change,)
+        self._ready.append(Bookmark(version, initial_events_end=True))
+
+    def discard(self) -> None:
+        """The new world will not be."""
+        self._store.discard()
+
+    def report(self, trouble: resync.Trouble) -> None:
+        """Something went wrong; it will be tried again."""
+        _log.warning("%s: %s: %s", self._resource, trouble.about, trouble.text)
+        missing = isinstance(trouble.outcome, Refused) and trouble.outcome.code == 404
+        if missing and not (self._patient or self._store.version):
+            self._failure = NotInstalled(self._resource)
+
+    def abandon(self, outcome: Outcome) -> None:
+        """What was to be followed is gone: where lists are allowed, that does not happen."""
+        _log.error("%s: given up: %s", self._resource, outcome.reason)
+        self._closed = True
+
+
+def _parted(change: Change[K]) -> tuple[Change[K], ...]:
+    """What has become of a name in a gap: if it is another object now, the old one was deleted."""
+    if not change.replaced:
+        return (change,)
+    gone = Change(change.kind, "DELETED", change.key, change.old, None)
+    return gone, Change(change.kind, "ADDED", change.key, None, change.new)
+
+
+def _event(change: Change[K] | Bookmark) -> Told[K]:
+    if isinstance(change, Bookmark):
+        return change
+    try:
+        match change.type:
+            case "ADDED":
+                return Added(change.object)
+            case "MODIFIED":
+                return Modified(change.object)
+            case "DELETED":
+                return Deleted(change.object)
+    except InvalidObject as error:
+        entry = change.new or change.old
+        return Malformed(None, error, b"" if entry is None else entry.raw, change.type)
