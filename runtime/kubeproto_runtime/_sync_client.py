@@ -12,38 +12,47 @@ import time
 from contextlib import contextmanager
 from math import inf
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from kubeproto import (
     Api,
     ApiError,
     DeadlineExceeded,
+    Discovering,
     KubeObject,
     RemoteProtocolError,
+    Resource,
     TransportError,
 )
+from kubeproto.requests import health, openapi_document, openapi_index, version
 from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify
 
+from ._client import _add_cause
+from ._discovering import _AGAIN, NotInstalled, _resource_of, _serves
 from ._sync_verbs import BlockingApi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from kubeproto import (
         BlockingIncoming,
         BlockingTransport,
         Decoder,
+        Discovery,
+        Head,
+        Headers,
         Reply,
         Request,
-        Resource,
         StreamRequest,
     )
     from kubeproto.control import Rate
-    from kubeproto.requests import AllNamespaces
+    from kubeproto.requests import AllNamespaces, Health, ServerVersion
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 E = TypeVar("E")
+
+_Endpoint = Literal["livez", "readyz", "healthz"]
 
 _RETRIES: Final = RetryPolicy()
 _TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
@@ -79,6 +88,7 @@ class BlockingClient:
         self.rate = rate
         self.clock = clock
         self.random = dice or random.Random()  # spreads retries, guards nothing
+        self.discovery: Discovery | None = None
         self._sleep = sleep
         self._full_at = -inf
         self._warned: set[str] = set()
@@ -110,6 +120,50 @@ class BlockingClient:
             return api
         return Api(kind, namespace=self.namespace, resource=resource)
 
+    def version(self) -> ServerVersion:
+        """Which server this is."""
+        return self.call(version()).value
+
+    def health(
+        self, endpoint: _Endpoint = "readyz", *, check: str = "", verbose: bool = False,
+        exclude: Sequence[str] = (),
+    ) -> Health:  # fmt: skip
+        """Whether the server lives or is ready, by all checks or by one."""
+        return self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude)).value
+
+    def openapi_index(self) -> dict[str, str]:
+        """Which OpenAPI v3 documents there are, each with its hash."""
+        return self.call(openapi_index()).value
+
+    def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
+        """One OpenAPI v3 document; with its hash, the answer may be kept for ever."""
+        return self.call(openapi_document(path, hash=hash)).value
+
+    def discover(self) -> Discovery:
+        """All kinds that the server serves, as it says now; asking again costs little if nothing changed."""
+        asking = Discovering(self.discovery)
+        while (result := asking.result) is None:
+            request = asking.requests[0]
+            asking = asking.received(request, *self.fetch(request))
+        self.discovery = result
+        return result
+
+    def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
+        """Make sure that the server knows these kinds, or `NotInstalled` names the first that it does not.
+
+        With `within`, wait so many seconds for somebody to install them.
+        """
+        wanted = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
+        end = self.clock() + within
+        while True:
+            found = self.discover()
+            missing = [resource for resource in wanted if not _serves(found, resource)]
+            if not missing:
+                return
+            if self.clock() >= end:
+                raise NotInstalled(missing[0])
+            self.sleep_until(min(self.clock() + _AGAIN, end))
+
     def call(
         self,
         request: Request[T],
@@ -121,30 +175,30 @@ class BlockingClient:
 
         If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
-        policy = self.retries if retries is None else retries
-        limit = self.timeout if timeout is None else timeout
-        deadline = None if limit is None else self.clock() + limit
-        uncertain: Exception | None = None
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                reply = self._ask(request, deadline)
-            except (ApiError, TransportError, RemoteProtocolError) as error:
-                now, outcome = self.clock(), classify(error)
-                match policy.decide(
-                    request.safety, outcome, attempt, now, jitter=self.random.random(), deadline=deadline
-                ):
-                    case GiveUp():
-                        _add_cause(error, uncertain)
-                        raise
-                    case Retry(at, may_be_done):
-                        uncertain = error if may_be_done else uncertain
-                        _log.debug("%s, tried again in %.3g s", error, at - now)
-                self.sleep_until(at)
-            else:
-                self._warn(reply.warnings)
-                return reply
+        reply = self._persist(request, request.parse, timeout, retries)
+        self._warn(reply.warnings)
+        return reply
+
+    def fetch(
+        self,
+        request: Request[Any],
+        *,
+        timeout: float | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> tuple[int, Headers, bytes]:
+        """The same, for who reads the answer by himself, also one that refuses: as it came."""
+        answers: list[tuple[int, Headers, bytes]] = []
+
+        def keep(*answer: *tuple[int, Headers, bytes]) -> None:
+            answers.append(answer)
+            request.parse(*answer)
+
+        try:
+            self._persist(request, keep, timeout, retries)
+        except (ApiError, RemoteProtocolError):
+            if not answers:
+                raise
+        return answers[-1]
 
     @contextmanager
     def open(
@@ -176,13 +230,41 @@ class BlockingClient:
         if (seconds := at - self.clock()) > 0:
             self._sleep(seconds)
 
-    def _ask(self, request: Request[T], deadline: float | None) -> Reply[T]:
+    def _persist(
+        self,
+        request: Request[Any],
+        read: Callable[[int, Headers, bytes], T],
+        timeout: float | None,
+        retries: RetryPolicy | None,
+    ) -> T:
+        """Ask until there is an answer, or until the policy gives up."""
+        policy = self.retries if retries is None else retries
+        limit = self.timeout if timeout is None else timeout
+        deadline = None if limit is None else self.clock() + limit
+        uncertain: Exception | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return read(*self._ask(request, deadline))
+            except (ApiError, TransportError, RemoteProtocolError) as error:
+                now, outcome, draw = self.clock(), classify(error), self.random.random()
+                match policy.decide(request.safety, outcome, attempt, now, jitter=draw, deadline=deadline):
+                    case GiveUp():
+                        _add_cause(error, uncertain)
+                        raise
+                    case Retry(at, may_be_done):
+                        uncertain = error if may_be_done else uncertain
+                        _log.debug("%s, tried again in %.3g s", error, at - now)
+            self.sleep_until(at)
+
+    def _ask(self, request: Head, deadline: float | None) -> tuple[int, Headers, bytes]:
         self.admit(inf if deadline is None else deadline)
         # Not 0, which some sockets take for "do not wait at all" and others for "for ever".
         timeout = None if deadline is None else max(0.001, deadline - self.clock())
         with self.transport.send(request, timeout=timeout) as incoming:
             body = b"".join(incoming)
-        return request.parse(incoming.status, incoming.headers, body)
+        return incoming.status, incoming.headers, body
 
     def _warn(self, warnings: tuple[str, ...]) -> None:
         """Say what the server warns of, once: a deprecated version is asked for thousands of times."""
@@ -193,18 +275,6 @@ class BlockingClient:
                     self._warned.add(warning)
             if news:
                 _log.warning("%s", warning)
-
-
-def _add_cause(error: BaseException, cause: BaseException | None) -> None:
-    """Put a cause behind those that an error has already: a transport's has the error of its socket."""
-    if cause is None or str(cause) == str(error):
-        return
-    seen = {id(cause)}
-    while error.__cause__ is not None and id(error) not in seen:
-        seen.add(id(error))
-        error = error.__cause__
-    if id(error) not in seen:
-        error.__cause__ = cause
 
 
 class BlockingStreamed(Generic[E]):

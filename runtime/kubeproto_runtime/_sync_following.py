@@ -11,6 +11,7 @@ whoever takes the next plan attends from then on. Who reads in vain finds no pla
 
 from __future__ import annotations
 
+from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
@@ -42,7 +43,7 @@ class BlockingFollowing(Generic[K]):
     """Keeps one sink in step with the server while somebody attends.
 
     `selection` are parameters that list and watch share: selectors, and a shard. The sink is only told
-    something while `lock` is held.
+    something while `lock` is held. At the time `until` nothing more is wanted.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class BlockingFollowing(Generic[K]):
         version: str = "",
         selection: dict[str, Any] | None = None,
         lock: RLock | None = None,
+        until: float = inf,
     ) -> None:
         self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
         self._client = client
@@ -63,6 +65,7 @@ class BlockingFollowing(Generic[K]):
         self._sink = sink
         self._selection = selection or {}
         self._lock = lock or RLock()
+        self._until = until
         self._planned: Planned | None = None
         self._exchange = 0
 
@@ -76,6 +79,8 @@ class BlockingFollowing(Generic[K]):
             try:
                 yield from self._perform(planned, exchange)
             except (ApiError, TransportError, RemoteProtocolError) as error:
+                if self._client.clock() >= self._until:
+                    return  # it ended because nothing more is wanted
                 self._hear(exchange, resync.Failed(classify(error)))
             except (CredentialsError, ConfigError) as error:
                 # A plugin that fails or a file that is half written: people mend that, while others go on.
@@ -142,10 +147,11 @@ class BlockingFollowing(Generic[K]):
                     self._sink.abandon(outcome)
 
     def _perform(self, planned: Planned, exchange: int) -> Iterator[None]:
-        self._client.sleep_until(self._client.random.uniform(planned.at, planned.latest))
-        if exchange != self._exchange:
+        at = self._client.random.uniform(planned.at, planned.latest)
+        self._client.sleep_until(min(at, self._until))
+        if exchange != self._exchange or self._client.clock() >= self._until:
             return
-        self._client.admit()
+        self._client.admit(self._until)
         if isinstance(planned, resync.SendList):
             yield from self._list(planned, exchange)
         else:
@@ -159,7 +165,7 @@ class BlockingFollowing(Generic[K]):
             continue_=planned.token,
             **self._selection,
         )
-        with self._client.transport.send(request, idle=_SILENCE) as incoming:
+        with self._client.transport.send(request, idle=_SILENCE, timeout=self._within(inf)) as incoming:
             decoder = ListDecoder(self._api.kind, status=incoming.status, headers=incoming.headers)
             for chunk in incoming:
                 if not self._stage(exchange, decoder.feed(chunk)):
@@ -183,9 +189,8 @@ class BlockingFollowing(Generic[K]):
             timeout_seconds=seconds,
             **self._selection,
         )
-        with self._client.transport.send(
-            request, idle=planned.idle, timeout=seconds + planned.grace
-        ) as incoming:
+        timeout = self._within(seconds + planned.grace)
+        with self._client.transport.send(request, idle=planned.idle, timeout=timeout) as incoming:
             decoder = request.open(incoming.status, incoming.headers)
             opened = 200 <= incoming.status < 300
             if opened:
@@ -201,6 +206,11 @@ class BlockingFollowing(Generic[K]):
             if self._digest(exchange, decoder.finish()):
                 self._hear(exchange, resync.Closed())
         yield
+
+    def _within(self, seconds: float) -> float | None:
+        """So many seconds, but not longer than anything is wanted; None for ever."""
+        limit = min(seconds, max(self._until - self._client.clock(), 0.001))
+        return None if limit == inf else limit
 
     def _digest(self, exchange: int, events: list[WatchEvent[K]]) -> bool:
         return all(self._hear(exchange, event, batch) for batch, event in resync.digest(events))

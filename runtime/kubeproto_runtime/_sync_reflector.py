@@ -10,7 +10,9 @@ from kubeproto import DeadlineExceeded, InvalidObject, KubeObject
 from kubeproto.control import Change, Entry, Store
 from kubeproto.objects import compare_versions, decode
 from kubeproto.watching import resync
+from kubeproto.wire import Refused
 
+from ._discovering import NotInstalled
 from ._sync_following import BlockingFollowing
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
+_SETTINGS: Final = resync.Settings()
+
 _log: Final = logging.getLogger("kubeproto.watch")
 
 
@@ -34,12 +38,15 @@ class Mirrored(Generic[K]):
         self,
         api: Api[K],
         changed: Callable[[list[Change[K]]], object],
+        *,
         whole: Callable[[str], object] = lambda version: None,
+        troubled: Callable[[resync.Trouble], object] = lambda trouble: None,
     ) -> None:
         self.store = Store(api.kind)
-        self._api = api
+        self._resource = api.resource
         self._changed = changed
         self._whole = whole
+        self._troubled = troubled
 
     def stage(self, news: list[Any]) -> None:
         """A part of a new world has come."""
@@ -51,8 +58,8 @@ class Mirrored(Generic[K]):
 
     def commit(self, version: str) -> None:
         """The new world is whole, at this version."""
-        self.store.stage(())  # of an empty world nothing has come
-        self._changed(self.store.commit(version))
+        changes = self.store.commit(version)
+        self._changed([part for change in changes for part in _parted(change)])
         self._whole(version)
 
     def discard(self) -> None:
@@ -61,11 +68,25 @@ class Mirrored(Generic[K]):
 
     def report(self, trouble: resync.Trouble) -> None:
         """Something went wrong; it will be tried again."""
-        _log.warning("%s: %s: %s", self._api, trouble.about, trouble.text)
+        _log.warning("%s: %s: %s", self._resource, trouble.about, trouble.text)
+        self._troubled(trouble)
 
     def abandon(self, outcome: Outcome) -> None:
         """What was to be followed is gone: where lists are allowed, that does not happen."""
-        _log.error("%s: given up: %s", self._api, outcome.reason)
+        _log.error("%s: given up: %s", self._resource, outcome.reason)
+
+
+def is_unknown(trouble: resync.Trouble) -> bool:
+    """Whether the server does not know the kind that it was asked for."""
+    return isinstance(trouble.outcome, Refused) and trouble.outcome.code == 404
+
+
+def _parted(change: Change[K]) -> tuple[Change[K], ...]:
+    """What has become of a name in a gap: if it is another object now, the old one was deleted."""
+    if not change.replaced:
+        return (change,)
+    gone = Change(change.kind, "DELETED", change.key, change.old, None)
+    return gone, Change(change.kind, "ADDED", change.key, None, change.new)
 
 
 class BlockingReflector(Generic[K]):
@@ -74,6 +95,7 @@ class BlockingReflector(Generic[K]):
     Every reader gets objects of its own, and never sees a half-built world. What goes wrong is tried again
     for ever; `proof` says how it stands. After `stop` the thread ends as soon as the server says something,
     at the latest when its watch has been silent for 75 seconds; it does not keep the program from ending.
+    Whoever waits for a kind that the server does not know meets `NotInstalled`, unless this is `patient`.
     `spawn` runs a function beside this one: by default in a thread.
     """
 
@@ -82,23 +104,26 @@ class BlockingReflector(Generic[K]):
         client: BlockingClient,
         api: Api[K],
         *,
-        settings: resync.Settings | None = None,
+        settings: resync.Settings = _SETTINGS,
         selection: dict[str, Any] | None = None,
+        patient: bool = False,
         spawn: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
         self.api = api
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        self._mirrored = Mirrored(api, lambda changes: self._changed.notify_all())
+        self._mirrored = Mirrored(api, self._news, troubled=self._trouble)
         self._following = BlockingFollowing(
             client,
             api,
             self._mirrored,
-            settings=settings or resync.Settings(),
+            settings=settings,
             selection=selection,
             lock=self._lock,
         )
         self._spawn = spawn or self._thread
+        self._patient = patient
+        self._unknown = False
         self._failure: Exception | None = None
 
     def __repr__(self) -> str:
@@ -155,7 +180,10 @@ class BlockingReflector(Generic[K]):
 
         def look() -> T | None:
             self._check()
-            return condition()
+            found = condition()
+            if not found and self._unknown and not self._patient:
+                raise NotInstalled(self.api.resource)
+            return found
 
         with self._changed:
             found = self._changed.wait_for(look, timeout)
@@ -179,6 +207,14 @@ class BlockingReflector(Generic[K]):
     def stop(self) -> None:
         """Follow no more. What was mirrored can still be read."""
         self._following.stop()
+
+    def _news(self, changes: list[Change[K]]) -> None:
+        self._unknown = False
+        self._changed.notify_all()
+
+    def _trouble(self, trouble: resync.Trouble) -> None:
+        self._unknown = is_unknown(trouble)
+        self._changed.notify_all()
 
     def _world(self) -> Store[K]:
         self._check()

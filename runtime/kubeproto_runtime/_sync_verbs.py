@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
-from inspect import Signature, signature
 from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
+    Final,
     Generic,
     Literal,
     ParamSpec,
     TypeAlias,
-    TypedDict,
     TypeVar,
     Unpack,
     overload,
@@ -26,22 +25,29 @@ from typing import (
 from kubeproto import Api, Dynamic, KubeObject, Metadata, NotFound, Object, Request
 from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
 from kubeproto.requests import ListOptions, Subresource, Tables, WriteOptions
-from kubeproto.watching import pager
+from kubeproto.watching import pager, resync
 
+from ._entry import is_missing
+from ._sync_entry import update
 from ._sync_pages import BlockingItems, BlockingPages
 from ._sync_reflector import BlockingReflector
-from ._sync_watch import follow
+from ._sync_waiting import wait_for
+from ._sync_watch import BlockingFollowed
+from ._verbs import _named
+from ._waiting import WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from contextlib import AbstractContextManager
     from datetime import timedelta
 
-    from kubeproto import Duration, FieldSelector, Resource, Selector, Shard, StreamRequest, Table, WatchEvent
+    from kubeproto import Duration, Resource, StreamRequest, Table
     from kubeproto.kinds.autoscaling_v1 import Scale
     from kubeproto.requests import AllNamespaces
-    from kubeproto.watching import resync
 
+    from ._conditions import Condition, Presence
+    from ._entry import Updating
+    from ._pages import Selection
     from ._sync_client import BlockingClient, BlockingStreamed
     from ._sync_pages import OnExpired
 
@@ -71,12 +77,7 @@ F = TypeVar("F")
 P = ParamSpec("P")
 
 
-class Selection(TypedDict, total=False):
-    """Which objects are meant."""
-
-    label_selector: str | Selector
-    field_selector: str | FieldSelector
-    shard_selector: str | Shard
+_SETTINGS: Final = resync.Settings()
 
 
 # How a verb of the core becomes one that is sent
@@ -150,15 +151,6 @@ def _streamed(
             yield streamed
 
     return _named(stream, verb, "BlockingApi")
-
-
-def _named(made: F, verb: Callable[..., Any], owner: str) -> F:
-    """Give what was made the name, the words and the parameters of the verb."""
-    function: Any = made
-    function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
-    function.__doc__ = verb.__doc__
-    function.__signature__ = signature(verb).replace(return_annotation=Signature.empty)
-    return made
 
 
 # The verbs
@@ -266,7 +258,7 @@ class BlockingApi(BlockingBound[K]):
         try:
             return self.get(name, resource_version=resource_version)
         except NotFound as error:
-            if error.status.details.name == name:  # else it is the kind that is missing, or the namespace
+            if is_missing(error, name):
                 return None
             raise
 
@@ -285,21 +277,59 @@ class BlockingApi(BlockingBound[K]):
         return BlockingItems(self.pages(limit=limit, on_expired=on_expired, **selection))
 
     def follow(
-        self, *, settings: resync.Settings | None = None, **selection: Unpack[Selection]
-    ) -> Iterator[WatchEvent[K]]:
-        """Follow the objects for ever, whatever the server and the network do.
-
-        ``for event in books.follow()`` begins with an Added for each object that is there; the bookmark after
-        these says that they are all. What vanished while nobody could see it comes as Deleted, what did not
-        change comes not again: every object is remembered as bytes, for that. Leaving the loop ends it.
-        """
-        return follow(self.client, self.requests, settings=settings, selection=dict(**selection))
+        self,
+        *,
+        wait_for_definition: bool = False,
+        settings: resync.Settings = _SETTINGS,
+        **selection: Unpack[Selection],
+    ) -> BlockingFollowed[K]:
+        """What becomes of these objects: ``for event in books.follow()``; see `BlockingFollowed`."""
+        return BlockingFollowed(
+            self.client,
+            self.requests,
+            settings=settings,
+            selection=dict(**selection),
+            patient=wait_for_definition,
+        )
 
     def reflect(
-        self, *, settings: resync.Settings | None = None, **selection: Unpack[Selection]
+        self,
+        *,
+        wait_for_definition: bool = False,
+        settings: resync.Settings = _SETTINGS,
+        **selection: Unpack[Selection],
     ) -> BlockingReflector[K]:
         """Mirror the objects in a thread of its own: ``with books.reflect() as shelf: shelf.get("moby")``."""
-        return BlockingReflector(self.client, self.requests, settings=settings, selection=dict(**selection))
+        return BlockingReflector(
+            self.client,
+            self.requests,
+            settings=settings,
+            selection=dict(**selection),
+            patient=wait_for_definition,
+        )
+
+    @overload
+    def wait_for(
+        self, name: str, condition: Presence[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K: ...
+    @overload
+    def wait_for(self, name: str, condition: Condition[K], *, timeout: float = WAIT) -> K | None: ...
+
+    def wait_for(
+        self, name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K | None:
+        """Wait until the object of this name is as it should be, and give it as it is then.
+
+        `NotYet`, a TimeoutError, says what was still missing; `Unattainable` that it will never come.
+        """
+        return wait_for(self, name, condition, timeout=timeout)
+
+    def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
+        """Change an object, and again what has come of it for as long as others change it meanwhile.
+
+        `change` edits the object that it gets. With `create`, that makes the object to begin with if need be.
+        """
+        return update(self, name, change, **options)
 
 
 class BlockingSubresource(Generic[K]):

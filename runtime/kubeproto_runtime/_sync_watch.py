@@ -1,52 +1,112 @@
-"""`follow`: the events of one kind, for ever, as an iterator."""
+"""`BlockingFollowed`: the events of one kind for ever, as an iterator that survives everything."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 from kubeproto import Added, Bookmark, Deleted, InvalidObject, KubeObject, Malformed, Modified
-from kubeproto.watching import resync
 
+from ._discovering import NotInstalled
 from ._sync_following import BlockingFollowing
-from ._sync_reflector import Mirrored
+from ._sync_reflector import Mirrored, is_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator
 
-    from kubeproto import Api, WatchEvent
+    from kubeproto import Api
     from kubeproto.control import Change
+    from kubeproto.watching import resync
 
     from ._sync_client import BlockingClient
 
 K = TypeVar("K", bound=KubeObject)
 
-
-def follow(
-    client: BlockingClient,
-    api: Api[K],
-    *,
-    settings: resync.Settings | None = None,
-    selection: dict[str, Any] | None = None,
-) -> Iterator[WatchEvent[K]]:
-    """The events; whoever closes the iterator closes the watch."""
-    events: list[WatchEvent[K]] = []
-
-    def changed(changes: list[Change[K]]) -> None:
-        events.extend(map(_event, changes))
-
-    def whole(version: str) -> None:
-        events.append(Bookmark(version, initial_events_end=True))
-
-    mirrored = Mirrored(api, changed, whole)
-    following = BlockingFollowing(
-        client, api, mirrored, settings=settings or resync.Settings(), selection=selection
-    )
-    for _ in following.attend():
-        yield from events
-        events.clear()
+Told: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malformed
 
 
-def _event(change: Change[K]) -> WatchEvent[K]:
+class BlockingFollowed(Generic[K]):
+    """Iterate for what becomes of objects; use it as a context if the loop may be left early.
+
+    ::
+
+        with books.follow() as events:
+            for event in events:
+                match event: ...
+
+    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. It keeps
+    what it has told as bytes: what vanished while nobody could see it comes as `Deleted`, with its last known
+    state, and what did not change comes not again.
+
+    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
+    `NotInstalled`, unless it is `patient`. An object that is no JSON comes as `Malformed`.
+    """
+
+    def __init__(
+        self,
+        client: BlockingClient,
+        api: Api[K],
+        *,
+        settings: resync.Settings,
+        selection: dict[str, Any],
+        patient: bool = False,
+        until: float = inf,
+        troubled: Callable[[resync.Trouble], object] = lambda trouble: None,
+    ) -> None:
+        self._resource = api.resource
+        self._patient = patient
+        self._troubled = troubled
+        self._ready: list[Told[K]] = []
+        self._mirrored = Mirrored(api, self._changed, whole=self._whole, troubled=self._trouble)
+        self._following = BlockingFollowing(
+            client, api, self._mirrored, settings=settings, selection=selection, until=until
+        )
+        self._events = self._run()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Told[K]:
+        return next(self._events)
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._events.close()
+
+    @property
+    def version(self) -> str:
+        """How far it has come."""
+        return self._mirrored.store.version
+
+    @property
+    def proof(self) -> resync.Proof:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return self._following.proof
+
+    def _run(self) -> Generator[Told[K]]:
+        for _ in self._following.attend():
+            yield from self._ready
+            self._ready.clear()
+
+    def _changed(self, changes: list[Change[K]]) -> None:
+        self._ready += map(_event, changes)
+
+    def _whole(self, version: str) -> None:
+        self._ready.append(Bookmark(version, initial_events_end=True))
+
+    def _trouble(self, trouble: resync.Trouble) -> None:
+        if is_unknown(trouble) and not (self._patient or self.version):
+            raise NotInstalled(self._resource)
+        self._troubled(trouble)
+
+
+def _event(change: Change[K]) -> Told[K]:
     try:
         obj = change.object
     except InvalidObject as error:

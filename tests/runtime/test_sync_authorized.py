@@ -36,6 +36,7 @@ class Net:
     @contextmanager
     def open(self, connection: Connection) -> Generator[Any]:
         self.opened.append(connection)
+        threading.Event().wait(0.05)  # as TLS does, so that others come meanwhile
         yield Over(self, connection)
         self.closed.append(connection)
 

@@ -15,7 +15,13 @@ from kubeproto.control import Rate
 from kubeproto.kinds.core_v1 import ConfigMap, Node, Pod
 from kubeproto.requests import Subresource, Tables
 from kubeproto.wire import NO_RETRIES, RetryPolicy
+from kubeproto_runtime._client import Client
+from kubeproto_runtime._conditions import deleted
+from kubeproto_runtime._discovering import NotInstalled
+from kubeproto_runtime._sync_client import BlockingClient
 from kubeproto_runtime._sync_verbs import BlockingApi, BlockingSubresource, BlockingTables
+from kubeproto_runtime._verbs import BoundApi
+from kubeproto_runtime._waiting import NotYet
 
 # What is not sent by itself, and what talks both ways at once.
 ELSEWHERE = {"namespace", "exec", "attach", "port_forward"}
@@ -45,6 +51,27 @@ def test_every_verb_of_the_core_is_there_with_its_parameters(core: type[object],
         )
         seen += 1
     assert seen >= 2
+
+
+def test_what_takes_several_requests_has_the_parameters_of_the_asynchronous_client() -> None:
+    for name in (
+        "get_or_none",
+        "pages",
+        "items",
+        "wait_for",
+        "update",
+        "as_table",
+        "finalize",
+        "subresource",
+    ):
+        ours, theirs = (inspect.signature(getattr(cls, name)).parameters for cls in (BlockingApi, BoundApi))
+        assert list(ours.values()) == list(theirs.values()), name
+    for name in ("api", "call", "discover", "fetch", "health", "open", "openapi_document", "openapi_index",
+                 "requests", "require", "version"):  # fmt: skip
+        ours, theirs = (inspect.signature(getattr(cls, name)).parameters for cls in (BlockingClient, Client))
+        assert [(p.name, p.kind, p.default) for p in ours.values()] == [
+            (p.name, p.kind, p.default) for p in theirs.values()
+        ], name
 
 
 def test_a_verb_gives_the_object_and_call_the_whole_reply() -> None:
@@ -135,7 +162,7 @@ def test_rq_09_what_may_have_been_done_is_the_cause_of_a_later_error() -> None:
 def test_rq_09_an_error_that_says_the_same_is_no_cause_and_a_certain_failure_is_none() -> None:
     server = Scripted(*[kp.TransportError("cut") for _ in range(5)])
     with pytest.raises(kp.TransportError) as same:
-        server.client().api(Book).get("a")
+        server.client().api(Book).create(book("a"))
     assert same.value.__cause__ is None
     server = Scripted(kp.ConnectError("refused"), refusal(409, "AlreadyExists"))
     with pytest.raises(kp.AlreadyExists) as certain:
@@ -180,6 +207,8 @@ def test_rq_34_a_rate_that_would_keep_a_request_too_long_fails_it_at_once() -> N
     ):
         books.get("a")
     assert (server.now, len(server.heads)) == (1000.0, 1)
+    server.sleep(30.0)  # what was refused has not used up anything
+    books.get("a")
 
 
 def test_a_rate_spreads_requests() -> None:
@@ -263,3 +292,136 @@ def test_a_server_that_repeats_its_token_does_not_turn_a_list_into_a_loop() -> N
     with pytest.raises(kp.RemoteProtocolError, match="with the token that it was asked with"):
         list(server.client().api(Book).pages())
     assert len(server.heads) == 2
+
+
+# What takes several requests
+
+
+def test_the_server_says_what_it_is_and_what_it_serves() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    client = client_of(cluster)
+    assert client.version().major == "1"
+    assert client.health().healthy
+    assert client.discover().get(Book.resource.gvk) is not None
+    asked = len(cluster.log)
+    client.discover()
+    assert [exchange.status for exchange in cluster.log[asked:]] == [304, 304]
+
+
+def test_the_schema_of_the_server_is_asked_for() -> None:
+    index = b'{"paths": {"api/v1": {"serverRelativeURL": "/openapi/v3/api/v1?hash=H"}}}'
+    server = Scripted(Answer(200, (), [index]), Answer(200, (), [b'{"openapi": "3.0.0"}']))
+    client = server.client()
+    [(path, digest)] = client.openapi_index().items()
+    assert client.openapi_document(path, hash=digest) == {"openapi": "3.0.0"}
+    assert [head.target for head in server.heads] == ["/openapi/v3", "/openapi/v3/api/v1?hash=H"]
+
+
+def test_a_kind_is_required_and_waited_for() -> None:
+    cluster = sim.Cluster()
+    client = client_of(cluster)
+    client.require(ConfigMap)
+    with pytest.raises(NotInstalled, match=r"the definition of Book \(example\.io/v1\) is not installed"):
+        client.require(ConfigMap, Book)
+    began = cluster.now
+    with pytest.raises(NotInstalled):
+        client.require(Book, within=5.0)
+    assert cluster.now - began == 5.0
+    cluster.later(10.0, lambda: cluster.define(Book))
+    client.require(Book.resource, within=60.0)
+    assert cluster.now - began < 20.0
+
+
+def test_a_change_is_made_again_for_what_others_made_of_it() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    books = client_of(cluster).api(Book)
+    books.create(book("a", "A"))
+    others = ["one", "two"]
+
+    def change(held: Book) -> None:
+        if others:
+            cluster.put(book("a", others.pop(), namespace="default"))
+        held.spec.title += "!"
+
+    assert books.update("a", change).spec.title == "one!"
+    before = len(cluster.log)
+    assert books.update("a", lambda held: None).spec.title == "one!"
+    assert len(cluster.log) == before + 1, "nothing changed, so nothing is written"
+
+
+def test_a_change_may_make_the_object_that_it_begins_with() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    books = client_of(cluster).api(Book)
+
+    def title(held: Book) -> None:
+        held.spec.title = "Typee"
+
+    with pytest.raises(kp.NotFound):
+        books.update("b", title)
+    assert books.update("b", title, create=lambda: book("b")).spec.title == "Typee"
+
+    def meanwhile(held: Book) -> None:
+        if not cluster.objects(Book)[1:]:
+            cluster.put(book("c", "other", namespace="default"))
+        held.spec.title += "+"
+
+    assert books.update("c", meanwhile, create=lambda: book("c", "mine")).spec.title == "other+"
+
+
+def test_conflicts_without_end_end() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    books = client_of(cluster).api(Book)
+    books.create(book("a"))
+    met: list[int] = []
+
+    def change(held: Book) -> None:
+        met.append(len(met))
+        cluster.put(book("a", f"other {met[-1]}", namespace="default"))
+        held.spec.title = "mine"
+
+    with pytest.raises(kp.Conflict):
+        books.update("a", change)
+    assert len(met) == 8
+
+
+def test_an_object_is_waited_for() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    books = client_of(cluster).api(Book)
+    began = cluster.now
+    cluster.later(10.0, lambda: cluster.put(book("a", namespace="default")))
+    cluster.later(20.0, lambda: cluster.end_watches(Book))
+    cluster.later(20.0, lambda: cluster.put(book("a", "soon over", namespace="default")))
+    cluster.later(20.0, lambda: cluster.put(book("a", "done", namespace="default")))
+    found = books.wait_for("a", lambda held: held.spec.title == "done")
+    assert found.spec.title == "done"
+    assert 20.0 <= cluster.now - began < 30.0
+    assert not cluster.watches
+
+
+def test_a_wait_ends_with_its_time_and_says_what_was_missing() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    books = client_of(cluster).api(Book)
+    began = cluster.now
+    with pytest.raises(NotYet) as failed:
+        books.wait_for("a", lambda held: True, timeout=45.0)
+    assert str(failed.value) == "Book default/a is not as it should be after 45 s: it is not there"
+    assert cluster.now - began == 45.0
+    cluster.put(book("a", "A", namespace="default"))
+    with pytest.raises(NotYet) as failed:
+        books.wait_for("a", lambda held: held.spec.title == "B", timeout=400.0)
+    assert isinstance(failed.value.last, Book)
+    assert cluster.now - began == 445.0
+
+
+def test_a_wait_for_something_to_be_gone_ends_when_it_is() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    books = client_of(cluster).api(Book)
+    uid = books.create(book("a")).metadata.uid
+    cluster.later(30.0, lambda: cluster.remove(Book, "a"))
+    assert books.wait_for("a", deleted(uid)) is None
+
+
+def test_what_may_not_be_watched_is_not_waited_for() -> None:
+    server = Scripted(found("a"), refusal(403, "Forbidden"))
+    with pytest.raises(kp.KubeprotoError, match=r"it cannot be watched: .*403 Forbidden"):
+        server.client().api(Book).wait_for("a", lambda held: held.spec.title == "B")

@@ -17,6 +17,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.config import CredentialsError
 from kubeproto.watching import resync
+from kubeproto_runtime._discovering import NotInstalled
 from kubeproto_runtime._sync_client import BlockingClient
 from kubeproto_runtime._sync_reflector import BlockingReflector
 
@@ -94,12 +95,34 @@ def test_an_empty_world_is_whole_too() -> None:
         assert heard(cluster, settings=resync.Settings(streaming=streaming)) == ["whole"]
 
 
-def test_selectors_choose_what_is_followed() -> None:
+@pytest.mark.parametrize("streaming", [True, False])
+def test_selectors_choose_what_is_followed(streaming: bool) -> None:
     cluster = sim.Cluster(crds=[Book])
     cluster.put(book("a", namespace="default", labels={"shelf": "sea"}))
     put(cluster, "b")
-    cluster.later(10, over)
-    assert heard(cluster, label_selector="shelf=sea") == ["+a:", "whole"]
+    cluster.later(10, lambda: put(cluster, "c"))
+    cluster.later(20, over)
+    settings = resync.Settings(streaming=streaming)
+    assert heard(cluster, settings=settings, label_selector="shelf=sea") == ["+a:", "whole"]
+
+
+def test_a_watch_whose_other_side_is_gone_is_noticed() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    faults = sim.Faults(cluster, script=[sim.HalfOpen(after=0)])
+    began = cluster.now
+    with client_of(cluster, faults).api(Book).follow() as events:
+        assert told(next(events)) == "whole"
+    assert 70 < cluster.now - began < 80
+
+
+def test_clients_that_failed_together_come_back_apart() -> None:
+    waits: list[float] = []
+    for draw in (0.0, 0.5):
+        server = Scripted(kp.ConnectError("refused"), Over("the end"))
+        with pytest.raises(Over):
+            next(server.client(draw=draw).api(Book).follow())
+        waits += server.waits()
+    assert waits == [0.8, 1.2]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -133,12 +156,38 @@ def test_a_day_of_faults_ends_with_the_world_as_it_is(seed: int) -> None:
 def test_leaving_the_loop_closes_the_watch() -> None:
     cluster = sim.Cluster(crds=[Book])
     put(cluster, "a")
-    events = client_of(cluster).api(Book).follow()
-    assert told(next(events)) == "+a:"
-    assert len(cluster.watches) == 1
-    assert isinstance(events, Generator)
-    events.close()
+    with client_of(cluster).api(Book).follow() as events:
+        assert told(next(events)) == "+a:"
+        assert len(cluster.watches) == 1
     assert not cluster.watches
+    assert list(events) == []
+
+
+def test_a_kind_that_is_not_there_is_said_unless_it_is_to_be_waited_for() -> None:
+    cluster = sim.Cluster()
+    books = client_of(cluster).api(Book)
+    with pytest.raises(NotInstalled):
+        next(books.follow())
+    began = cluster.now
+    cluster.later(25, lambda: cluster.define(Book))
+    with books.follow(wait_for_definition=True) as events:
+        assert told(next(events)) == "whole"
+    assert 25 <= cluster.now - began < 60
+
+
+def test_another_object_under_the_name_comes_after_the_deletion_of_the_first() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    put(cluster, "a", "first")
+
+    def gap() -> None:
+        cluster.end_watches(Book)
+        cluster.remove(Book, "a")
+        put(cluster, "a", "second")
+        cluster.compact()
+
+    cluster.later(10, gap)
+    cluster.later(HOUR, over)
+    assert heard(cluster) == ["+a:first", "whole", "-a:first", "+a:second", "whole"]
 
 
 def test_a_refusal_is_waited_out_whatever_its_body(caplog: pytest.LogCaptureFixture) -> None:
@@ -229,6 +278,16 @@ def test_a_refresh_builds_the_world_anew_once() -> None:
     assert not here.waiting
 
 
+def test_a_refresh_that_is_followed_by_a_stop_asks_for_nothing() -> None:
+    cluster, here = sim.Cluster(crds=[Book]), Here()
+    reflector = mirror(cluster, here)
+    with reflector:
+        cluster.later(30, reflector.refresh)
+        cluster.later(31, reflector.stop)
+        here.run()
+    assert len([exchange for exchange in cluster.log if "/books" in exchange.head.target]) == 1
+
+
 def test_a_mirror_says_how_it_stands() -> None:
     cluster, here = sim.Cluster(), Here()  # which does not know books
     reflector = mirror(cluster, here)
@@ -239,6 +298,34 @@ def test_a_mirror_says_how_it_stands() -> None:
     proof = reflector.proof
     assert not proof.synced
     assert proof.why.startswith("it has been stopped, after")
+
+
+def test_who_waits_for_an_unknown_kind_is_told_and_a_patient_one_waits_on() -> None:
+    for patient in (False, True):
+        cluster, here = sim.Cluster(), Here()
+        client = client_of(cluster)
+        reflector = BlockingReflector(client, client.requests(Book), spawn=here, patient=patient)
+        cluster.later(15, reflector.stop)
+        with reflector:
+            here.run()
+        with pytest.raises(kp.DeadlineExceeded if patient else NotInstalled):
+            reflector.synced(timeout=0.0)
+
+
+def test_a_stop_before_a_request_is_sent_leaves_it_unsent() -> None:
+    server, here = Scripted(Answer(200, (), [page("a", version=5)]), kp.TransportError("cut")), Here()
+
+    def sleep(seconds: float) -> None:
+        server.sleep(seconds)
+        if len(server.heads) == 2:
+            reflector.stop()
+
+    client = BlockingClient(server, clock=lambda: server.now, sleep=sleep)
+    reflector = BlockingReflector(client, client.requests(Book), settings=PLAIN, spawn=here)
+    with reflector:
+        here.run()
+    assert len(server.heads) == 2
+    assert len(reflector) == 1
 
 
 def test_a_mirror_in_an_hour_of_faults_is_exact() -> None:
