@@ -96,12 +96,21 @@ class SimulatedClient(Client):
         offset = cluster.now - anyio.current_time()
         self.cluster = cluster
         self.faults = faults
+        self._offset = offset
         super().__init__(
             _SimulatedTransport(cluster, offset, cluster.answer if faults is None else faults.answer),
             namespace=namespace,
             wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
             dice=random.Random(seed),  # the same test has the same course each time
         )
+
+    def later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Do something when so much time has passed from this moment on.
+
+        The cluster's own `later` counts from the last time that it had something to do.
+        """
+        self.cluster.advance_to(anyio.current_time() + self._offset)
+        self.cluster.later(seconds, action)
 
     async def until(
         self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1
