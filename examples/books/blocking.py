@@ -1,0 +1,35 @@
+"""Prints what becomes of books, without an event loop: `python examples/books/blocking.py`.
+
+Nothing happens behind the back of this program: an event is popped when it is asked for, and asking polls the
+server. What breaks on the way is logged and made up for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from book import Book, describe
+
+import kubeproto as kp
+from kubeproto_runtime import BlockingClient, connect_blocking
+
+
+def tell(client: BlockingClient, say: Callable[[str], object] = print) -> None:
+    """Follow the books of all namespaces, and say a line about each event."""
+    with client.api(Book, namespace=kp.ALL).follow() as events:
+        while event := next(events, None):
+            say(describe(event))
+
+
+def main() -> None:
+    """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
+    with connect_blocking() as client:
+        tell(client)
+
+
+if __name__ == "__main__":
+    logging.basicConfig()
+    with suppress(KeyboardInterrupt):
+        main()

@@ -1,0 +1,35 @@
+"""Prints what becomes of books, on asyncio: `python examples/books/on_asyncio.py`.
+
+What breaks on the way is logged and made up for: what was missed meanwhile comes as soon as it can be had.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from book import Book, describe
+
+import kubeproto as kp
+from kubeproto_runtime import Client, connect
+
+
+async def tell(client: Client, say: Callable[[str], object] = print) -> None:
+    """Follow the books of all namespaces, and say a line about each event."""
+    async with client.api(Book, namespace=kp.ALL).follow() as events:
+        async for event in events:
+            say(describe(event))
+
+
+async def main() -> None:
+    """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
+    async with connect() as client:
+        await tell(client)
+
+
+if __name__ == "__main__":
+    logging.basicConfig()
+    with suppress(KeyboardInterrupt):
+        asyncio.run(main())
