@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
     `label_selector`, `field_selector`: which objects. `when`: which changes of them; see `predicates`.
     `name`: for logs and figures, the kind unless told. `concurrency`: how many objects at a time, 10.
     `timeout`: seconds for one run, none unless told. `sync_timeout`: seconds for the first lists, 120.
+    `wait_for_definition`: of kinds that the server does not know yet; an error otherwise.
     `backoff`, `rate`, `debounce`, `longest_wait`: those of the `WorkQueue`.
     """
 
@@ -59,6 +60,7 @@ class Options(TypedDict, total=False):
     concurrency: int
     timeout: float | None
     sync_timeout: float | None
+    wait_for_definition: bool
     backoff: Backoff
     rate: Rate | None
     debounce: float
@@ -217,6 +219,7 @@ class Controller(Generic[K, State]):
             concurrency=options.get("concurrency", 10),
             timeout=options.get("timeout"),
             sync_timeout=options.get("sync_timeout", _SYNC_TIMEOUT),
+            wait_for_definition=options.get("wait_for_definition", False),
             backoff=options.get("backoff", _BACKOFF),
             rate=options.get("rate"),
             debounce=options.get("debounce", 0.0),

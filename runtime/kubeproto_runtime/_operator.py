@@ -6,7 +6,8 @@
 
 - Caches are shared by all controllers of one client, and filled while another process leads: who takes over
   begins at once.
-- `stop` takes nothing more; what runs may end, for `grace` seconds; the lease is given back after that.
+- `stop` takes nothing more; what runs may end, for `grace` seconds; the lease is given back after that. Who
+  loses the lead is cut off without a grace, and stands by again.
 - An error in one part ends all the others, and is what `run` raises; several come as a group. What a
   reconcile raises is no such error.
 """
@@ -28,6 +29,8 @@ from ._signals import heed_signals
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from kubeproto.control import election as elections
+
     from ._client import Client
 
 
@@ -35,7 +38,7 @@ _log: Final = logging.getLogger("kubeproto.operator")
 
 
 class Election(Protocol):
-    """Lets one of several processes work. `healthy` is false if it should long have stopped and has not."""
+    """Lets one of several processes work; `Leading` is one on a Lease."""
 
     @property
     def name(self) -> str:
@@ -43,19 +46,14 @@ class Election(Protocol):
         ...
 
     @property
-    def leading(self) -> bool:
-        """Whether this process is the one."""
-        ...
-
-    @property
-    def healthy(self) -> bool:
-        """Whether all is as it should be, leading or not."""
+    def standing(self) -> elections.Standing:
+        """Whether this process leads, who does, and whether all is well."""
         ...
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Wait until this process leads, run `work`, and give the lead back when that returns.
 
-        When it no longer leads, `work` is cancelled before another process can begin, and this raises.
+        When it no longer leads, `work` is cancelled before another process can begin; it may be run again.
         """
         ...
 
@@ -169,7 +167,7 @@ class Operator:
     @property
     def leading(self) -> bool:
         """Whether controllers of this process reconcile; without an election they always do."""
-        return self._election is None or self._election.leading
+        return self._election is None or self._election.standing.leads
 
     def well(self) -> tuple[bool, str]:
         """Whether all goes on: no run that does not end although it was cut off, no lead held too long."""
@@ -179,8 +177,9 @@ class Operator:
             for name, one in self._controllers.items()
         ]
         if self._election is not None:
-            state = "leads" if self._election.leading else "stands by"
-            lines.append((self._election.healthy, f"election {self._election.name}: {state}"))
+            standing = self._election.standing
+            state = "leads" if standing.leads else f"stands by for {standing.leader or 'nobody'}"
+            lines.append((standing.healthy, f"election {self._election.name}: {state}"))
         return _listed(lines)
 
     def ready(self) -> tuple[bool, str]:
@@ -206,7 +205,7 @@ class Operator:
                 for name, one in self._controllers.items()
             ),
             self._requests,
-            {} if election is None else {election.name: election.leading},
+            {} if election is None else {election.name: election.standing.leads},
         )
 
     # How it goes
@@ -245,16 +244,19 @@ class Operator:
         stages = self._stages
         if stages is None or self._stopped:
             return
-        with anyio.CancelScope() as scope:
-            async with anyio.create_task_group() as stages.others:
-                for other in self._others:
-                    stages.others.start_soon(other)
-                async with anyio.create_task_group() as stages.working:
-                    for reconciling in self._controllers.values():
-                        stages.working.start_soon(reconciling.work)
-                    await stages.stopped.wait()
-                    scope.deadline = anyio.current_time() + self._grace
-                stages.others.cancel_scope.cancel()
+        try:
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as stages.others:
+                    for other in self._others:
+                        stages.others.start_soon(other)
+                    async with anyio.create_task_group() as stages.working:
+                        for reconciling in self._controllers.values():
+                            stages.working.start_soon(reconciling.work)
+                        await stages.stopped.wait()
+                        scope.deadline = anyio.current_time() + self._grace
+                    stages.others.cancel_scope.cancel()
+        finally:  # a lead that is lost may come back
+            stages.others = stages.working = None
         if scope.cancelled_caught:
             _log.warning("runs had not ended within %g s and were cancelled", self._grace)
 

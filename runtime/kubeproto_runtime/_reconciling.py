@@ -75,6 +75,7 @@ class Plan(Struct, frozen=True):
     concurrency: int
     timeout: float | None
     sync_timeout: float | None
+    wait_for_definition: bool
     backoff: Backoff
     rate: Rate | None
     debounce: float
@@ -115,7 +116,9 @@ class Reconciling:
                 self.caches.append(cache)
                 cache.listen(self._listener(source))
         for cache in self.caches:
-            await cache.wait_synced(timeout=self.plan.sync_timeout)
+            await cache.wait_synced(
+                timeout=self.plan.sync_timeout, wait_for_definition=self.plan.wait_for_definition
+            )
         self.synced = True
         self._ready.set()
         async with anyio.create_task_group() as tasks:
@@ -124,7 +127,7 @@ class Reconciling:
 
     async def work(self) -> None:
         """Reconcile until stopped, and until the last run has ended."""
-        with self._until_ready:
+        with anyio.CancelScope() as self._until_ready:
             await self._ready.wait()
             await self.workers.run()
 

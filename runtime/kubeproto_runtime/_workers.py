@@ -69,14 +69,28 @@ class Workers(Generic[Key]):
         self._stop = anyio.Event()
 
     async def run(self) -> None:
-        """Work until stopped, and until the last run has ended."""
+        """Work until stopped, and until the last run has ended; after a cancellation it can go on anew."""
         self._clock = clock()
-        async with anyio.create_task_group() as keeping:
-            keeping.start_soon(self._keep_time)
-            async with anyio.create_task_group() as self._tasks:
-                self.stir()
-                await self._stop.wait()
-            keeping.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as keeping:
+                keeping.start_soon(self._keep_time)
+                async with anyio.create_task_group() as self._tasks:
+                    self.stir()
+                    await self._stop.wait()
+                keeping.cancel_scope.cancel()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Nobody is here any more: what was cut off in its midst waits for those who come next."""
+        now, self._tasks = self._clock(), None
+        for post in self._posts:
+            if (work := post.work) is not None:
+                self._queue.add(work.key, now, priority=work.priority, reason=work.reason)
+                self._queue.done(work.key, now)
+        self._posts.clear()
+        self._resting.clear()
+        self._awake, self._alarm = 0, inf
 
     def stir(self) -> None:
         """Something may be due, now or later: see to it that it is taken."""
@@ -153,7 +167,7 @@ class Workers(Generic[Key]):
                     return True
                 if now < rest_at and runs < _RUNS:
                     continue
-                if self._awake > 1:
+                if self._awake > 1 and not self._stopped:
                     await self._rest()
                 else:
                     await checkpoint()
