@@ -18,7 +18,7 @@ from kubeproto import sim
 from kubeproto.control import Change
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto_runtime import Caches
-from kubeproto_runtime.testing import SimulatedClient, run, simulated
+from kubeproto_runtime.testing import run, simulated
 
 COLOURS: Final = {"user": "1", "trouble": "31", "operator": "36", "Echo": "33", "Deployment": "32"}
 
@@ -56,17 +56,11 @@ class Demo:
         async with (
             simulated(self.cluster, faults=self.faults) as client,
             Caches(client) as caches,
-            anyio.create_task_group() as tasks,
         ):
             caches.cache(Echo).listen(self.show)
             caches.cache(Deployment).listen(self.show)
-            tasks.start_soon(self.operate, client)
+            client.start(operator(client))
             await self.play()
-            tasks.cancel_scope.cancel()
-
-    async def operate(self, client: SimulatedClient) -> None:
-        """What a program of its own would do."""
-        await operator(client)
 
     async def play(self) -> None:
         """What a user does, and what goes wrong. The user's own line to the server is always good."""

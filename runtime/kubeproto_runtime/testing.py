@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from typing import Self
 
+    from anyio.abc import TaskGroup
+
     from kubeproto import Head, Headers
     from kubeproto.sim import Answer, Cluster, Faults, Stream
 
@@ -96,6 +98,7 @@ class SimulatedClient(Client):
         offset = cluster.now - anyio.current_time()
         self.cluster = cluster
         self.faults = faults
+        self.tasks: TaskGroup | None = None
         self._offset = offset
         super().__init__(
             _SimulatedTransport(cluster, offset, cluster.answer if faults is None else faults.answer),
@@ -103,6 +106,15 @@ class SimulatedClient(Client):
             wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
             dice=random.Random(seed),  # the same test has the same course each time
         )
+
+    def start(self, work: Awaitable[object]) -> None:
+        """Run something beside the test, until the simulation ends; what it raises ends the test.
+
+        ``client.start(Controller(client, Book).run(reconcile))``
+        """
+        if self.tasks is None:
+            raise RuntimeError("this simulation is over")
+        self.tasks.start_soon(_await, work)
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
         """Do something when so much time has passed from this moment on.
@@ -131,14 +143,27 @@ async def simulated(
     """A client of a simulated cluster, whose clock goes with that of the event loop.
 
     Several may be open at once, on one cluster too. `faults` stand between this client and the cluster.
+    An error inside comes out as it is, in no group, unless there are several.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
     client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_drive, cluster)
-        yield client
-        tasks.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as client.tasks:
+            client.tasks.start_soon(_drive, cluster)
+            yield client
+            client.tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        error, *others = group.exceptions
+        if others:
+            raise
+        raise error from error.__cause__
+    finally:
+        client.tasks = None
+
+
+async def _await(work: Awaitable[object]) -> None:
+    await work
 
 
 async def _drive(cluster: Cluster) -> None:

@@ -34,14 +34,8 @@ def operated(backend: Backend, body: Callable[[SimulatedClient], Awaitable[None]
 
     async def main() -> None:
         async with simulated(cluster) as user:
-
-            async def operate() -> None:
-                await echo.operator(user)
-
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(operate)
-                await body(user)
-                tasks.cancel_scope.cancel()
+            user.start(echo.operator(user))
+            await body(user)
 
     run(main, backend=backend)
     return cluster

@@ -18,7 +18,7 @@ from kubeproto import sim
 from kubeproto.control import owner_reference
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Action, Context, Controller, await_change
-from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
+from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 DAY = 24 * 3600.0
 CHANGES = 400
@@ -107,22 +107,14 @@ def test_a_day_of_trouble_ends_well(seed: int, backend: Backend, caplog: pytest.
         cluster.later(dice.uniform(0, DAY), cluster.compact)
     cluster.later(DAY, faults.calm)
 
-    async def main(client: SimulatedClient) -> None:
-        async def control() -> None:
-            # Whoever still sees a Book that has another uid by now makes a child that is collected at once, and
-            # would make the next one at once.
-            await Controller(client, Book, debounce=1.0).owns(ConfigMap).run(shelf.reconcile)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(control)
+    async def day() -> None:
+        async with simulated(cluster, faults=faults, seed=seed) as client:
+            # Whoever still sees a Book that has another uid by now makes a child that is collected at once,
+            # and would make the next one at once.
+            client.start(Controller(client, Book, debounce=1.0).owns(ConfigMap).run(shelf.reconcile))
             await anyio.sleep(DAY)
             # What is broken without a sign is noticed after a minute of silence, and then backed off from.
             await client.until(lambda: titles(cluster) == shelved(cluster), within=600, every=1)
-            tasks.cancel_scope.cancel()
-
-    async def day() -> None:
-        async with simulated(cluster, faults=faults, seed=seed) as client:
-            await main(client)
 
     run(day, backend=backend)
     assert titles(cluster)

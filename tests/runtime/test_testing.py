@@ -182,3 +182,45 @@ def test_a_client_draws_the_same_numbers_each_time(go: Go) -> None:
             assert repr(one) == "SimulatedClient(SimulatedTransport(), namespace='default')"
 
     go(main)
+
+
+def test_what_is_started_runs_until_the_end_and_no_longer(go: Go) -> None:
+    ticks: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            ticks.append(anyio.current_time())
+            await anyio.sleep(10)
+
+    async def main() -> None:
+        async with simulated(library()) as client:
+            client.start(tick())
+            await anyio.sleep(25)
+        never = anyio.sleep(0)
+        await anyio.sleep(100)
+        with pytest.raises(RuntimeError, match="over"):
+            client.start(never)
+        never.close()
+
+    go(main)
+    assert ticks == [0.0, 10.0, 20.0]
+
+
+def test_an_error_comes_out_as_it_is_be_it_of_the_test_or_of_what_it_started(go: Go) -> None:
+    async def fail() -> None:
+        await anyio.sleep(5)
+        raise ZeroDivisionError("in the background")
+
+    async def wait_in_vain() -> None:
+        async with simulated(library()) as client:
+            client.start(fail())
+            await anyio.sleep(60)
+
+    async def main() -> None:
+        with pytest.raises(KeyError, match="in the test"):
+            async with simulated(library()):
+                raise KeyError("in the test")
+        with pytest.raises(ZeroDivisionError, match="in the background"):
+            await wait_in_vain()
+
+    go(main)
