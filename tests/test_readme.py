@@ -15,6 +15,7 @@ def test_the_snippets_of_the_readme_run_in_order(capsys: Any) -> None:
         # Keeping the line numbers makes a failure point into the README.
         exec(compile("\n" * line + found[1], str(README), "exec"), program)
     said = capsys.readouterr().out
+    assert "typee Typee\n" in said
     assert "POST /apis/example.technosophos.com/v1/namespaces/default/books\nMoby-Dick True\n" in said
     assert "GET /apis/example.technosophos.com/v1/namespaces/default/books/moby: 404 NotFound" in said
     assert "on the shelf: Moby-Dick\n" in said
