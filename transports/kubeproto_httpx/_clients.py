@@ -11,6 +11,7 @@ import httpx
 
 from kubeproto.config import Connection
 
+from ._network import merge_chunks
 from ._tls import proxy_context, server_context
 
 # Each watch holds a connection as long as it lives, and a program may have thousands; httpx's own limit of
@@ -42,7 +43,9 @@ class _Network(TypedDict):
 
 def make_client(connection: Connection) -> httpx.Client:
     """A blocking client for this server."""
-    client = httpx.Client(transport=httpx.HTTPTransport(**_network(connection)), **_client(connection))
+    transport = httpx.HTTPTransport(**_network(connection))
+    merge_chunks(transport)
+    client = httpx.Client(transport=transport, **_client(connection))
     _say_only(client.headers, connection)
     return client
 
@@ -50,6 +53,7 @@ def make_client(connection: Connection) -> httpx.Client:
 def make_async_client(connection: Connection) -> httpx.AsyncClient:
     """An async client for this server."""
     transport = httpx.AsyncHTTPTransport(**_network(connection))
+    merge_chunks(transport)
     client = httpx.AsyncClient(transport=transport, **_client(connection))
     _say_only(client.headers, connection)
     return client

@@ -6,11 +6,39 @@ import ssl
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from kubeproto.config import ConfigError, Connection
+
+_RECORD: Final = 16 * 1024  # bytes that TLS gives at once, at most
+
+
+class _Greedy(ssl.SSLObject):
+    """Reads all records that have come, as far as there is room. A server writes one for each event."""
+
+    _failure: Exception | None = None
+
+    def read(self, *args: Any, **settings: Any) -> Any:
+        if settings or len(args) != 1:  # into a buffer, which neither httpcore nor anyio nor trio does
+            return super().read(*args, **settings)
+        if self._failure is not None:
+            raise self._failure
+        pieces: list[bytes] = []
+        room: int = args[0]
+        try:
+            while room > 0 and (piece := super().read(min(room, _RECORD))):
+                pieces.append(piece)
+                room -= len(piece)
+        except ssl.SSLWantReadError:
+            if not pieces:
+                raise
+        except ssl.SSLError as error:
+            if not pieces:
+                raise
+            self._failure = error  # for the next time: first what came before it
+        return b"".join(pieces)
 
 
 class _NamedContext(ssl.SSLContext):
@@ -57,6 +85,7 @@ class _NamedContext(ssl.SSLContext):
 def server_context(connection: Connection) -> _NamedContext:
     """How this server is trusted, and what it is shown; `ConfigError` for what cannot be read."""
     context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.sslobject_class = _Greedy
     context.tls_name, context.connection = connection.tls_name, connection
     _trust(context, connection)
     if connection.client_certificate:

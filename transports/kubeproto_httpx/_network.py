@@ -1,0 +1,137 @@
+"""Between httpcore and the sockets: hands on what they say in larger pieces, see `_merging`."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from typing import Any, Final
+
+import httpcore
+import httpx
+
+from ._merging import Merging
+from ._tls_stream import TlsStream
+
+# httpcore asks for 64 KiB at a time. A busy watch has more, and each piece costs.
+_READ: Final = 256 * 1024
+
+_Options = Iterable[httpcore.SOCKET_OPTION] | None
+
+
+def merge_chunks(transport: httpx.HTTPTransport | httpx.AsyncHTTPTransport) -> None:
+    """Have all connections of a transport merge chunks.
+
+    httpcore lets its pools be given a backend, and httpx has no way to say so. If either calls these two
+    attributes otherwise one day, all goes on as before, only slower; the contract suite notices.
+    """
+    pool: Any = getattr(transport, "_pool", None)
+    backend = getattr(pool, "_network_backend", None)
+    if isinstance(backend, httpcore.AsyncNetworkBackend):
+        pool._network_backend = _AsyncBackend(backend)
+    elif isinstance(backend, httpcore.NetworkBackend):
+        pool._network_backend = _Backend(backend)
+
+
+class _AsyncBackend(httpcore.AsyncNetworkBackend):
+    def __init__(self, inner: httpcore.AsyncNetworkBackend) -> None:
+        self._inner = inner
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: _Options = None,
+    ) -> httpcore.AsyncNetworkStream:
+        found = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+        return _AsyncStream(found)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class _AsyncStream(httpcore.AsyncNetworkStream):
+    def __init__(self, inner: httpcore.AsyncNetworkStream) -> None:
+        self._inner = inner
+        self._merging = Merging()
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        while not self._merging.problem:
+            data = await self._inner.read(max(max_bytes, _READ), timeout)
+            if not data or (data := self._merging.came(data)):
+                return data
+        raise httpcore.RemoteProtocolError(self._merging.problem)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if buffer:
+            self._merging.sent(buffer)
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return _AsyncStream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _Backend(httpcore.NetworkBackend):
+    def __init__(self, inner: httpcore.NetworkBackend) -> None:
+        self._inner = inner
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: _Options = None,
+    ) -> httpcore.NetworkStream:
+        return _Stream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+
+    def sleep(self, seconds: float) -> None:
+        self._inner.sleep(seconds)
+
+
+class _Stream(httpcore.NetworkStream):
+    def __init__(self, inner: httpcore.NetworkStream) -> None:
+        self._inner = inner
+        self._merging = Merging()
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        while not self._merging.problem:
+            data = self._inner.read(max(max_bytes, _READ), timeout)
+            if not data or (data := self._merging.came(data)):
+                return data
+        raise httpcore.RemoteProtocolError(self._merging.problem)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if buffer:
+            self._merging.sent(buffer)
+        self._inner.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        try:
+            return _Stream(TlsStream(self._inner, ssl_context, server_hostname, timeout))
+        except BaseException:
+            self._inner.close()
+            raise
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)

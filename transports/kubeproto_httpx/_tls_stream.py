@@ -1,0 +1,72 @@
+"""`TlsStream`: TLS for the blocking client, over bytes in memory.
+
+Python's own TLS sockets read one record at a time, with two system calls and a turn through httpcore for
+each, and servers write a record an event. Here one read of the socket gives all that is in it.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import httpcore
+
+T = TypeVar("T")
+
+_READ: Final = 256 * 1024
+
+
+class TlsStream(httpcore.NetworkStream):
+    """TLS over another stream, which may be TLS itself: through an ``https`` proxy it is."""
+
+    def __init__(
+        self, inner: httpcore.NetworkStream, context: ssl.SSLContext, name: str | None, timeout: float | None
+    ) -> None:
+        self._inner = inner
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
+        try:
+            self._through(self._tls.do_handshake, timeout)
+        except (httpcore.ReadTimeout, httpcore.WriteTimeout) as error:
+            raise httpcore.ConnectTimeout(str(error)) from error
+        except (ssl.SSLError, httpcore.NetworkError) as error:
+            raise httpcore.ConnectError(str(error)) from error
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        try:
+            return self._through(lambda: self._tls.read(max_bytes), timeout)
+        except ssl.SSLEOFError:
+            return b""  # an end without TLS's farewell: HTTP knows if it was one
+        except ssl.SSLError as error:
+            raise httpcore.ReadError(str(error)) from error
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        try:
+            self._through(lambda: self._tls.write(buffer), timeout)
+        except ssl.SSLError as error:
+            raise httpcore.WriteError(str(error)) from error
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._tls if info == "ssl_object" else self._inner.get_extra_info(info)
+
+    def _through(self, work: Callable[[], T], timeout: float | None) -> T:
+        """Do this, and read as often as it wants more."""
+        while True:
+            try:
+                return work()
+            except ssl.SSLWantReadError:
+                pass
+            finally:
+                self._flush(timeout)  # if it failed, why
+            if data := self._inner.read(_READ, timeout):
+                self._incoming.write(data)
+            else:
+                self._incoming.write_eof()
+
+    def _flush(self, timeout: float | None) -> None:
+        if self._outgoing.pending:
+            self._inner.write(self._outgoing.read(), timeout)
