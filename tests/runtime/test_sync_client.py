@@ -425,3 +425,39 @@ def test_what_may_not_be_watched_is_not_waited_for() -> None:
     server = Scripted(found("a"), refusal(403, "Forbidden"))
     with pytest.raises(kp.KubeprotoError, match=r"it cannot be watched: .*403 Forbidden"):
         server.client().api(Book).wait_for("a", lambda held: held.spec.title == "B")
+
+
+def test_a_wait_does_not_outlast_its_time_where_nobody_answers() -> None:
+    server = Scripted(found("a"), *[kp.ConnectError("refused") for _ in range(9)])
+    with pytest.raises(NotYet, match=r"is not as it should be after 10 s: .*; the last trouble was: refused"):
+        server.client().api(Book).wait_for("a", lambda held: held.spec.title == "B", timeout=10.0)
+    assert server.now == 1010.0
+    assert server.times[-1] < 1010.0
+
+
+def test_trouble_that_is_over_is_not_told_of_a_wait_in_vain() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    cluster.put(book("a", namespace="default"))
+    faults = sim.Faults(cluster, script=[sim.ErrorEvent(code=500)])
+    cluster.later(30.0, lambda: cluster.put(book("a", "A", namespace="default")))
+    with pytest.raises(NotYet) as failed:
+        client_of(cluster, faults).api(Book).wait_for("a", lambda held: False, timeout=90.0)
+    assert "the last trouble" not in str(failed.value)
+    assert not faults.script
+
+
+def test_what_is_gone_before_it_can_be_followed_is_seen_to_be_gone() -> None:
+    cluster = sim.Cluster(crds=[Book])
+    client = client_of(cluster)
+    uid = client.api(Book).create(book("a")).metadata.uid
+
+    def answering(head: kp.Head) -> Any:
+        answer = cluster.answer(head)
+        if head.target.endswith("/a"):
+            cluster.remove(Book, "a")
+        return answer
+
+    client.transport = sim.BlockingSimTransport(cluster, answering)
+    began = cluster.now
+    assert client.api(Book).wait_for("a", deleted(uid)) is None
+    assert cluster.now - began < 5.0

@@ -175,6 +175,20 @@ def test_a_kind_that_is_not_there_is_said_unless_it_is_to_be_waited_for() -> Non
     assert 25 <= cluster.now - began < 60
 
 
+def test_a_kind_that_goes_away_for_a_while_is_waited_for() -> None:
+    server = Scripted(
+        Answer(200, (), [page("a", version=5)]),
+        refusal(404, "NotFound"),
+        Answer(200, (), [page("a", version=9)]),
+        Over("the end"),
+    )
+    seen: list[str] = []
+    with pytest.raises(Over):
+        drain(server.client().api(Book).follow(settings=PLAIN), lambda event: seen.append(told(event)))
+    assert seen[:2] == ["+a:a", "whole"]
+    assert len(server.heads) >= 3
+
+
 def test_another_object_under_the_name_comes_after_the_deletion_of_the_first() -> None:
     cluster = sim.Cluster(crds=[Book])
     put(cluster, "a", "first")
