@@ -209,7 +209,8 @@ async def patch_status(api: BoundApi[K], obj: K, status: Any, *, field_manager: 
     """Write a status, if it says anything else than the object's.
 
     Only what differs is sent, so several who report in one status do not undo each other's fields. A list is
-    sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
+    sent whole, and then only for the version of `obj`: it is a Conflict if that has changed. If the object is
+    another one by now, under the same name, it is an Invalid.
     """
     before: Any = obj.get("status") if isinstance(obj, Dynamic) else getattr(obj, "status", None)
     if status is before and status is not None:

@@ -102,6 +102,8 @@ def test_objects_of_a_kind_that_the_file_defines_wait_until_it_is_served(go: Go)
             done = await client.apply_manifests(with_definition(), field_manager="m")
             assert [one.obj.kind for one in done] == ["CustomResourceDefinition", "Book"]
             assert cluster.get(Book, "moby") is not None
+            assert any("/customresourcedefinitions/books.example.com" in one.head.target
+                       for one in cluster.log if one.head.method == "GET")  # fmt: skip
             # Known by now: nothing is waited for.
             before = anyio.current_time()
             await client.apply_manifests(with_definition(), field_manager="m")

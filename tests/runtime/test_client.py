@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 import logging
 import random
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import anyio
 import msgspec
 import pytest
-from virtual_time import Book, Go, book, go, library, scripted
+from virtual_time import Book, Go, Scripted, book, go, library, scripted
 
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Rate
 from kubeproto.wire import NO_RETRIES
+from kubeproto_runtime import Client
 from kubeproto_runtime._discovering import NotInstalled
 from kubeproto_runtime.testing import simulated
 
@@ -90,7 +93,7 @@ def test_rq_09_the_cause_stands_behind_those_that_an_error_has_already(go: Go) -
 
 def test_rq_09_the_same_error_again_is_not_its_own_cause(go: Go) -> None:
     async def main() -> None:
-        client, wire = scripted(kp.TransportError("lost"))
+        client, wire = scripted(*(kp.TransportError("lost") for _ in range(5)))
         with pytest.raises(kp.TransportError) as caught:
             await client.call(client.requests(Book).create(book()))
         assert caught.value.__cause__ is None
@@ -194,6 +197,36 @@ def test_a_stream_that_is_left_in_the_middle_leaves_nothing_behind(go: Go) -> No
         gc.collect()  # trio warns of generators that were left
 
     go(main)
+
+
+def test_a_body_that_is_a_generator_is_closed_with_its_stream(go: Go) -> None:
+    ends: list[str] = []
+
+    class Body:
+        status, headers = 200, JSON
+
+        async def __aiter__(self) -> AsyncGenerator[bytes]:
+            try:
+                while True:
+                    yield b"\n"
+            finally:
+                ends.append("closed")
+
+    class Generating(Scripted):
+        @asynccontextmanager
+        async def send(
+            self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        ) -> AsyncGenerator[Any]:
+            yield Body()
+            ends.append("left")
+
+    async def main() -> None:
+        pods = Client(Generating()).requests(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"))
+        async with Client(Generating()).open(pods.follow_log("web-0")) as lines:
+            assert await anext(lines) == [b""]
+
+    go(main)
+    assert ends == ["closed", "left"]
 
 
 def test_a_stream_that_is_cancelled_closes_what_it_has_opened(go: Go) -> None:

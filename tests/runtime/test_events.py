@@ -143,6 +143,17 @@ def test_what_was_recorded_last_is_told_after_the_end_even_if_that_is_a_cancella
     go(main)
 
 
+def test_what_is_recorded_last_is_tried_again_while_there_is_time(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        faults = sim.Faults(cluster, script=[sim.Refuse()])
+        async with simulated(cluster, faults=faults) as client, recording_in(client) as events:
+            events.record(MOBY, "Shelved")
+        assert len(told(cluster)) == 1
+
+    go(main)
+
+
 def test_a_server_that_does_not_answer_holds_the_end_up_for_two_seconds_at_most(go: Go) -> None:
     async def main() -> None:
         cluster = library()

