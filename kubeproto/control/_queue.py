@@ -111,8 +111,16 @@ class WorkQueue(Generic[Key]):
             self._want(key, now, now + min(after, LATEST), inf, priority, reason)
         elif self._debounce > 0.0:
             self._want(key, now, inf, now, priority, reason)
-        else:
+        elif key in self._wishes or key in self._running:
             self._want(key, now, now, inf, priority, reason)
+        else:  # what mostly happens, without the detours
+            if self._delays.soonest <= now:
+                self._ripen(now)
+            self._turn += 1
+            wish = self._wishes[key] = Wish(now, self._turn, key, priority, reason, DUE, now, inf)
+            self._line(priority).append(wish)
+            self._due += 1
+            self._adds += 1
 
     def retry(
         self,
@@ -335,6 +343,8 @@ class WorkQueue(Generic[Key]):
     def _take(self) -> Wish[Key]:
         """The first of the highest priority, or whoever has been due longest. There is somebody."""
         ranks, lines = self._ranks, self._lines
+        if len(ranks) == 1:
+            return lines[-ranks[0]].pop()
         while len(ranks) > 1:
             line = lines[-ranks[0]]
             if not line:

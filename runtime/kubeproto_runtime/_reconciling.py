@@ -99,6 +99,7 @@ class Reconciling:
         self._shared = caches
         self._log = logging.getLogger(f"kubeproto.controller.{plan.name}")
         self._followed: dict[Any, dict[str, Cache[Any]]] = {plan.kind: {}}
+        self._find: Callable[[str], Entry | None] = self._find_in
         self._clock: Callable[[], float] = anyio.current_time
         self._tracer = find_tracer()
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
@@ -115,6 +116,8 @@ class Reconciling:
                 self._followed.setdefault(source.kind, {})[place] = cache
                 self.caches.append(cache)
                 cache.listen(self._listener(source))
+        if (everywhere := self._followed[self.plan.kind].get("")) is not None:
+            self._find = everywhere.entry
         for cache in self.caches:
             await cache.wait_synced(
                 timeout=self.plan.sync_timeout, wait_for_definition=self.plan.wait_for_definition
@@ -182,10 +185,9 @@ class Reconciling:
             self._log.exception("a predicate has failed on %s, which passes therefore", change.key)
             return True
 
-    def _find(self, key: str) -> Entry | None:
-        """The object of a key, if there is one and it is followed."""
-        own = self._followed[self.plan.kind]
-        cache = own.get("") or own.get(key.rpartition("/")[0])
+    def _find_in(self, key: str) -> Entry | None:
+        """The object of a key, if there is one and its namespace is followed."""
+        cache = self._followed[self.plan.kind].get(key.rpartition("/")[0])
         return None if cache is None else cache.entry(key)
 
     async def _take(self, keys: AsyncIterable[str]) -> None:

@@ -1,0 +1,199 @@
+"""A server that controllers are measured against, in a process of its own: one custom resource, and no more
+of Kubernetes than a controller asks for at its start.
+
+Run as `python -m benchmarks._controller_server`, it reads its options as one JSON line, says where it is as
+another, and serves until it is killed. Each watch brings the same events anew and then stays open. What says
+when an event was sent is the machine's monotonic clock, which all its processes share.
+"""
+
+import json
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from benchmarks._data import books
+from benchmarks._measure import Absent
+
+Course = Literal["burst", "paced", "listed", "silent"]
+"""All events at once, a thousand a second, all of it in the list, or nothing at all."""
+
+PACE: Final = 0.001  # seconds between two paced events
+_PAUSE: Final = 0.3  # seconds that a watch is open before its first event
+_PATIENCE: Final = 60.0  # seconds until it listens
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_GROUP: Final = "example.technosophos.com"
+_KIND: Final = {"apiVersion": f"{_GROUP}/v1", "kind": "Book"}
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How many objects, made from which seed, and how they come."""
+
+    count: int
+    course: Course
+    seed: int = 7
+
+
+@contextmanager
+def controller_server(options: Options) -> Generator[str]:
+    """A server with this course of events; its address."""
+    command = [sys.executable, "-m", "benchmarks._controller_server"]
+    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            if process.stdin is None or process.stdout is None:
+                raise ValueError("the server is started with pipes on both ends")
+            process.stdin.write(msgspec.json.encode(options) + b"\n")
+            process.stdin.flush()
+            if not select.select([process.stdout], [], [], _PATIENCE)[0]:
+                raise Absent(f"the server did not start within {_PATIENCE:g} s")
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    options = msgspec.json.decode(sys.stdin.readline(), type=Options)
+    course = _Course(options)
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as listening:
+        print(json.dumps({"url": f"http://127.0.0.1:{listening.getsockname()[1]}"}), flush=True)
+        while True:
+            accepted, _ = listening.accept()
+            threading.Thread(target=course.serve, args=(accepted,), daemon=True).start()
+
+
+class _Course:
+    """The answers, all made before anybody asks."""
+
+    def __init__(self, options: Options) -> None:
+        objects = books(options.count, options.seed)
+        self.course = options.course
+        self.began = 0.0
+        listed = objects if options.course == "listed" else []
+        self.list = (
+            b'{"apiVersion":"%b/v1","items":[%b],"kind":"BookList","metadata":{"resourceVersion":"9"}}'
+            % (
+                _GROUP.encode(),
+                b",".join(listed),
+            )
+        )
+        self.lines = [b'{"type":"ADDED","object":%b}\n' % one for one in objects]
+        self.chunks = [_chunk(line) for line in self.lines]
+
+    def serve(self, accepted: socket.socket) -> None:
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with suppress(OSError), accepted as line:
+            while target := _asked(line):
+                path, _, query = target.partition("?")
+                if "watch=" in query:
+                    self.watch(line, initial="sendInitialEvents=true" in query)
+                else:
+                    _send(line, self.answer(path))
+
+    def answer(self, path: str) -> bytes:
+        if path == "/began":
+            return json.dumps({"began": self.began}).encode()
+        if path.endswith("/books"):
+            return self.list
+        return json.dumps(_DISCOVERY.get(path, {"kind": "Status", "items": []})).encode()
+
+    def watch(self, line: socket.socket, *, initial: bool) -> None:
+        line.sendall(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        if initial:
+            if self.course == "listed":
+                line.sendall(b"".join(self.chunks))
+            annotations = {"k8s.io/initial-events-end": "true"}
+            marked = {**_KIND, "metadata": {"resourceVersion": "9", "annotations": annotations}}
+            line.sendall(_chunk(json.dumps({"type": "BOOKMARK", "object": marked}).encode() + b"\n"))
+        if self.course in ("burst", "paced"):
+            time.sleep(_PAUSE)
+            self.began = time.monotonic()
+            self.burst(line) if self.course == "burst" else self.pace(line)
+        while line.recv(65536):  # until the other side goes
+            pass
+
+    def burst(self, line: socket.socket) -> None:
+        for chunk in self.chunks:
+            if (sent := line.send(chunk)) < len(chunk):
+                line.sendall(chunk[sent:])
+
+    def pace(self, line: socket.socket) -> None:
+        for number, text in enumerate(self.lines):
+            at = self.began + number * PACE
+            if (left := at - time.monotonic()) > 0:
+                time.sleep(left)
+            head, spec, rest = text.partition(b'"spec":{')
+            line.sendall(_chunk(b'%b%b"sent":%.7f,%b' % (head, spec, time.monotonic(), rest)))
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def _send(line: socket.socket, body: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    line.sendall(head + body)
+
+
+def _asked(line: socket.socket) -> str:
+    """What is asked for: nothing that a controller sends here has a body."""
+    asked = b""
+    while not asked.endswith(b"\r\n\r\n"):
+        if not (received := line.recv(65536)):
+            return ""
+        asked += received
+    return asked.split(b" ", 2)[1].decode()
+
+
+def _resources(version: str, *resources: tuple[str, str, bool]) -> dict[str, Any]:
+    return {
+        "kind": "APIResourceList",
+        "groupVersion": version,
+        "resources": [
+            {
+                "name": name,
+                "singularName": kind.lower(),
+                "kind": kind,
+                "namespaced": namespaced,
+                "verbs": ["get", "list", "watch", "create", "patch", "update", "delete"],
+            }
+            for name, kind, namespaced in resources
+        ],
+    }
+
+
+def _groups(*groups: str) -> dict[str, Any]:
+    versions = {group: {"groupVersion": f"{group}/v1", "version": "v1"} for group in groups}
+    return {
+        "kind": "APIGroupList",
+        "groups": [
+            {"name": group, "versions": [version], "preferredVersion": version}
+            for group, version in versions.items()
+        ],
+    }
+
+
+_EXTENSIONS: Final = "apiextensions.k8s.io"
+_DISCOVERY: Final[dict[str, dict[str, Any]]] = {
+    "/version": {"major": "1", "minor": "36", "gitVersion": "v1.36.0"},
+    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    "/api/v1": _resources("v1", ("namespaces", "Namespace", False), ("events", "Event", True)),
+    "/apis": _groups(_GROUP, _EXTENSIONS),
+    f"/apis/{_GROUP}/v1": _resources(f"{_GROUP}/v1", ("books", "Book", True)),
+    f"/apis/{_EXTENSIONS}/v1": _resources(
+        f"{_EXTENSIONS}/v1", ("customresourcedefinitions", "CustomResourceDefinition", False)
+    ),
+}
+
+
+if __name__ == "__main__":
+    main()
