@@ -142,8 +142,13 @@ class Leading:
         self._news = anyio.Event()
 
     def __repr__(self) -> str:
+        return f"<{self._candidate.identity}, a candidate for {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """The lease that it is about."""
         meta = self._candidate.lease.metadata
-        return f"<{self._candidate.identity}, a candidate for {meta.namespace}/{meta.name}>"
+        return f"{meta.namespace}/{meta.name}"
 
     @property
     def is_leader(self) -> bool:

@@ -14,7 +14,7 @@ from virtual_time import Go, go
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Client
+from kubeproto_runtime import Client, Election, Operator
 from kubeproto_runtime._leading import BootClock, Leading
 from kubeproto_runtime.testing import run, simulated
 
@@ -223,6 +223,32 @@ def test_work_that_swallows_its_cancellation_is_not_taken_for_done(go: Go) -> No
             await anyio.sleep(3)
             assert len(begun) == 2
             tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_an_operator_runs_its_parts_while_it_leads_and_gives_the_lease_back(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            election: Election = Leading(client, name="books", identity="a")
+            assert election.name == "default/books"
+            operator = Operator(election=election)
+            done: list[float] = []
+
+            async def part() -> None:
+                await anyio.sleep(5)
+                done.append(anyio.current_time())
+                await anyio.sleep_forever()
+
+            tasks.start_soon(operator.run, part)
+            await anyio.sleep(20)
+            assert done == [5.0]
+            assert [operator.leading] == [True]
+            operator.stop()
+            await anyio.sleep(60)
+            assert [operator.leading] == [False]
+            assert not lease(cluster).get("holderIdentity")
 
     go(main)
 
