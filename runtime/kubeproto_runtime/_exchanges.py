@@ -57,7 +57,9 @@ class Exchange:
         try:
             chunk = await anext(self._chunks)
         except StopAsyncIteration:
-            return self._finish()
+            return None if self.dropped else self._finish()
+        if self.dropped:  # while this was waited for
+            return None
         for piece in _slices(chunk):
             end = self._feed(piece)
             if end is not None or self.dropped:
