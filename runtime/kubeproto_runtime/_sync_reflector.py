@@ -14,6 +14,7 @@ from kubeproto.wire import Refused
 
 from ._discovering import NotInstalled
 from ._sync_following import BlockingFollowing
+from ._watching import _parted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,14 +80,6 @@ class Mirrored(Generic[K]):
 def is_unknown(trouble: resync.Trouble) -> bool:
     """Whether the server does not know the kind that it was asked for."""
     return isinstance(trouble.outcome, Refused) and trouble.outcome.code == 404
-
-
-def _parted(change: Change[K]) -> tuple[Change[K], ...]:
-    """What has become of a name in a gap: if it is another object now, the old one was deleted."""
-    if not change.replaced:
-        return (change,)
-    gone = Change(change.kind, "DELETED", change.key, change.old, None)
-    return gone, Change(change.kind, "ADDED", change.key, None, change.new)
 
 
 class BlockingReflector(Generic[K]):

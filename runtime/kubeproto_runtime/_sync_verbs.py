@@ -280,14 +280,14 @@ class BlockingApi(BlockingBound[K]):
         self,
         *,
         wait_for_definition: bool = False,
-        settings: resync.Settings = _SETTINGS,
+        settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> BlockingFollowed[K]:
         """What becomes of these objects: ``for event in books.follow()``; see `BlockingFollowed`."""
         return BlockingFollowed(
             self.client,
             self.requests,
-            settings=settings,
+            settings=settings or _SETTINGS,
             selection=dict(**selection),
             patient=wait_for_definition,
         )
@@ -296,14 +296,14 @@ class BlockingApi(BlockingBound[K]):
         self,
         *,
         wait_for_definition: bool = False,
-        settings: resync.Settings = _SETTINGS,
+        settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> BlockingReflector[K]:
         """Mirror the objects in a thread of its own: ``with books.reflect() as shelf: shelf.get("moby")``."""
         return BlockingReflector(
             self.client,
             self.requests,
-            settings=settings,
+            settings=settings or _SETTINGS,
             selection=dict(**selection),
             patient=wait_for_definition,
         )

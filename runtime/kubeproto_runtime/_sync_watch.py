@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from kubeproto import Added, Bookmark, Deleted, InvalidObject, KubeObject, Malformed, Modified
+from kubeproto import Bookmark, KubeObject
 
 from ._discovering import NotInstalled
 from ._sync_following import BlockingFollowing
 from ._sync_reflector import Mirrored, is_unknown
+from ._watching import Told, _event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from ._sync_client import BlockingClient
 
 K = TypeVar("K", bound=KubeObject)
-
-Told: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malformed
 
 
 class BlockingFollowed(Generic[K]):
@@ -104,18 +103,3 @@ class BlockingFollowed(Generic[K]):
         if is_unknown(trouble) and not (self._patient or self.version):
             raise NotInstalled(self._resource)
         self._troubled(trouble)
-
-
-def _event(change: Change[K]) -> Told[K]:
-    try:
-        obj = change.object
-    except InvalidObject as error:
-        entry = change.new or change.old
-        return Malformed(None, error, b"" if entry is None else entry.raw, change.type)
-    match change.type:
-        case "ADDED":
-            return Added(obj)
-        case "MODIFIED":
-            return Modified(obj)
-        case "DELETED":
-            return Deleted(obj)

@@ -63,6 +63,7 @@ def test_what_takes_several_requests_has_the_parameters_of_the_asynchronous_clie
         "as_table",
         "finalize",
         "subresource",
+        "follow",
     ):
         ours, theirs = (inspect.signature(getattr(cls, name)).parameters for cls in (BlockingApi, BoundApi))
         assert list(ours.values()) == list(theirs.values()), name
