@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
-# The kinds that are tried on the server are defined in the last three.
-PATHS: Final = ("tests", "tests/crd", "examples", "examples/transports")
+# What is tried on the server is defined in examples and tests, which import what lies beside them.
+PATHS: Final = ("tests", "tests/crd", "examples", "examples/books", "examples/transports")
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
 RUNS: Final = {
     "real": (*PYTEST, "tests/conformance", "tests/realserver"),

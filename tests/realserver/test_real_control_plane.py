@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -17,8 +14,6 @@ from kubeproto.kinds.core_v1 import ConfigMap, Namespace
 from kubeproto.requests import Request
 from kubeproto_httpx import BlockingHttpxTransport
 from realserver import RealServer
-
-from ._real_build import ENVIRONMENT, FLAGS, HERE, find_go
 
 T = TypeVar("T")
 
@@ -52,10 +47,3 @@ def test_after_a_crash_the_same_objects_are_at_the_same_address(
     server.stop()
     with pytest.raises(kp.TransportError):
         ask(connection, CONFIG_MAPS.get("kept"))
-
-
-def test_its_sources_are_formatted_and_above_suspicion() -> None:
-    go = find_go()
-    gofmt = Path(go).resolve().with_name("gofmt")
-    assert subprocess.check_output([gofmt, "-l", *HERE.glob("*.go")], text=True) == ""
-    subprocess.run([go, "vet", *FLAGS, "."], cwd=HERE, env={**os.environ, **ENVIRONMENT}, check=True)

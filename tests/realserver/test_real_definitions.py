@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import re
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import msgspec
@@ -27,15 +32,41 @@ from realserver import RealServer
 
 from ._real_asking import Asker, asking
 
-# The kinds of the examples and of tests, by the modules that define them. Several are versions of one kind.
-KINDS: Final = (
-    ("demo", ("Book",)),
-    ("shelf", ("Book",)),
-    ("test_from_class_to_yaml", ("Book",)),
-    ("test_definition_reading", ("OldShelf", "Shelf")),
-    ("test_definition_of", ("OldBook", "Book")),
-    ("test_typed", ("Book",)),
-)  # fmt: skip
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+DEFINES: Final = re.compile(r"^    kp\.Object\[|^class \w+\((kp\.)?Object\[", re.MULTILINE)
+
+
+def kinds() -> list[Any]:
+    """Every custom kind that an example or a test of `crd` defines, with all its versions."""
+    found: list[Any] = []
+    for path in sorted([*ROOT.glob("examples/**/*.py"), *ROOT.glob("tests/crd/*.py")]):
+        if not DEFINES.search(path.read_text()):
+            continue
+        module = load(path)
+        own = [
+            cls
+            for cls in vars(module).values()
+            if isinstance(cls, type) and issubclass(cls, kp.KubeObject) and cls.__module__ == module.__name__
+        ]
+        by_kind: dict[tuple[str, str], list[Any]] = {}
+        for cls in own:
+            by_kind.setdefault((cls.resource.group, cls.resource.kind), []).append(cls)
+        for (_, kind), versions in by_kind.items():
+            found.append(pytest.param(versions, id=f"{path.stem}-{kind}"))
+    return found
+
+
+def load(path: Path) -> ModuleType:
+    """A module under a name of its own: several examples have the same one."""
+    name = "kinds_of_" + "_".join(path.relative_to(ROOT).with_suffix("").parts)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 TYPED: Final[Any] = importlib.import_module("test_typed")
 TYPES: Final[list[tuple[Any, Any]]] = importlib.import_module("test_schema_of").TYPES
 
@@ -54,27 +85,21 @@ def defined(asker: Asker, definition: CustomResourceDefinition) -> Generator[dic
         asker.undefine(definition)
 
 
-def made_from(module: str, names: tuple[str, ...]) -> CustomResourceDefinition:
-    found = importlib.import_module(module)
-    definition = definition_of(*(getattr(found, name) for name in names))
+@pytest.mark.parametrize("versions", kinds())
+def test_a_kind_of_the_project_is_served_and_its_definition_kept_as_it_was_sent(
+    asker: Asker, versions: list[type[kp.KubeObject]]
+) -> None:
+    definition = definition_of(*versions)
     # A certificate that a test made up is refused by a server that looks into it.
     if "conversion" in definition.spec:
         del definition.spec["conversion"]
-    return definition
-
-
-@pytest.mark.parametrize(("module", "names"), KINDS, ids=[f"{row[0]}-{row[1][-1]}" for row in KINDS])
-def test_a_kind_of_the_project_is_served_and_its_definition_kept_as_it_was_sent(
-    asker: Asker, module: str, names: tuple[str, ...]
-) -> None:
-    definition = made_from(module, names)
     with defined(asker, definition) as stored:
         assert stored == {"conversion": {"strategy": "None"}} | definition.spec
 
 
 def test_the_schema_of_every_type_is_kept_as_it_was_sent(asker: Asker) -> None:
     properties = {f"f{number}": schema_of(type_) for number, (type_, _) in enumerate(TYPES)}
-    definition = made_from("shelf", ("Book",))
+    definition = definition_of(TYPED.Book)
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
     definition.spec["versions"][0]["schema"]["openAPIV3Schema"] = schema
     with defined(asker, definition) as stored:
