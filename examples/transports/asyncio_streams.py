@@ -52,7 +52,9 @@ class Streams:
             async with asyncio.timeout(timeout):
                 reader, writer = await asyncio.open_connection(self._host, self._port)
                 writer.write(f"{head.method} {head.target} HTTP/1.1\r\n{lines}\r\n".encode() + head.body)
-                yield Answer(head.method, await reader.readuntil(b"\r\n\r\n"), reader, idle)
+                async with asyncio.timeout(idle):
+                    answer = await reader.readuntil(b"\r\n\r\n")
+                yield Answer(head.method, answer, reader, idle)
         except TimeoutError as error:
             raise kp.DeadlineExceeded(str(head)) from error
         except (OSError, EOFError) as error:

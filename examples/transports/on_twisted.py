@@ -70,7 +70,9 @@ class OnTwisted:
         url = (self._server + head.target).encode()
         try:
             request = self._agent.request(head.method.encode(), url, headers, body)
-            response = await (request if timeout is None else request.addTimeout(timeout, self._reactor))
+            if bounds := [bound for bound in (timeout, idle) if bound is not None]:
+                request.addTimeout(min(bounds), self._reactor)
+            response = await request
             answer = Answer(response, self._reactor, idle)
             try:
                 yield answer

@@ -18,6 +18,7 @@ class Answer:
     """The head of an answer, and its body as it arrives."""
 
     def __init__(self, method: str, connection: socket.socket, idle: float | None) -> None:
+        connection.settimeout(idle)
         with connection.makefile("rb", buffering=0) as file:
             lines = list(iter(lambda: file.readline().decode("latin-1").rstrip("\r\n"), ""))
         if not lines:
@@ -28,7 +29,6 @@ class Answer:
         )
         self._body: Body = open_body(method, self.status, self.headers)
         self._connection = connection
-        connection.settimeout(idle)
 
     def __iter__(self) -> Iterator[bytes]:
         while not self._body.finished:
