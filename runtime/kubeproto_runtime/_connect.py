@@ -151,6 +151,8 @@ def find_opener(
     there = {point.name: point for point in installed(group)}
     if isinstance(wanted, str) and wanted not in there:
         raise ConfigError(f"there is no transport {wanted!r}; there is {', '.join(sorted(there)) or 'none'}")
+    if wanted in PREFERRED and wanted != runs_on:
+        raise ConfigError(f"the transport {wanted!r} does not run on {runs_on}, which runs here")
     names = PREFERRED[runs_on] if wanted is None else (wanted,)
     problem = "it is not installed"
     for name in names:

@@ -163,6 +163,13 @@ def test_a_transport_by_name_is_that_one_and_no_other() -> None:
         find_opener("trio", TRANSPORTS, "trio", there)
 
 
+def test_a_door_of_another_event_loop_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match=r"the transport 'trio' does not run on asyncio, which runs here$"):
+        find_opener("trio", TRANSPORTS, "asyncio")
+    with pytest.raises(ConfigError, match=r"the transport 'asyncio' does not run on trio"):
+        find_opener("asyncio", TRANSPORTS, "trio")
+
+
 def test_where_no_transport_is_installed_it_is_said_what_to_install() -> None:
     with pytest.raises(ConfigError) as failed:
         find_opener(None, TRANSPORTS, "trio", points())
