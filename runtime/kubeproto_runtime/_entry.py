@@ -209,8 +209,7 @@ async def patch_status(api: BoundApi[K], obj: K, status: Any, *, field_manager: 
     """Write a status, if it says anything else than the object's.
 
     Only what differs is sent, so several who report in one status do not undo each other's fields. A list is
-    sent whole, and then only for the version of `obj`: it is a Conflict if that has changed. If the object is
-    another one by now, under the same name, it is an Invalid.
+    sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
     """
     before: Any = obj.get("status") if isinstance(obj, Dynamic) else getattr(obj, "status", None)
     if status is before and status is not None:
@@ -220,10 +219,9 @@ async def patch_status(api: BoundApi[K], obj: K, status: Any, *, field_manager: 
     if not status_differs(before, status):
         return obj
     patch = make_merge_patch(plain(before) or {}, plain(status) or {})
-    guard = {"uid": obj.metadata.uid} if obj.metadata.uid else {}
+    body: dict[str, Any] = {"status": patch}
     if _holds_list(patch) and obj.metadata.resource_version:
-        guard["resourceVersion"] = obj.metadata.resource_version
-    body = {"status": patch} | ({"metadata": guard} if guard else {})
+        body["metadata"] = {"resourceVersion": obj.metadata.resource_version}
     below = api.subresource("status")
     return await below.merge_patch(obj.metadata.name, body, field_manager=field_manager)
 
@@ -261,9 +259,9 @@ async def _again(
 
 
 def _guarded(patch: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """The patch for one version of one object."""
-    meta = {key: before["metadata"][key] for key in ("uid", "resourceVersion") if before["metadata"].get(key)}
-    return patch | {"metadata": patch.get("metadata", {}) | meta}
+    """The patch for one version. No other object has that one, also if it is new under the name."""
+    version = {"resourceVersion": before["metadata"]["resourceVersion"]}
+    return patch | {"metadata": patch.get("metadata", {}) | version}
 
 
 def _is_free(patch: dict[str, Any], before: dict[str, Any], found: dict[str, Any]) -> bool:
