@@ -1,0 +1,179 @@
+"""The pages that probes and Prometheus read: what they say, and over a real socket."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.control import election as elections
+from kubeproto_runtime._context import Context
+from kubeproto_runtime._controller import Controller
+from kubeproto_runtime._health import Pages, answer, serve
+from kubeproto_runtime._operator import Operator
+from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
+
+
+class Book(kp.KubeObject, group="example.technosophos.com", version="v1", plural="books"):
+    """A book."""
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    found: Backend = request.param
+    return found
+
+
+PAGES = Pages(lambda: (True, "well\n"), lambda: (False, "not yet\n"), lambda: "a 1\n")
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "body"),
+    [
+        ("GET /healthz HTTP/1.1", "200 OK", "well\n"),
+        ("GET /livez HTTP/1.0", "200 OK", "well\n"),
+        ("GET /readyz?verbose HTTP/1.1", "503 Service Unavailable", "not yet\n"),
+        ("GET /metrics HTTP/1.1", "200 OK", "a 1\n"),
+        ("HEAD /metrics HTTP/1.1", "200 OK", ""),
+        ("GET / HTTP/1.1", "404 Not Found", "there are /healthz, /livez, /readyz and /metrics\n"),
+        ("POST /metrics HTTP/1.1", "405 Method Not Allowed", "only GET and HEAD\n"),
+        ("GET  /metrics HTTP/1.1", "400 Bad Request", "this is no request\n"),
+        ("\x16\x03\x01", "400 Bad Request", "this is no request\n"),
+        ("", "400 Bad Request", "this is no request\n"),
+    ],
+)
+def test_each_page_is_answered_in_one_piece(head: str, first: str, body: str) -> None:
+    said = answer(PAGES, f"{head}\r\nHost: h\r\n\r\n".encode("latin-1")).decode()
+    lines, _, text = said.partition("\r\n\r\n")
+    assert lines.startswith(f"HTTP/1.1 {first}\r\n")
+    assert "\r\nConnection: close" in lines
+    assert text == body
+
+
+def test_prometheus_is_told_the_format(backend: Backend) -> None:
+    assert b"Content-Type: text/plain; version=0.0.4; charset=utf-8" in answer(
+        PAGES, b"GET /metrics HTTP/1.1\r\n"
+    )
+
+
+async def ask(port: int, *pieces: bytes) -> bytes:
+    async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+        for piece in pieces:
+            await stream.send(piece)
+        said = b""
+        try:
+            while True:
+                said += await stream.receive()
+        except anyio.EndOfStream:
+            return said
+
+
+def test_a_probe_reads_a_page_over_a_socket_in_pieces_or_at_once(backend: Backend) -> None:
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            port: int = await tasks.start(serve, PAGES, "127.0.0.1", 0)
+            with anyio.fail_after(20):
+                whole = b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
+                assert (await ask(port, whole)).endswith(b"\r\n\r\nwell\n")
+                assert (await ask(port, whole[:7], whole[7:-1], whole[-1:])).endswith(b"\r\n\r\nwell\n")
+                assert b" 400 " in await ask(port, b"x" * 20_000)
+                async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                    await stream.send(b"GET")  # and gone
+                assert b" 200 " in await ask(port, whole)
+            tasks.cancel_scope.cancel()
+
+    anyio.run(main, backend=backend)
+
+
+class Standing:
+    """An election that stands as it is told."""
+
+    name = "books"
+
+    def __init__(self) -> None:
+        self.standing = elections.Standing(False, "other", True)
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        await work()
+
+
+async def nothing(book: Book, ctx: Context[None]) -> None:
+    pass
+
+
+def test_an_operator_is_ready_when_its_caches_have_a_world_leader_or_not(backend: Backend) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book])
+        faults = sim.Faults(cluster, script=[sim.Delay(10.0)])
+        async with simulated(cluster, faults=faults) as client:
+            election = Standing()
+            operator = Operator(election=election)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operator.run, Controller(client, Book).run(nothing))
+                await anyio.sleep(1)
+                ready, text = operator.ready()
+                assert not ready
+                assert "[-] cache of books.example.technosophos.com/v1: " in text
+                assert "[-] controller book: waits for its caches\n" in text
+                await anyio.sleep(20)
+                assert operator.ready() == (
+                    True,
+                    "[+] cache of books.example.technosophos.com/v1: in step\n[+] controller book: ready\n",
+                )
+                assert operator.well()[1].endswith("[+] election books: stands by for other\n")
+                election.standing = elections.Standing(True, "me", True)
+                assert operator.well()[1].endswith("[+] election books: leads\n")
+                assert 'leader_election_master_status{name="books"} 1\n' in operator.metrics()
+                election.standing = elections.Standing(True, "me", False)
+                assert not operator.well()[0]
+                operator.stop()
+
+    run(main, backend=backend)
+
+
+def test_an_operator_is_ill_when_a_run_does_not_end_that_was_cut_off(backend: Backend) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book])
+        async with simulated(cluster) as client:
+            await client.api(Book).create(Book(metadata=kp.ObjectMeta(name="a")))
+
+            async def stubborn(book: Book, ctx: Context[None]) -> None:
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep(100)
+
+            operator = Operator()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operator.run, Controller(client, Book, timeout=1).run(stubborn))
+                await anyio.sleep(30)
+                assert operator.well() == (True, "[+] controller book: works\n")
+                await anyio.sleep(50)
+                says = "[-] controller book: default/a does not end, although it was cut off\n"
+                assert operator.well() == (False, says)
+                operator.stop()
+
+    run(main, backend=backend)
+
+
+def test_an_operator_shows_its_pages_on_a_port(backend: Backend) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book])
+        async with simulated(cluster) as client:
+            operator = Operator(port=0, host="127.0.0.1")
+            with anyio.fail_after(20):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(operator.run, Controller(client, Book).run(nothing))
+                    while not operator.port:
+                        await anyio.sleep(0.01)
+                    while not operator.ready()[0]:
+                        await anyio.sleep(0.01)
+                    said = await ask(operator.port, b"GET /readyz HTTP/1.1\r\n\r\n")
+                    assert said.startswith(b"HTTP/1.1 200 OK\r\n")
+                    assert b"controller_runtime_" in await ask(
+                        operator.port, b"GET /metrics HTTP/1.1\r\n\r\n"
+                    )
+                    operator.stop()
+
+    anyio.run(main, backend=backend)

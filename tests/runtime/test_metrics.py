@@ -1,0 +1,196 @@
+"""The figures of a controller, as Prometheus reads them, and its spans."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.control import Action, WorkQueue, await_change, requeue
+from kubeproto_runtime._context import Context
+from kubeproto_runtime._controller import Controller
+from kubeproto_runtime._metrics import Controlled, Counting, Tally, exposition
+from kubeproto_runtime._operator import Operator
+from kubeproto_runtime._reconciling import Terminal
+from kubeproto_runtime._tracing import find_tracer
+from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
+
+
+class Book(kp.KubeObject, group="example.technosophos.com", version="v1", plural="books"):
+    """A book."""
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    found: Backend = request.param
+    return found
+
+
+def samples(text: str) -> dict[str, float]:
+    """What a page says, each line read; HELP and TYPE stand before the first sample of a family."""
+    found: dict[str, float] = {}
+    described: set[str] = set()
+    for line in text.splitlines():
+        if line.startswith("# "):
+            _, word, name, _ = line.split(" ", 3)
+            assert word in ("HELP", "TYPE")
+            described.add(name)
+        else:
+            name, _, value = line.rpartition(" ")
+            family = name.partition("{")[0]
+            bare = family.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count")
+            assert family in described or bare in described
+            assert name not in found, "a sample stands there twice"
+            found[name] = float(value)
+    return found
+
+
+def test_ct_13_each_result_is_counted_in_its_class(backend: Backend) -> None:
+    seen: dict[str, float] = {}
+
+    async def main() -> None:
+        async with simulated(sim.Cluster(crds=[Book])) as client:
+            for name in ("fine", "again", "bad", "hopeless", "slow"):
+                await client.api(Book).create(Book(metadata=kp.ObjectMeta(name=name)))
+
+            async def reconcile(book: Book, ctx: Context[None]) -> Action:
+                match ctx.name:
+                    case "again":
+                        return requeue(after=3600)
+                    case "bad" if ctx.attempt == 1:
+                        raise ValueError("bad")
+                    case "hopeless":
+                        raise Terminal("hopeless")
+                    case "slow" if ctx.attempt == 1:
+                        await anyio.sleep(60)
+                    case _:
+                        pass
+                return await_change()
+
+            operator = Operator()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operator.run, Controller(client, Book, timeout=10).run(reconcile))
+                await anyio.sleep(60)
+                seen.update(samples(operator.metrics()))
+                operator.stop()
+
+    run(main, backend=backend)
+    total = "controller_runtime_reconcile_total"
+    assert seen[f'{total}{{controller="book",result="success"}}'] == 3
+    assert seen[f'{total}{{controller="book",result="requeue_after"}}'] == 1
+    assert seen[f'{total}{{controller="book",result="error"}}'] == 3
+    label = '{controller="book"}'
+    assert seen[f"controller_runtime_reconcile_errors_total{label}"] == 3
+    assert seen[f"controller_runtime_terminal_reconcile_errors_total{label}"] == 1
+    assert seen[f"controller_runtime_reconcile_timeouts_total{label}"] == 1
+    assert seen[f"controller_runtime_max_concurrent_reconciles{label}"] == 10
+    assert seen[f"controller_runtime_active_workers{label}"] == 0
+    assert seen[f"controller_runtime_reconcile_time_seconds_count{label}"] == 7
+    assert seen[f"controller_runtime_reconcile_time_seconds_sum{label}"] == 10
+    assert seen['controller_runtime_reconcile_time_seconds_bucket{controller="book",le="10.0"}'] == 7
+    assert seen['controller_runtime_reconcile_time_seconds_bucket{controller="book",le="9.0"}'] == 6
+    queue = '{controller="book",name="book"}'
+    assert seen[f"workqueue_adds_total{queue}"] == 7
+    assert seen[f"workqueue_retries_total{queue}"] == 2
+    assert seen['workqueue_depth{controller="book",name="book",priority="0"}'] == 0
+    assert seen[f"workqueue_work_duration_seconds_count{queue}"] == 7
+    assert seen[f"workqueue_queue_duration_seconds_count{queue}"] == 7
+    assert seen[f"workqueue_unfinished_work_seconds{queue}"] == 0
+    assert seen[f"workqueue_longest_running_processor_seconds{queue}"] == 0
+    assert seen['rest_client_requests_total{code="200",host="",method="GET"}'] >= 1
+
+
+def test_figures_are_escaped_and_several_priorities_are_several_samples() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a", 0.0)
+    queue.add("b", 0.0, priority=-100)
+    odd = Controlled('a"b\\c\n', 1, 0, Tally(), queue.metrics(0.0))
+    seen = samples(exposition([odd], {("200", "GET", "h"): 3}, {"lease": False}))
+    label = 'a\\"b\\\\c\\n'
+    assert seen[f'workqueue_depth{{controller="{label}",name="{label}",priority="-100"}}'] == 1
+    assert seen[f'workqueue_depth{{controller="{label}",name="{label}",priority="0"}}'] == 1
+    assert seen['rest_client_requests_total{code="200",host="h",method="GET"}'] == 3
+    assert seen['leader_election_master_status{name="lease"}'] == 0
+
+
+def test_a_request_without_an_answer_counts_as_an_error(backend: Backend) -> None:
+    async def main() -> None:
+        requests: dict[tuple[str, str, str], int] = {}
+        cluster = sim.Cluster(crds=[Book])
+        faults = sim.Faults(cluster, script=[sim.Refuse(), sim.Cut(5)])
+        async with simulated(cluster, faults=faults) as client:
+            counting = Counting(client.transport, requests)
+            for _ in range(3):
+                try:
+                    async with counting.send(kp.Head("GET", "/version", ()), timeout=5) as incoming:
+                        [piece async for piece in incoming]
+                except kp.TransportError:
+                    await checkpoint()
+        assert requests == {("<error>", "GET", ""): 1, ("200", "GET", ""): 2}
+
+    run(main, backend=backend)
+
+
+class FakeTracing(ModuleType):
+    """As much of OpenTelemetry's API as is used."""
+
+    def __init__(self) -> None:
+        super().__init__("opentelemetry.trace")
+        self.spans: list[tuple[str, dict[str, Any]]] = []
+        self.open = 0
+
+    def get_tracer(self, name: str) -> FakeTracing:
+        assert name == "kubeproto_runtime"
+        return self
+
+    @contextmanager
+    def start_as_current_span(self, name: str, attributes: dict[str, Any]) -> Generator[None]:
+        self.spans.append((name, attributes))
+        self.open += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
+
+
+def test_a_reconcile_is_a_span_where_opentelemetry_is_installed(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeTracing()
+    monkeypatch.setitem(sys.modules, "opentelemetry", ModuleType("opentelemetry"))
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", fake)
+
+    async def main() -> None:
+        async with simulated(sim.Cluster(crds=[Book])) as client:
+            await client.api(Book).create(Book(metadata=kp.ObjectMeta(name="a")))
+
+            async def reconcile(book: Book, ctx: Context[None]) -> None:
+                assert fake.open == 1
+                if ctx.attempt == 1:
+                    raise ValueError("once")
+
+            operator = Operator()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operator.run, Controller(client, Book).run(reconcile))
+                await anyio.sleep(1)
+                operator.stop()
+
+    run(main, backend=backend)
+    assert fake.open == 0
+    assert [(name, said["k8s.object.name"], said["reconcile.attempt"]) for name, said in fake.spans] == [
+        ("reconcile Book", "a", 1),
+        ("reconcile Book", "a", 2),
+    ]
+
+
+def test_without_opentelemetry_there_is_no_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
+    assert find_tracer() is None
