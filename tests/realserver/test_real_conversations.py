@@ -1,0 +1,23 @@
+"""The conversations that `make test` holds with recordings, held with the server itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubeproto_httpx import BlockingHttpxTransport
+from realserver import RealServer
+
+from ._conversations import CONVERSATIONS, Stage
+from ._real_asking import Asker
+
+
+# In their order: the first one defines the kind that others speak of.
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_a_conversation_goes_with_the_server_as_with_its_recording(
+    real_server: RealServer, uncached_server: RealServer, name: str
+) -> None:
+    conversation, user, bare = CONVERSATIONS[name]
+    server = uncached_server if bare else real_server
+    with BlockingHttpxTransport(server.connection_for(user)) as transport:
+        asker = Asker(transport)
+        conversation(asker, Stage(asker, server.compact))
