@@ -96,8 +96,9 @@ def oidc_of(config: dict[str, str], ca: bytes) -> Oidc:
 def discover(oidc: Oidc) -> Discover:
     """The first request: where is the token endpoint?"""
     connection = Connection(server=oidc.issuer, ca=oidc.ca, proxy=oidc.proxy)
-    target = connection.target("/.well-known/openid-configuration")
-    return Discover(connection=connection, head=Head("GET", target, (("Accept", "application/json"),)))
+    # Whoever sends it puts the path of the issuer before that.
+    head = Head("GET", "/.well-known/openid-configuration", (("Accept", "application/json"),))
+    return Discover(connection=connection, head=head)
 
 
 def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
@@ -118,7 +119,7 @@ def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
         form["client_id"] = oidc.client_id
         if oidc.client_secret:
             form["client_secret"] = oidc.client_secret
-    target = connection.target(f"/{path}{f'?{query}' if query else ''}")
+    target = f"/{path}{f'?{query}' if query else ''}"
     return Redeem(connection=connection, head=Head("POST", target, headers, urlencode(form).encode()))
 
 

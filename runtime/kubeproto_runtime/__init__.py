@@ -5,6 +5,7 @@ from kubeproto.control import Action, await_change, requeue
 from . import _conditions as conditions
 from . import _predicates as predicates
 from ._applying import Applied, NotApplied, apply_manifests
+from ._authorized import Authorized
 from ._caches import Cache, Caches
 from ._client import Client, Streamed
 from ._connect import connect
@@ -19,15 +20,23 @@ from ._operator import Election, Operator, Run
 from ._reconciling import Overdue, Result, Terminal
 from ._rollouts import Unattainable
 from ._sync import connect_blocking
+from ._sync_authorized import BlockingAuthorized
 from ._sync_client import BlockingClient
 from ._sync_reflector import BlockingReflector
+from ._sync_verbs import BlockingApi
+from ._sync_watch import BlockingFollowed
 from ._verbs import BoundApi
 from ._waiting import NotYet
+from ._watching import Followed
 
 __all__ = [
     "Action",
     "Applied",
+    "Authorized",
+    "BlockingApi",
+    "BlockingAuthorized",
     "BlockingClient",
+    "BlockingFollowed",
     "BlockingReflector",
     "BoundApi",
     "Cache",
@@ -38,6 +47,7 @@ __all__ = [
     "Election",
     "Entry",
     "Events",
+    "Followed",
     "Leading",
     "NotApplied",
     "NotInstalled",

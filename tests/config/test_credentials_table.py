@@ -577,7 +577,7 @@ def test_an_id_token_that_still_holds_is_used_first(
 
 def test_what_the_provider_is_asked() -> None:
     assert DISCOVER.connection.server == "https://id/realm"
-    assert (DISCOVER.head.method, DISCOVER.head.target) == ("GET", "/realm/.well-known/openid-configuration")
+    assert (DISCOVER.head.method, DISCOVER.head.target) == ("GET", "/.well-known/openid-configuration")
     assert REDEEM.connection.authority == "id:8443"
     assert (REDEEM.head.method, REDEEM.head.target) == ("POST", "/token?x=1")
     assert ("Authorization", "Basic bWU6cw==") in REDEEM.head.headers

@@ -186,7 +186,6 @@ def test_a_token_that_is_refused_is_renewed_once(cluster: Cluster, tell: Tell, t
     assert len(script.pids) == 3
 
 
-@pytest.mark.xfail(strict=True, reason="the core puts the path of the issuer before its target twice")
 def test_a_login_is_renewed_at_a_provider_below_a_path(cluster: Cluster, tell: Tell) -> None:
     cluster.accepted = {f"Bearer {jwt(5000.0)}"}
     oidc = Oidc(
