@@ -248,6 +248,13 @@ class Leading:
         if event is not None and not self._exchange.cancel_called:
             self._tell(event)
 
+    def _announce(self, leader: str) -> None:
+        if self._on_leader is not None:
+            try:
+                self._on_leader(leader)
+            except Exception:  # whoever looks on must not cost the lead
+                _log.exception("%r: on_leader failed", self)
+
     async def _send(self, planned: _Send) -> election.Event:
         try:
             match planned:
@@ -284,8 +291,7 @@ class Leading:
                     self._exchange.cancel()
                 case election.Notice(leader):
                     _log.info("%r: %s leads", self, leader or "nobody")
-                    if self._on_leader is not None:
-                        self._on_leader(leader)
+                    self._announce(leader)
                 case election.SendGet() | election.SendCreate() | election.SendUpdate():
                     self._planned = action
         self._news.set()

@@ -6,55 +6,37 @@ them and wait for the answer. What needs more than one request stands in modules
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
-from inspect import Signature, signature
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    Final,
-    Generic,
-    Literal,
-    ParamSpec,
-    TypeVar,
-    Unpack,
-    overload,
-)
-
-import anyio
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, Unpack, overload
 
 from kubeproto import Api, KubeObject, NotFound
 from kubeproto.requests import Subresource
-from kubeproto.streams import Forwarding, Process
 from kubeproto.watching import resync
 
+from ._binding import _named as _named  # the blocking verbs take it from here
+from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process, streamed
 from ._entry import entry, is_missing, patch_status, update
 from ._pages import Items, Pages
 from ._waiting import WAIT, wait_for
 from ._watching import Followed, follow
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable
     from datetime import timedelta
-    from typing import Self, TypeAlias
+    from typing import TypeAlias
 
     from kubeproto import (
         Duration,
         Dynamic,
         Metadata,
         Object,
-        Request,
         Resource,
-        StreamRequest,
         Table,
-        UpgradeRequest,
     )
     from kubeproto.kinds.autoscaling_v1 import Scale
-    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
+    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers
     from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
 
-    from ._client import Client, Streamed
+    from ._client import Client
     from ._conditions import Condition, Presence
     from ._entry import Entry, Updating
     from ._pages import OnExpired, Selection
@@ -66,7 +48,6 @@ if TYPE_CHECKING:
     _Approved: TypeAlias = "Bound[HasApproval | Metadata[HasApproval] | Dynamic]"
     _Finalized: TypeAlias = "Bound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
     _Running: TypeAlias = "Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
-    _Tokened: TypeAlias = "Bound[HasToken | Metadata[HasToken] | Dynamic]"
     _Scaled: TypeAlias = (
         "Bound[HasScale | Object[Any, Any] | Metadata[HasScale | Object[Any, Any]] | Dynamic]"
     )
@@ -77,145 +58,8 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 S = TypeVar("S", bound=KubeObject)
-B_contra = TypeVar("B_contra", contravariant=True)
-E = TypeVar("E")
-T = TypeVar("T")
-R_co = TypeVar("R_co", covariant=True)
-F = TypeVar("F")
-P = ParamSpec("P")
 
 PAGE: Final = 500  # objects, as other clients ask for
-
-
-# How a verb of the core becomes one that is sent
-
-
-def _awaited(
-    verb: Callable[Concatenate[Api[K], P], Request[T]],
-) -> Callable[Concatenate[BoundApi[K], P], Awaitable[T]]:
-    """A verb of the core that is sent, and gives the value of its answer."""
-
-    async def send(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
-
-    return _named(send, verb, "BoundApi")
-
-
-def _awaited_below(
-    verb: Callable[Concatenate[Subresource[K], P], Request[T]],
-) -> Callable[Concatenate[BoundSubresource[K], P], Awaitable[T]]:
-    """The same below an object."""
-
-    async def send(self: BoundSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
-
-    return _named(send, verb, "BoundSubresource")
-
-
-class _Only(Generic[B_contra, P, R_co]):
-    """A verb that only some kinds have; a type checker refuses it to the others."""
-
-    def __init__(self, verb: Callable[..., Any], perform: Callable[..., R_co]) -> None:
-        self.perform = _named(perform, verb, "BoundApi")
-
-    @overload
-    def __get__(self, bound: None, owner: object = None) -> Callable[..., R_co]: ...
-    @overload
-    def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]: ...
-
-    def __get__(self, bound: B_contra | None, owner: object = None) -> Callable[..., R_co]:
-        # On the class itself, for documentation, there is nothing to bind it to.
-        return self.perform if bound is None else partial(self.perform, bound)
-
-
-def _of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Running, P, Awaitable[T]]:
-    return _Only(verb, _sending(verb))
-
-
-def _of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Tokened, P, Awaitable[T]]:
-    return _Only(verb, _sending(verb))
-
-
-def _sending(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
-    async def send(self: Bound[Any], /, *args: Any, **kwargs: Any) -> T:
-        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
-
-    return send
-
-
-def _process(
-    verb: Callable[Concatenate[Any, P], UpgradeRequest],
-) -> _Only[_Running, P, AbstractAsyncContextManager[Process]]:
-    @asynccontextmanager
-    async def converse(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
-        async with self.client.upgrade(verb(self.requests, *args, **kwargs)) as socket:
-            yield Process(socket)
-
-    return _Only(verb, converse)
-
-
-def _ports(
-    verb: Callable[Concatenate[Any, P], UpgradeRequest],
-) -> _Only[_Running, P, AbstractAsyncContextManager[Forwarding]]:
-    ask: Callable[..., UpgradeRequest] = verb
-
-    @asynccontextmanager
-    async def forward(self: Bound[Any], /, name: str, ports: Sequence[int]) -> AsyncGenerator[Forwarding]:
-        async with self.client.upgrade(ask(self.requests, name, ports)) as socket:
-            yield Forwarding(socket, ports, signal=anyio.Event)
-
-    return _Only(verb, forward)
-
-
-def _lines(
-    verb: Callable[Concatenate[Any, P], StreamRequest[E]],
-) -> _Only[_Running, P, AbstractAsyncContextManager[Each[E]]]:
-    @asynccontextmanager
-    async def follow(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Each[E]]:
-        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield Each(streamed)
-
-    return _Only(verb, follow)
-
-
-def _streamed(
-    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
-) -> Callable[Concatenate[BoundApi[K], P], AbstractAsyncContextManager[Streamed[E]]]:
-    @asynccontextmanager
-    async def stream(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Streamed[E]]:
-        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield streamed
-
-    return _named(stream, verb, "BoundApi")
-
-
-def _named(made: F, verb: Callable[..., Any], owner: str) -> F:
-    """Give what was made the name, the words and the parameters of the verb."""
-    function: Any = made
-    function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
-    function.__doc__ = verb.__doc__
-    function.__signature__ = signature(verb).replace(return_annotation=Signature.empty)
-    return made
-
-
-class Each(Generic[E]):
-    """What is streamed, one by one."""
-
-    def __init__(self, streamed: Streamed[E]) -> None:
-        self._streamed = streamed
-        self._waiting: Iterator[E] = iter(())
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> E:
-        while True:
-            for one in self._waiting:
-                return one
-            self._waiting = iter(await anext(self._streamed))
-
-
-# The verbs
 
 
 class Bound(Generic[K_co]):
@@ -224,14 +68,14 @@ class Bound(Generic[K_co]):
     client: Client
     requests: Api[Any]
 
-    log = _of_pods(Api.log)
-    follow_log = _lines(Api.follow_log)
-    exec = _process(Api.exec)
-    attach = _process(Api.attach)
-    port_forward = _ports(Api.port_forward)
-    evict = _of_pods(Api.evict)
-    bind = _of_pods(Api.bind)
-    create_token = _of_accounts(Api.create_token)
+    log = of_pods(Api.log)
+    follow_log = lines(Api.follow_log)
+    exec = process(Api.exec)
+    attach = process(Api.attach)
+    port_forward = ports(Api.port_forward)
+    evict = of_pods(Api.evict)
+    bind = of_pods(Api.bind)
+    create_token = of_accounts(Api.create_token)
 
     @overload
     def subresource(self, name: str) -> BoundSubresource[K_co]: ...
@@ -294,17 +138,17 @@ class BoundApi(Bound[K]):
         """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
         return self.requests.namespace
 
-    get = _awaited(Api[K].get)
-    list = _awaited(Api[K].list)
-    watch = _streamed(Api[K].watch)
-    create = _awaited(Api[K].create)
-    replace = _awaited(Api[K].replace)
-    json_patch = _awaited(Api[K].json_patch)
-    merge_patch = _awaited(Api[K].merge_patch)
-    strategic_patch = _awaited(Api[K].strategic_patch)
-    apply = _awaited(Api[K].apply)
-    delete = _awaited(Api[K].delete)
-    delete_collection = _awaited(Api[K].delete_collection)
+    get = awaited(Api[K].get)
+    list = awaited(Api[K].list)
+    watch = streamed(Api[K].watch)
+    create = awaited(Api[K].create)
+    replace = awaited(Api[K].replace)
+    json_patch = awaited(Api[K].json_patch)
+    merge_patch = awaited(Api[K].merge_patch)
+    strategic_patch = awaited(Api[K].strategic_patch)
+    apply = awaited(Api[K].apply)
+    delete = awaited(Api[K].delete)
+    delete_collection = awaited(Api[K].delete_collection)
 
     async def finalize(self: _Finalized, obj: K, **options: Unpack[WriteOptions]) -> K:
         """Write the finalizers in the spec of a namespace, the only way to change them."""
@@ -394,13 +238,13 @@ class BoundSubresource(Generic[K]):
         self.client = client
         self.requests = requests
 
-    get = _awaited_below(Subresource[K].get)
-    create = _awaited_below(Subresource[K].create)
-    replace = _awaited_below(Subresource[K].replace)
-    json_patch = _awaited_below(Subresource[K].json_patch)
-    merge_patch = _awaited_below(Subresource[K].merge_patch)
-    strategic_patch = _awaited_below(Subresource[K].strategic_patch)
-    apply = _awaited_below(Subresource[K].apply)
+    get = awaited_below(Subresource[K].get)
+    create = awaited_below(Subresource[K].create)
+    replace = awaited_below(Subresource[K].replace)
+    json_patch = awaited_below(Subresource[K].json_patch)
+    merge_patch = awaited_below(Subresource[K].merge_patch)
+    strategic_patch = awaited_below(Subresource[K].strategic_patch)
+    apply = awaited_below(Subresource[K].apply)
 
 
 class BoundTables(Generic[K]):

@@ -12,6 +12,7 @@ from virtual_time import Book, BookStatus, Go, book, go, library
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.wire import ConflictPolicy
+from kubeproto_runtime._conditions import deleted
 from kubeproto_runtime._entry import Entry
 from kubeproto_runtime.testing import SimulatedClient, simulated
 
@@ -240,6 +241,24 @@ def test_a_dynamic_object_is_committed_by_its_difference_too(go: Go) -> None:
             [(_, patch)] = writes(cluster)
             assert patch["spec"] == {"shelf": None, "pages": 5}
             assert stored(cluster) == {"title": "Moby-Dick", "pages": 5, "authors": []}
+
+    go(main)
+
+
+def test_metadata_alone_is_read_changed_and_waited_for_too(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book(pages=100))
+        async with simulated(cluster) as client:
+            books = client.api(kp.Metadata[Book])
+            entry = await books.entry("moby")
+            assert entry.obj is not None
+            entry.obj.metadata.labels["sea"] = "yes"
+            await entry.commit()
+            assert (await client.api(Book).get("moby")).metadata.labels == {"sea": "yes"}
+            assert stored(cluster)["pages"] == 100
+            client.later(3, lambda: cluster.remove(Book, "moby"))
+            assert await books.wait_for("moby", deleted()) is None
 
     go(main)
 

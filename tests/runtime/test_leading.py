@@ -180,6 +180,23 @@ def test_a_lease_that_another_has_taken_stops_the_work_at_once(go: Go) -> None:
     go(main)
 
 
+def test_a_callback_that_fails_is_logged_and_costs_no_lead(go: Go, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        cluster, acting = sim.Cluster(), Acting()
+
+        def fail(leader: str) -> None:
+            raise ZeroDivisionError(leader)
+
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(Leading(client, name="books", identity="a", on_leader=fail).run, acting.as_("a"))
+            await anyio.sleep(30)
+            assert acting.history == [(0.0, "a")]
+            tasks.cancel_scope.cancel()
+
+    go(main)
+    assert "on_leader failed" in caplog.text
+
+
 def test_work_that_returns_or_raises_ends_the_lead_and_the_error_comes_as_it_is(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()

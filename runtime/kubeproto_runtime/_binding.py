@@ -1,0 +1,164 @@
+"""How a verb of the core becomes one that is sent: with its name, its words and its parameters, awaited.
+
+A verb that only some kinds have is a descriptor, which tells type checkers whom it may be asked for.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from inspect import Signature, signature
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+import anyio
+
+from kubeproto import KubeObject
+from kubeproto.streams import Forwarding, Process
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+    from typing import Self, TypeAlias
+
+    from kubeproto import Api, Dynamic, Metadata, Request, StreamRequest, UpgradeRequest
+    from kubeproto.objects import HasToken, RunsContainers
+    from kubeproto.requests import Subresource
+
+    from ._client import Streamed
+    from ._verbs import Bound, BoundApi, BoundSubresource
+
+    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    _Running: TypeAlias = Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]
+    _Tokened: TypeAlias = Bound[HasToken | Metadata[HasToken] | Dynamic]
+
+K = TypeVar("K", bound=KubeObject)
+B_contra = TypeVar("B_contra", contravariant=True)
+E = TypeVar("E")
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+F = TypeVar("F")
+P = ParamSpec("P")
+
+
+def awaited(
+    verb: Callable[Concatenate[Api[K], P], Request[T]],
+) -> Callable[Concatenate[BoundApi[K], P], Awaitable[T]]:
+    """A verb of the core that is sent, and gives the value of its answer."""
+
+    async def send(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
+
+    return _named(send, verb, "BoundApi")
+
+
+def awaited_below(
+    verb: Callable[Concatenate[Subresource[K], P], Request[T]],
+) -> Callable[Concatenate[BoundSubresource[K], P], Awaitable[T]]:
+    """The same below an object."""
+
+    async def send(self: BoundSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
+
+    return _named(send, verb, "BoundSubresource")
+
+
+class _Only(Generic[B_contra, P, R_co]):
+    """A verb that only some kinds have; a type checker refuses it to the others."""
+
+    def __init__(self, verb: Callable[..., Any], perform: Callable[..., R_co]) -> None:
+        self.perform = _named(perform, verb, "BoundApi")
+
+    @overload
+    def __get__(self, bound: None, owner: object = None) -> Callable[..., R_co]: ...
+    @overload
+    def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]: ...
+
+    def __get__(self, bound: B_contra | None, owner: object = None) -> Callable[..., R_co]:
+        # On the class itself, for documentation, there is nothing to bind it to.
+        return self.perform if bound is None else partial(self.perform, bound)
+
+
+def of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Running, P, Awaitable[T]]:
+    return _Only(verb, _sending(verb))
+
+
+def of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Tokened, P, Awaitable[T]]:
+    return _Only(verb, _sending(verb))
+
+
+def _sending(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
+    async def send(self: Bound[Any], /, *args: Any, **kwargs: Any) -> T:
+        return (await self.client.call(verb(self.requests, *args, **kwargs))).value
+
+    return send
+
+
+def process(
+    verb: Callable[Concatenate[Any, P], UpgradeRequest],
+) -> _Only[_Running, P, AbstractAsyncContextManager[Process]]:
+    @asynccontextmanager
+    async def converse(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
+        async with self.client.upgrade(verb(self.requests, *args, **kwargs)) as socket:
+            yield Process(socket)
+
+    return _Only(verb, converse)
+
+
+def ports(
+    verb: Callable[Concatenate[Any, P], UpgradeRequest],
+) -> _Only[_Running, P, AbstractAsyncContextManager[Forwarding]]:
+    ask: Callable[..., UpgradeRequest] = verb
+
+    @asynccontextmanager
+    async def forward(self: Bound[Any], /, name: str, ports: Sequence[int]) -> AsyncGenerator[Forwarding]:
+        async with self.client.upgrade(ask(self.requests, name, ports)) as socket:
+            yield Forwarding(socket, ports, signal=anyio.Event)
+
+    return _Only(verb, forward)
+
+
+def lines(
+    verb: Callable[Concatenate[Any, P], StreamRequest[E]],
+) -> _Only[_Running, P, AbstractAsyncContextManager[Each[E]]]:
+    @asynccontextmanager
+    async def follow(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Each[E]]:
+        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
+            yield Each(streamed)
+
+    return _Only(verb, follow)
+
+
+def streamed(
+    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
+) -> Callable[Concatenate[BoundApi[K], P], AbstractAsyncContextManager[Streamed[E]]]:
+    @asynccontextmanager
+    async def stream(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Streamed[E]]:
+        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
+            yield streamed
+
+    return _named(stream, verb, "BoundApi")
+
+
+def _named(made: F, verb: Callable[..., Any], owner: str) -> F:
+    """Give what was made the name, the words and the parameters of the verb."""
+    function: Any = made
+    function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
+    function.__doc__ = verb.__doc__
+    function.__signature__ = signature(verb).replace(return_annotation=Signature.empty)
+    return made
+
+
+class Each(Generic[E]):
+    """What is streamed, one by one."""
+
+    def __init__(self, streamed: Streamed[E]) -> None:
+        self._streamed = streamed
+        self._waiting: Iterator[E] = iter(())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E:
+        while True:
+            for one in self._waiting:
+                return one
+            self._waiting = iter(await anext(self._streamed))
