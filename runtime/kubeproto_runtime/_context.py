@@ -64,12 +64,12 @@ class Context(Struct, Generic[State], frozen=True):
         extra = {"object": str(self.ref), "reason": self.reason, "attempt": self.attempt}
         return _About(self.log, extra)
 
-    def cache(self, kind: type[K]) -> Cache[K]:
+    def cache(self, kind: type[K], resource: Resource | None = None) -> Cache[K]:
         """What this controller follows of a kind, in the namespace of the object if there are several.
 
-        KeyError if it does not follow that kind there.
+        `resource` tells several `Dynamic` kinds apart. KeyError if it does not follow that kind there.
         """
-        by_namespace = self.followed[kind]
+        by_namespace = self.followed[kind if resource is None else (kind, resource)]
         found: Cache[K] = by_namespace[""] if "" in by_namespace else by_namespace[self.namespace]
         return found
 

@@ -113,15 +113,15 @@ class Reconciling:
             for namespace in source.namespaces:
                 cache = self._open(source, namespace)
                 place = namespace if isinstance(namespace, str) else ""
-                self._followed.setdefault(source.kind, {})[place] = cache
+                for mark in (source.kind, (source.kind, source.resource)):
+                    self._followed.setdefault(mark, {}).setdefault(place, cache)  # the own kind comes first
                 self.caches.append(cache)
                 cache.listen(self._listener(source))
         if (everywhere := self._followed[self.plan.kind].get("")) is not None:
             self._find = everywhere.entry
-        for cache in self.caches:
-            await cache.wait_synced(
-                timeout=self.plan.sync_timeout, wait_for_definition=self.plan.wait_for_definition
-            )
+        async with anyio.create_task_group() as tasks:
+            for cache in self.caches:
+                tasks.start_soon(self._until_synced, cache)
         self.synced = True
         self._ready.set()
         async with anyio.create_task_group() as tasks:
@@ -150,6 +150,11 @@ class Reconciling:
             label_selector=source.label_selector,
             field_selector=source.field_selector,
             resource=source.resource,
+        )
+
+    async def _until_synced(self, cache: Cache[Any]) -> None:
+        await cache.wait_synced(
+            timeout=self.plan.sync_timeout, wait_for_definition=self.plan.wait_for_definition
         )
 
     def _listener(self, source: Source) -> Callable[[list[Change[Any]]], None]:

@@ -607,6 +607,25 @@ def test_kinds_without_a_class_and_metadata_alone_are_reconciled_too(backend: Ba
     on(backend, body)
 
 
+def test_a_kind_that_is_followed_twice_is_looked_up_where_it_is_the_controllers_own(backend: Backend) -> None:
+    async def body(client: SimulatedClient) -> None:
+        await client.api(Book).create(book("a"))
+        diary = Diary()
+        controller = Controller(client, kp.Dynamic, resource=Book.resource)
+        controller.watches(kp.Dynamic, lambda _: ["default/a"], resource=ConfigMap.resource)
+        controller.watches(
+            kp.Dynamic, lambda _: ["default/a"], resource=Book.resource, label_selector="no=body"
+        )
+        async with operating(controller.run(diary)):
+            await client.api(ConfigMap).create(ConfigMap(metadata=kp.ObjectMeta(name="m")))
+            await anyio.sleep(1)
+        assert diary.reasons == ["Book listed", "ConfigMap added"]
+        assert len(diary.contexts[1].cache(kp.Dynamic)) == 1
+        assert [one.metadata.name for one in diary.contexts[1].cache(kp.Dynamic, ConfigMap.resource)] == ["m"]
+
+    on(backend, body)
+
+
 def test_predicates_keep_what_is_not_worth_a_run_from_the_queue(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         books = client.api(Book)

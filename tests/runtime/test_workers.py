@@ -29,7 +29,7 @@ class Rig:
     def __init__(
         self, perform: Perform, *, concurrency: int = 2, limit: float | None = None, rate: Rate | None = None
     ) -> None:
-        self.queue: WorkQueue[str] = WorkQueue(rate=rate)
+        self.queue: WorkQueue[str] = WorkQueue(rate=rate, backoff=Exponential(cap=1.0))
         self.workers = Workers(self.queue, self._perform, self._cut, concurrency=concurrency, limit=limit)
         self.perform = perform
         self.diary: list[tuple[float, str, str]] = []
@@ -89,6 +89,22 @@ def test_rn_02_workers_at_rest_are_woken_at_the_moment_of_the_add(backend: Backe
             assert rig.told("ends") == [(anyio.current_time(), "a")]
 
         await rig.during(body)
+
+    run(main, backend=backend)
+
+
+def test_sc_01_rn_03_what_is_due_before_there_are_workers_waits_for_them_once_each(backend: Backend) -> None:
+    async def main() -> None:
+        rig = Rig(nothing)
+        rig.add("a", "b", "a")
+        await anyio.sleep(5)
+        assert (rig.diary, len(rig.queue)) == ([], 2)
+
+        async def body() -> None:
+            await anyio.sleep(1)
+
+        await rig.during(body)
+        assert ([key for _, key in rig.told("ends")], len(rig.queue)) == (["a", "b"], 0)
 
     run(main, backend=backend)
 
@@ -352,7 +368,7 @@ class Chance:
             yield from values
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     adds=st.lists(
         st.tuples(
