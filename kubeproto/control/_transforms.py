@@ -31,39 +31,38 @@ _NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 def drop_managed_fields(raw: bytes) -> bytes:
     """The JSON of an object without ``metadata.managedFields``; what is no object stays as it is."""
+    begin = raw.find(_METADATA)
+    start = raw.find(_FIELDS, begin)
+    if begin >= 0 <= start and (end := _end(raw, start)) and _is_own(raw, begin, start):
+        return raw[:start] + raw[end:]
     if b"managedFields" not in raw and b"\\" not in raw:  # a key can be written with escapes, if oddly
         return raw
-    cut = _cut(raw)
-    if cut is not None:
-        start, end = cut
-        return raw[:start] + raw[end:]
     try:
         return _rewritten(raw)
     except _NOT_JSON:
         return raw
 
 
-def _cut(raw: bytes) -> tuple[int, int] | None:
-    """Where the managed fields stand in a text as servers write it, with the comma before them."""
-    begin = raw.find(_METADATA)
-    start = raw.find(_FIELDS, begin)
+def _end(raw: bytes, start: int) -> int:
+    """Where the list ends that stands at a mark; 0 if that cannot be told at a glance."""
     end = raw.find(b"]", start) + 1
-    if begin < 0 or start < 0 or not _is_end(raw, end) or raw.find(b"[", start + len(_FIELDS), end) >= 0:
-        return None
+    if raw.find(b"[", start + len(_FIELDS), end) >= 0:
+        return 0
+    for follows in _ENDS:
+        if raw.startswith(follows, end - 2):
+            behind = end - 2 + len(follows)
+            return end if raw[behind : behind + 1].isalpha() else 0
+    return end if end + 2 == len(raw) and raw.endswith(_LAST) else 0
+
+
+def _is_own(raw: bytes, begin: int, start: int) -> bool:
+    """Whether a mark is that of the metadata's own fields."""
     try:
         _skip(raw[:begin] + b'"":0}')
         _skip(raw[begin + len(_METADATA) - 1 : start] + b"}")
     except _NOT_JSON:
-        return None
-    return start, end
-
-
-def _is_end(raw: bytes, end: int) -> bool:
-    for follows in _ENDS:
-        if raw.startswith(follows, end - 2):
-            after = end - 2 + len(follows)
-            return raw[after : after + 1].isalpha()
-    return end + 2 == len(raw) and raw.endswith(_LAST)
+        return False
+    return True
 
 
 def _rewritten(raw: bytes) -> bytes:

@@ -25,6 +25,7 @@ from ..objects import (
     reader,
     stages_of,
 )
+from ..objects._spans import whole
 from ..wire import Headers, open_inflater
 from ._events import Failed, Malformed
 from ._lines import MAX_LINE
@@ -81,8 +82,9 @@ def _read_apart(body: bytes, kind: type[K], *, strict: bool) -> ObjectList[K]:
     except NOT_JSON as error:
         raise RemoteProtocolError(f"no list of {_name(kind)}: {error}") from None
     found: ObjectList[K] = ObjectList(items=[], metadata=page.metadata)
+    read = _item_reader(kind, strict=strict)
     for raw in _items(page, kind):
-        item = _read_item(bytes(raw), kind, page, strict=strict)
+        item = _read_item(bytes(raw), kind, page, read)
         if isinstance(item, Malformed):
             found.malformed.append(item)
         else:
@@ -90,16 +92,38 @@ def _read_apart(body: bytes, kind: type[K], *, strict: bool) -> ObjectList[K]:
     return found
 
 
-def _read_item(text: bytes, kind: type[K], page: _Page[Any], *, strict: bool) -> K | Malformed:
+def _read_item(text: bytes, kind: type[K], page: _Page[Any], read: Callable[[bytes], K]) -> K | Malformed:
     try:
-        item = decode(text, kind, strict=strict, checked=True)
+        item = read(text)
         if isinstance(item, Dynamic) and not item.kind and page.kind:
-            item = decode(page.named(text), kind, strict=strict, checked=True)
+            item = read(page.named(text))
     except InvalidObject as error:
         meta, name = read_metadata(text), _name(kind)
         said = str(error).removeprefix(f"{name}: ")
         return Malformed(meta, InvalidObject(f"{name_of(name, meta)}: {said}"), text)
     return item
+
+
+def _item_reader(kind: type[K], *, strict: bool) -> Callable[[bytes], K]:
+    """What reads one item, and looks at every byte of it.
+
+    Unless all is to be typed, an item is its identity and its text: a Store keeps that, and has no use for
+    the parts that another reading would find in it.
+    """
+    stages = None if strict else stages_of(get_origin(kind) or kind)
+    if stages is None:
+        return lambda text: decode(text, kind, strict=strict, checked=True)
+    read, attach = reader(stages.front), stages.attach
+
+    def read_front(text: bytes) -> K:
+        try:
+            obj: K = read(text)
+        except NOT_JSON as error:
+            raise InvalidObject(f"{_name(kind)}: {error}") from None
+        attach(obj, whole(text))
+        return obj
+
+    return read_front
 
 
 def _items(page: _Page[T], kind: Any) -> list[T]:
@@ -147,7 +171,7 @@ class ListDecoder(Generic[K]):
     ) -> None:
         self.metadata = ListMeta()
         self._kind = kind
-        self._strict = strict
+        self._read_text = _item_reader(kind, strict=strict)
         self._max_item = max_item
         self._refusal = None if 200 <= status < 300 else Refusal(status, headers)
         self._inflater = open_inflater(() if self._refusal else headers)
@@ -205,7 +229,7 @@ class ListDecoder(Generic[K]):
         if page is None or last.metadata != ListMeta():
             self.metadata = last.metadata
         raws = _items(last, self._kind)
-        return [_read_item(bytes(raw), self._kind, last, strict=self._strict) for raw in raws]
+        return [_read_item(bytes(raw), self._kind, last, self._read_text) for raw in raws]
 
     def _begin(self, text: bytes) -> int:
         """Where the items begin; what stands before is the list's kind, and mostly its metadata."""
@@ -262,7 +286,7 @@ class ListDecoder(Generic[K]):
 
     def _read(self, text: bytes, page: _Page[Any]) -> K | Malformed | None:
         """The item that this is; None if it is none."""
-        item = _read_item(text, self._kind, page, strict=self._strict)
+        item = _read_item(text, self._kind, page, self._read_text)
         return None if isinstance(item, Malformed) and not is_json(text) else item
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kubeproto as kp
 from kubeproto import InvalidObject, LocalProtocolError, ObjectMeta
-from kubeproto.control import Change, Entry, Store, key_of
+from kubeproto.control import Change, Entry, Store, StoreFull, key_of
 from kubeproto.watching import WatchEvent
 
 
@@ -353,3 +353,79 @@ def test_the_entries_that_were_handed_out_are_a_snapshot() -> None:
     store.apply([added("a", 11)])
     assert len(before) == 0
     assert len(store.entries()) == 1
+
+
+# What is found out while a new world comes
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.sampled_from("amd")), max_size=12)),
+    st.lists(st.booleans(), max_size=12),
+)
+def test_commit_tells_the_difference_of_two_worlds_however_they_came(
+    worlds: list[list[tuple[int, int, str]]], crossed: list[bool]
+) -> None:
+    store: Store[Tome] = Store(Tome)
+    for at, news in enumerate(worlds):
+        before = store.entries()
+        store.stage(())
+        for number, version, kind in news:
+            make = {"a": added, "m": modified, "d": deleted}[kind]
+            store.stage([make(f"t{number}", version, str(version))])
+        if at < len(crossed) and crossed[at]:
+            store.apply([modified("t0", 7)])  # the old world goes on meanwhile
+            before = store.entries()
+        changes = store.commit(str(100 + at))
+        after = store.entries()
+        assert {change.key: (change.old, change.new) for change in changes} == {
+            key: (before.get(key), after.get(key))
+            for key in before.keys() | after.keys()
+            if before.get(key) is not after.get(key)
+        }
+        assert store.size == sum(len(entry.raw) for entry in after.values())
+        for change in changes:
+            old, new = change.key in before, change.key in after
+            assert change.type == ("MODIFIED" if old and new else "ADDED" if new else "DELETED")
+
+
+def test_an_unchanged_world_keeps_its_entries_and_tells_nothing() -> None:
+    store = store_of(tome("a", 1), tome("b", 2))
+    before = store.entries()
+    assert relist(store, tome("b", 2), tome("a", 1)) == []
+    assert all(store.find(key) is entry for key, entry in before.items())
+
+
+# Transforms and limits
+
+
+def test_a_transform_makes_the_bytes_that_are_kept_and_versions_stay() -> None:
+    store = Store(Tome, transform=lambda raw: raw.replace(b"secret", b"******"))
+    store.stage([tome("a", 1, "secret"), broken("b", "2", b'{"spec":"secret"}', kind="")])
+    store.commit("10")
+    [change] = store.apply([modified("a", 11, "secret")])
+    assert [entry.raw.count(b"******") for entry in store.entries().values()] == [1, 1]
+    assert (change.object.spec.title, change.object.metadata.resource_version) == ("******", "11")
+    [gone] = store.apply([deleted("a", 12, "secret")])
+    assert gone.object.spec.title == "******"
+
+
+def test_a_store_that_is_full_says_of_what_and_how_much() -> None:
+    few = Store(Tome, most_objects=2)
+    few.stage([tome("a", 1), tome("b", 2)])
+    few.commit("2")
+    with pytest.raises(StoreFull, match="more than 2 objects of Tome"):
+        few.apply([added("c", 3)])
+    with pytest.raises(StoreFull, match="more than 2 objects of Tome"):
+        few.stage([tome("a", 1), tome("b", 2), tome("c", 3)])
+    small = Store(Tome, most_bytes=1000)
+    small.apply([added("a", 1)])
+    with pytest.raises(StoreFull, match=r"2 objects of Tome take \d+ bytes; 1000 are the most to be kept"):
+        small.apply([added("b", 2, "x" * 1000)])
+
+
+def test_the_size_follows_what_is_kept() -> None:
+    store = Store(Tome)
+    store.apply([added("a", 1, "x"), modified("a", 2, "xxx"), added("b", 3)])
+    assert store.size == sum(len(entry.raw) for entry in store.entries().values())
+    store.apply([deleted("a", 4), deleted("b", 5)])
+    assert store.size == 0

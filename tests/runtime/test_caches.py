@@ -32,14 +32,14 @@ def told(batches: list[list[Change[Book]]]) -> list[tuple[str, str]]:
 
 async def failure_of(work: Callable[[], Awaitable[None]]) -> BaseException | None:
     """The one error that this ends with."""
-    error: BaseException | None = None
     try:
         await work()
-    except BaseExceptionGroup as group:
-        error = group
-        while isinstance(error, BaseExceptionGroup):
-            [error] = error.exceptions
-    return error
+    except BaseException as error:
+        found = error
+        while (within := getattr(found, "exceptions", None)) is not None:
+            [found] = within
+        return found
+    return None
 
 
 # One mirror

@@ -36,8 +36,7 @@ def labelled(name: str, **labels: str) -> Book:
     return one
 
 
-def names(found: object) -> list[str]:
-    assert isinstance(found, list)
+def names(found: list[Book]) -> list[str]:
     return sorted(one.metadata.name for one in found)
 
 

@@ -14,7 +14,7 @@ from kubeproto import sim
 from kubeproto.watching import resync
 from kubeproto_runtime import BoundApi
 from kubeproto_runtime._discovering import NotInstalled
-from kubeproto_runtime._watching import Followed
+from kubeproto_runtime._watching import Followed, Told
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -28,14 +28,14 @@ async def take(events: Followed[Book], count: int) -> list[str]:
     return [shown(await anext(events)) for _ in range(count)]
 
 
-def shown(event: object) -> str:
+def shown(event: Told[Book]) -> str:
     match event:
         case kp.Added(obj) | kp.Modified(obj) | kp.Deleted(obj):
             return f"{type(event).__name__} {obj.metadata.name} {obj.spec.title}"
         case kp.Bookmark():
             return "all"
-        case _:
-            return f"{type(event).__name__}"
+        case kp.Malformed():
+            return "Malformed"
 
 
 def test_it_begins_with_what_is_there_and_goes_on_for_ever(go: Go) -> None:

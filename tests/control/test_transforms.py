@@ -1,0 +1,105 @@
+"""Dropping managed fields: what comes out is what reading, dropping and writing would give."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.control import _transforms, drop_managed_fields
+
+FIELDS: list[Any] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {'k:{"name":"app"}': {".": {}}}}}]
+
+texts = st.text(st.sampled_from('ab"\\[]{},:'), max_size=6)
+keys = st.sampled_from(["managedFields", "metadata", "spec", "a", '"managedFields":[', '},"spec":']) | texts
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(keys, values, max_size=4)
+
+
+def without(text: bytes) -> Any:
+    whole: Any = json.loads(text)
+    metadata: Any = {}
+    with suppress(TypeError, KeyError):
+        metadata = whole["metadata"]
+    with suppress(TypeError, AttributeError):
+        metadata.pop("managedFields", None)
+    return whole
+
+
+@given(
+    st.lists(st.tuples(keys, values), max_size=3),
+    st.lists(st.tuples(keys, values), max_size=3),
+    st.lists(st.tuples(keys, values), max_size=3),
+    values | st.just(FIELDS) | st.lists(objects, min_size=1, max_size=2),
+    st.booleans(),
+)
+def test_any_object_comes_out_without_its_managed_fields_and_else_as_it_was(
+    before: list[tuple[str, Any]],
+    meta: list[tuple[str, Any]],
+    after: list[tuple[str, Any]],
+    fields: Any,
+    last: bool,
+) -> None:
+    metadata = dict(meta)
+    if last:
+        metadata.pop("managedFields", None)
+    metadata["managedFields"] = fields
+    whole = {key: value for key, value in before if key != "metadata"} | {"metadata": metadata}
+    whole |= {key: value for key, value in after if key != "metadata"}
+    text = json.dumps(whole, separators=(",", ":")).encode()
+    assert json.loads(drop_managed_fields(text)) == without(text)
+
+
+@given(objects | values)
+def test_any_json_comes_out_as_it_was_but_for_them(value: Any) -> None:
+    for separators in ((",", ":"), (", ", ": ")):
+        text = json.dumps(value, separators=separators).encode()
+        assert json.loads(drop_managed_fields(text)) == without(text)
+
+
+@given(st.binary(max_size=40))
+def test_what_is_no_json_stays_as_it_is(junk: bytes) -> None:
+    text = b'{"metadata":{"name":"a","managedFields":[' + junk
+    try:
+        json.loads(text)
+    except ValueError:
+        assert drop_managed_fields(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","managedFields":[{"f":{}}]},"spec":{"b":[1]}}',
+        b'{"apiVersion":"v1","kind":"A","metadata":{"labels":{},"managedFields":[{"f":{}}],"name":"a"},"spec":{}}',
+        b'{"kind":"A","metadata":{"name":"a","managedFields":[{"f":{}}]}}',
+    ],
+)
+def test_the_texts_of_servers_are_cut_and_never_read(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(_transforms, "_rewritten")
+    assert json.loads(drop_managed_fields(text)) == without(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"metadata":{"name":"a"},"spec":{"x":1,"managedFields":[{"f":{}}]},"status":{}}',
+        b'{"data":{"metadata":{"x":1,"managedFields":[{"f":{}}]},"spec":1},"metadata":{"name":"a"}}',
+        b'{"metadata":{"annotations":{"x":1,"managedFields":[{"f":{}}]},"name":"a"}}',
+        b'{"metadata":{"name":"a","managedFields":[{"m}],":true}]},"spec":{}}',
+        b'{"metadata":{"name":"a","managedFields":[{"m}]},":true}]},"spec":{}}',
+        b'{"metadata":{"name":"a","managedFields":[{"m":"x}]},"},{"n":"s"}]},"spec":{}}',
+        b'{"metadata":{"name":"a","managedFields":[{"m":[{}]},"s"]},"spec":{}}',
+        b'{"metadata":{"name":"a","managed\\u0046ields":[{}]}}',
+        b'{"metadata":{"managedFields":null}}',
+    ],
+)
+def test_what_only_looks_like_them_is_not_mistaken(text: bytes) -> None:
+    assert json.loads(drop_managed_fields(text)) == without(text)
