@@ -20,6 +20,7 @@ Times are texts as a server writes them. Of a body sent to an endpoint that leav
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from msgspec import Struct
@@ -44,10 +45,10 @@ from ._apply_typing import misfits
 from ._apply_values import members
 from ._fieldsets import EMPTY, FieldSet, difference, intersection, paths, union
 
-__all__ = ["Applied", "ApplyRefused", "Conflict", "Conflicts", "apply", "update"]
+__all__ = ["Applied", "ApplyRefused", "Conflict", "Conflicts", "apply", "check_applied", "update"]
 
 # Whatever a body says of these, the server knows better.
-_SERVERS_OWN: Final = ("creationTimestamp", "generation", "resourceVersion", "selfLink", "uid")
+_SERVERS_OWN: Final = ("creationTimestamp", "generation", "resourceVersion", "selfLink")
 
 
 class Applied(Struct, frozen=True):
@@ -69,10 +70,11 @@ def apply(
     now: str,
     force: bool = False,
     subresource: str = "",
+    apart: Collection[str] = (),
 ) -> Applied | Conflicts:
     """Apply an object over the live one, or create it; ApplyRefused if the body cannot be applied."""
-    _check(applied, facts, api_version, kind)
-    before, managers = _live(live, facts, api_version, now)
+    check_applied(applied, facts, api_version, kind)
+    before, managers = _live(live, facts, api_version, now, apart)
     owner = owner_of(manager, "Apply", api_version, subresource)
     case = _Case(before, without_book(applied), managers, owner, facts, api_version)
     outcome = _apply(case, force=force)
@@ -83,7 +85,8 @@ def apply(
     if isinstance(outcome, Conflicts):
         return outcome
     object_, owners = outcome
-    if owner in owners and (object_ != before or _fields(owners) != _fields(managers)):
+    if owner in owners and object_ != before:
+        # Who applies what is there already comes into the book without a time.
         owners = {**owners, owner: Held(owners[owner].fields, api_version, now)}
     if manager == "kubectl":
         object_ = with_last_applied(object_, applied)
@@ -145,17 +148,25 @@ def _left(result: Object, fields: FieldSet, facts: Facts) -> FieldSet:
     return with_parents(fields_of(removed(result, fields, facts, emptied=None), facts), facts)
 
 
-def _live(live: Object | None, facts: Facts, api_version: str, now: str) -> tuple[Object, Managers]:
-    """The object to apply to and its owners. What was never tracked belongs to one who came before."""
+def _live(
+    live: Object | None, facts: Facts, api_version: str, now: str, apart: Collection[str]
+) -> tuple[Object, Managers]:
+    """The object to apply to and its owners. What was never tracked belongs to one who came before.
+
+    What this endpoint leaves alone does not count: it is set `apart`.
+    """
     before = without_book(live or {})
     managers = read_managers(live)
     if not managers and live is not None:
         owner = owner_of(BEFORE_FIRST_APPLY, "Update", api_version)
-        managers = taken_by({}, before, owner, {}, facts, now)
+        managers = taken_by(
+            {}, {name: before[name] for name in before if name not in apart}, owner, {}, facts, now
+        )
     return before, managers
 
 
-def _check(applied: Object, facts: Facts, api_version: str, kind: str) -> None:
+def check_applied(applied: Object, facts: Facts, api_version: str, kind: str) -> None:
+    """Refuse a body that cannot be applied to an object of this kind: ApplyRefused."""
     group, _, version = str(applied.get("apiVersion") or "").rpartition("/")
     gvk = f"{group}/{version}, Kind={applied.get('kind') or ''}"
     if (applied.get("apiVersion"), applied.get("kind")) != (api_version, kind):
@@ -169,7 +180,9 @@ def _check(applied: Object, facts: Facts, api_version: str, kind: str) -> None:
 
 
 def _servers_own(before: Object, result: Object) -> Object:
-    """The merged object with what only the server may set as it was."""
+    """The merged object with what only the server may set as it was; a new one is seen to by who stores it."""
+    if not before:
+        return result
     kept = members(before.get("metadata"))
     metadata = {
         name: kept.get(name) if name in _SERVERS_OWN else value
@@ -185,7 +198,3 @@ def _written(live: Object | None, object_: Object, entries: Entries) -> Applied:
         metadata["managedFields"] = entries
     result = {**object_, "metadata": metadata}
     return Applied(result, entries, live != result)
-
-
-def _fields(managers: Managers) -> dict[Owner, tuple[FieldSet, str]]:
-    return {owner: (held.fields, held.api_version) for owner, held in managers.items()}

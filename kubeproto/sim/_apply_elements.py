@@ -31,10 +31,10 @@ def step_of(element: Any, facts: Facts) -> str:
         if declared is not None and declared.default is not None:
             keys[name] = declared.default
     if not keys:
-        names = ", ".join(f'"{name}"' for name in facts.keys)
+        names = " ".join(f'"{name}"' for name in facts.keys)
         raise Unidentified(
             "associative list with keys has an element that omits all key fields "
-            f"{names} (and doesn't have default values for any key fields)"
+            f"[{names}] (and doesn't have default values for any key fields)"
         )
     return keys_step(keys)
 

@@ -201,7 +201,7 @@ def _schema(schema: Mapping[str, Any]) -> Facts:
     """The facts of one level of a structural schema."""
     preserves = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     if schema.get("x-kubernetes-int-or-string"):
-        return Facts("scalar", default=schema.get("default"))
+        return Facts("any", default=schema.get("default"))
     match schema.get("type"):
         case "object":
             return Facts(

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from ._apply_elements import Unidentified, step_of
 from ._apply_facts import Facts
-from ._apply_values import is_list, is_map
+from ._apply_values import go_source, go_text, go_type, is_list, is_map
 from ._fieldsets import Path, field_step, format_path
 
 
@@ -30,10 +28,10 @@ def _misfits(value: Any, facts: Facts, path: Path) -> Iterator[tuple[Path, str]]
         case "list" if is_list(value):
             yield from _elements(value, facts, path)
         case "map" | "list":
-            yield path, f"expected {facts.shape}, got {_shown(value)}"
+            yield path, f"expected {facts.shape}, got &{{{go_text(value)}}}"
         case _:
-            if wanted := _wrong_scalar(value, facts.scalar):
-                yield path, f"expected {wanted}, got {_shown(value)}"
+            if wrong := _wrong_scalar(value, facts.scalar):
+                yield path, wrong
 
 
 def _members(value: dict[str, Any], facts: Facts, path: Path) -> Iterator[tuple[Path, str]]:
@@ -64,19 +62,15 @@ def _elements(value: list[Any], facts: Facts, path: Path) -> Iterator[tuple[Path
 
 
 def _wrong_scalar(value: Any, scalar: str) -> str:
-    """What a server would have expected; empty if this is it."""
-    if is_map(value) or is_list(value):
-        return "scalar"
+    """What a server says of another scalar than it expected, and of what is none; empty if this is it."""
     match scalar:
         case "string" if not isinstance(value, str):
-            return "string"
+            return f"expected string, got &value.valueUnstructured{{Value:{go_source(value)}}}"
         case "boolean" if not isinstance(value, bool):
-            return "boolean"
+            return f"expected boolean, got &{{{go_text(value)}}}"
         case "numeric" if isinstance(value, bool) or not isinstance(value, int | float):
-            return "numeric (int or float)"
+            return f"expected numeric (int or float), got {go_type(value)}"
+        case _ if is_map(value) or is_list(value):
+            return f"expected any scalar, got &{{{go_text(value)}}}"
         case _:
             return ""
-
-
-def _shown(value: Any) -> str:
-    return f"&value.valueUnstructured{{Value:{msgspec.json.encode(value).decode()}}}"

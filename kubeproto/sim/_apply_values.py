@@ -40,3 +40,32 @@ def go_text(value: Any) -> str:
     if value is None:
         return "<nil>"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def go_type(value: Any) -> str:
+    """The type of a value as Go names it."""
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            return "int64"
+        case float():
+            return "float64"
+        case str():
+            return "string"
+        case list():
+            return "[]interface {}"
+        case dict():
+            return "map[string]interface {}"
+        case _:
+            return "<nil>"
+
+
+def go_source(value: Any) -> str:
+    """A value as a line of Go."""
+    if is_map(value):
+        members = (f"{go_source(key)}:{go_source(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{', '.join(members)}}}"
+    if is_list(value):
+        return f"[]interface {{}}{{{', '.join(map(go_source, value))}}}"
+    return "interface {}(nil)" if value is None else msgspec.json.encode(value).decode()

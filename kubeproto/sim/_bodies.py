@@ -9,14 +9,20 @@ from typing import Any, Final
 import msgspec
 
 from ._apply_values import is_list, is_map
-from ._refusals import bad_request, too_large, unsupported_media
+from ._refusals import Refused, bad_request, too_large, unsupported_media
 
 LIMIT: Final = 3 * 1024 * 1024
 _JSON: Final = ("application/json", "text/json", "*/*", "")
 _YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml")
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
-_DEEPEST: Final = 200
+_SHOWN: Final = 30  # bytes of a body that a refusal shows
+_NO_KIND: Final = "couldn't get version/kind; json parse error: "
+_INTO_MAP: Final = "into Go value of type map[string]interface {}"
+_INTO_TYPE: Final = (
+    'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
+    ' Kind string "json:\\"kind,omitempty\\"" }'
+)
 
 
 def check_size(body: bytes) -> None:
@@ -25,24 +31,46 @@ def check_size(body: bytes) -> None:
         raise too_large(LIMIT)
 
 
-def read_object(body: bytes, content_type: str) -> tuple[dict[str, Any], list[str]]:
-    """The object in a body, and the paths of keys that stand in it twice."""
+def read_object(
+    body: bytes, content_type: str, kind: str, *, custom: bool = False
+) -> tuple[dict[str, Any], list[str]]:
+    """The object in a body that is to be of a kind, and the paths of keys that stand in it twice.
+
+    A custom resource has to say its kind.
+    """
     media = content_type.partition(";")[0].strip()
     if media in _YAML:
         return read_yaml(body)
     if media not in _JSON:
-        raise unsupported_media()
+        raise unsupported_media("application/json, application/yaml, application/vnd.kubernetes.protobuf")
     try:
         obj = _decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise bad_request(_unreadable(body, error)) from None
-    if not is_map(obj):
-        raise bad_request(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal"
-            f" {_go_kind(obj)} into Go value of type struct {{ APIVersion string; Kind string }}"
-        )
+        raise unrecognized(kind, f"{_NO_KIND}{_unreadable(body, error)}", body) from None
+    if obj is None and not custom:
+        return {}, []
+    if obj is not None and not is_map(obj):
+        raise unrecognized(kind, f"{_NO_KIND}json: cannot unmarshal {go_kind(obj)} {_INTO_TYPE}", body)
+    obj = obj or {}
+    for name in ("kind", "apiVersion"):
+        if not isinstance(value := obj.get(name, ""), str):
+            why = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
+            raise unrecognized(kind, f"{_NO_KIND}{why}", body)
+    if obj.get("apiVersion", "").count("/") > 1:
+        raise unrecognized(kind, f"unexpected GroupVersion string: {obj['apiVersion']}", body)
+    if custom and not obj.get("kind"):
+        raise unrecognized(kind, f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'", body)
     # Keys that stand twice make the body longer than its meaning; most bodies are compact.
     return obj, [] if len(_encode(obj)) == len(body) else duplicates(body)
+
+
+def unrecognized(kind: str, why: str, body: bytes) -> Refused:
+    """400: nobody can say what the body is; it is shown as far as that is short."""
+    shown, rest = body[:_SHOWN], " ..." if len(body) > _SHOWN else ""
+    text = shown.decode("utf-8", "replace") if shown[:1] == b"{" else shown.hex()
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {why} ({f'{text}{rest}' or '<empty>'})"
+    )
 
 
 def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
@@ -55,19 +83,27 @@ def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
         try:
             documents = list(read_documents(body.decode()))
         except (YamlError, YamlUnavailable, UnicodeDecodeError) as error:
-            raise bad_request(f"error converting YAML to JSON: {error}") from None
+            raise bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {error}") from None
         obj = documents[0].value if documents else None
+    if obj is None:
+        return {}, []
     if not is_map(obj):
-        raise bad_request("error decoding YAML: the body is no object")
+        why = f"json: cannot unmarshal {go_kind(obj)} {_INTO_MAP}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
     return obj, []
 
 
-def read_value(body: bytes) -> Any:
-    """Any JSON value, such as a patch."""
+def read_value(body: bytes, what: str = "") -> Any:
+    """Any JSON value, such as a patch; `what` is said before the fault of one that cannot be read."""
     try:
         return _decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise bad_request(_unreadable(body, error)) from None
+        raise bad_request(f"{what}{_unreadable(body, error)}") from None
+
+
+def not_a_map(value: Any, what: str = "") -> Refused:
+    """400: a patch that is no object."""
+    return bad_request(f"{what}json: cannot unmarshal {go_kind(value)} {_INTO_MAP}")
 
 
 def duplicates(body: bytes) -> list[str]:
@@ -108,19 +144,18 @@ def _walk(value: Any, path: str, found: list[tuple[int, str]]) -> None:
 
 
 def _unreadable(body: bytes, error: Exception) -> str:
-    if not body.strip():
-        return "unexpected end of JSON input"
     text = str(error)
-    if "truncated" in text:
-        return "couldn't get version/kind; json parse error: unexpected end of JSON input"
+    if not body.strip() or "truncated" in text:
+        return "unexpected end of JSON input"
     at = re.search(r"byte (\d+)", text)
     where = int(at[1]) if at else 0
     char = body[where : where + 1].decode("latin-1") or " "
-    why = f"invalid character '{char}' looking for beginning of value"
-    return f"couldn't get version/kind; json parse error: {why}"
+    what = "object key string" if body[:where].rstrip()[-1:] == b"{" else "value"
+    return f"invalid character '{char}' looking for beginning of {what}"
 
 
-def _go_kind(value: Any) -> str:
+def go_kind(value: Any) -> str:
+    """What a server calls a JSON value of this kind."""
     match value:
         case bool():
             return "bool"
@@ -130,5 +165,7 @@ def _go_kind(value: Any) -> str:
             return "string"
         case list():
             return "array"
+        case dict():
+            return "object"
         case _:
             return "null"

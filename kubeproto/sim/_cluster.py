@@ -79,7 +79,8 @@ class Cluster:
     ) -> None:
         self._world = World(seed=seed, window=window, modes=modes)
         self._world.tracks = managed_fields
-        self._world.storage.version = self._world.storage.compacted = version
+        self._world.storage.version = version
+        self._world.storage.compact()
         self._begin()
         self.on_due: Callable[[], None] | None = None
         self.log: list[Exchange] = []

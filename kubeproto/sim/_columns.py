@@ -32,6 +32,15 @@ _DATA: Final = (
     " Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not"
     " overlap with the keys in the BinaryData field, this is enforced during validation process."
 )
+_SECRET_DATA: Final = (
+    "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The"
+    " serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly"
+    " non-string) data value here. Described in https://tools.ietf.org/html/rfc4648#section-4"
+)
+_HOLDER: Final = (
+    "holderIdentity contains the identity of the holder of a current lease. If Coordinated Leader Election is"
+    " used, the holder identity must be equal to the elected LeaseCandidate.metadata.name field."
+)
 _STEP: Final = re.compile(
     r"\.?((?:[^.\[\\]|\\.)+)|\[(\d+)\]|\[\?\(@\.([^=\s]+)\s*==\s*['\"]([^'\"]*)['\"]\)\]"
 )
@@ -59,6 +68,8 @@ def columns_of(served: Served) -> tuple[Column, ...]:
             cell = _path_cell(column.json_path, column.type)
             own.append(_column(column.name, text, cell, column.type, column.format, column.priority))
         return (name, *own)
+    if served.custom:
+        return (name, _column("Age", _AGE, _age, "date"))
     return (name, *_OWN.get(served.full_name, ()), age)
 
 
@@ -154,14 +165,18 @@ _OWN: Final[dict[str, tuple[Column, ...]]] = {
         _column("Data", _DATA, lambda obj, _: len(obj.get("data", {})) + len(obj.get("binaryData", {}))),
     ),
     "secrets": (
-        _column("Type", "Used to facilitate programmatic handling of secret data.",
+        _column("Type", "Used to facilitate programmatic handling of secret data. More info:"
+                " https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
                 lambda obj, _: obj.get("type", "")),
-        _column("Data", "The keys of the secret.", lambda obj, _: len(obj.get("data", {}))),
+        _column("Data", _SECRET_DATA, lambda obj, _: len(obj.get("data", {}))),
     ),
     "pods": (
         _column("Ready", "The aggregate readiness state of this pod for accepting traffic.", _ready),
         _column("Status", "The aggregate status of the containers in this pod.", _phase),
         _column("Restarts", "The number of times the containers in this pod have been restarted.", _restarts),
+    ),
+    "leases.coordination.k8s.io": (
+        _column("Holder", _HOLDER, lambda obj, _: member(obj, "spec").get("holderIdentity", "")),
     ),
     "namespaces": (_column("Status", "The status of the namespace", _phase),),
     "deployments.apps": (

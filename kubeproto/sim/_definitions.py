@@ -29,6 +29,7 @@ class Definitions:
         self.world = world
         self._establish: dict[str, float] = {}
         self._known: dict[str, DefinedKind] = {}
+        self._refused: dict[str, DefinedKind] = {}  # whose names are taken
         self.hurried = False  # established at once, storage ready: for clusters that begin with definitions
 
     def told(self, shelf: Shelf, event: Event) -> None:
@@ -43,6 +44,8 @@ class Definitions:
             self.world.closing.add(stored.name)
             return
         if stored.name not in self._known:
+            if self._refused.get(stored.name) == read_definition(stored.data):
+                return
             self._establish.setdefault(stored.name, self.world.clock.time + ESTABLISHED_AFTER)
             return
         new = read_definition(stored.data)
@@ -72,6 +75,7 @@ class Definitions:
     def adopt(self, other: Definitions) -> None:
         """Serve what another one serves."""
         self._known, self._establish = dict(other._known), dict(other._establish)
+        self._refused = dict(other._refused)
         for kind in self._known.values():
             found = other.world.kinds.of_shelf(kind.name)
             self.world.kinds.define(kind, ready_at=found.ready_at if found else 0.0)
@@ -82,10 +86,51 @@ class Definitions:
         stored = definitions.shelf.objects.get(name)
         if stored is None:
             return
-        kind = self._known[name] = read_definition(stored.data)
+        kind = read_definition(stored.data)
+        if taken := self._taken(definitions.shelf, name, msgspec.json.decode(stored.data)["spec"]):
+            self._refused[name] = kind
+            edit(self.world, definitions, stored, lambda obj: self._not_accepted(obj, taken))
+            return
+        self._refused.pop(name, None)
+        self._known[name] = kind
         ready = 0.0 if self.hurried else self.world.clock.time + READY_AFTER
         self.world.kinds.define(kind, ready_at=ready)
         edit(self.world, definitions, stored, self._established)
+
+    def _taken(self, shelf: Shelf, name: str, spec: dict[str, Any]) -> dict[str, str]:
+        """Which of the names of a definition other kinds of its group have, by the field that holds them."""
+        resources: set[str] = set()
+        kinds: set[str] = set()
+        for stored in shelf.objects.values():
+            if stored.name in self._known and stored.name != name:
+                other: dict[str, Any] = msgspec.json.decode(stored.data)["spec"]
+                if other["group"] == spec["group"]:
+                    names: dict[str, Any] = other["names"]
+                    resources |= {names["plural"], names["singular"], *names.get("shortNames", ())}
+                    kinds |= {names["kind"], names["listKind"]}
+        mine: dict[str, Any] = spec["names"]
+        taken = {field: mine[field] for field in ("plural", "singular") if mine[field] in resources}
+        for short in mine.get("shortNames", ()):
+            if short in resources:
+                taken["shortNames"] = short
+        return taken | {field: mine[field] for field in ("kind", "listKind") if mine[field] in kinds}
+
+    def _not_accepted(self, obj: dict[str, Any], taken: dict[str, str]) -> None:
+        field, text = list(taken.items())[-1]
+        stamp = self.world.clock.stamp()
+        status = obj.setdefault("status", {})
+        accepted = {name: value for name, value in obj["spec"]["names"].items() if name not in taken}
+        status["acceptedNames"] = {"plural": "", "kind": ""} | accepted
+        status["conditions"] = [
+            {
+                "type": "NamesAccepted", "status": "False", "lastTransitionTime": stamp,
+                "reason": f"{field[0].upper()}{field[1:]}Conflict", "message": f'"{text}" is already in use',
+            },
+            {
+                "type": "Established", "status": "False", "lastTransitionTime": stamp,
+                "reason": "NotAccepted", "message": "not all names are accepted",
+            },
+        ]  # fmt: skip
 
     def _established(self, obj: dict[str, Any]) -> None:
         stamp = self.world.clock.stamp()
@@ -128,6 +173,9 @@ class Definitions:
     def _forget(self, name: str) -> None:
         self._establish.pop(name, None)
         self._known.pop(name, None)
+        self._refused.pop(name, None)
+        # Names are free now that others may have waited for.
+        self._establish |= dict.fromkeys(self._refused, self.world.clock.time + ESTABLISHED_AFTER)
         self.world.closing.discard(name)
         self.world.kinds.forget(name)
         self.world.storage.shelf(name).generation += 1

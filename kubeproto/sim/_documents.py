@@ -14,6 +14,7 @@ from ._kinds import Served
 from ._negotiation import negotiate
 from ._query import Query
 from ._refusals import method_not_allowed, unknown_path
+from ._routes import unknown_version
 from ._server import Answer, plain_answer
 from ._world import World
 
@@ -31,7 +32,7 @@ def document(world: World, head: Head, segments: list[str], query: Query, header
         case ["version"]:
             found: Any = _version()
         case ["api" | "apis"]:
-            accepted = negotiate(headers.get("accept", ""), "get", discovery=True)
+            accepted = negotiate(headers.get("accept", ""), "get")
             if accepted.view == "discovery":
                 return _aggregated(world, segments[0], headers)
             found = _versions() if segments[0] == "api" else _groups(world)
@@ -48,7 +49,13 @@ def document(world: World, head: Head, segments: list[str], query: Query, header
         case _:
             found = None
     if found is None:
-        raise unknown_path()
+        match segments:
+            case ["api", _]:
+                raise unknown_version(world.kinds, "")
+            case ["apis", group, _]:
+                raise unknown_version(world.kinds, group)
+            case _:
+                raise unknown_path()
     if head.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     body = msgspec.json.encode(found)

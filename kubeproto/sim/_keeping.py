@@ -30,7 +30,7 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
     for field in _SERVERS:
         if field in old:
             meta[field] = old[field]
-        elif field != "generation" or served.counts_generation:
+        else:
             meta.pop(field, None)
     return obj
 

@@ -39,6 +39,13 @@ _MADE_BY_UPDATE: Final = frozenset((
     "leases.coordination.k8s.io", "endpoints", "events", "events.events.k8s.io", "limitranges", "services",
     "roles.rbac.authorization.k8s.io",
 ))  # fmt: skip
+# A PUT to one of these has to say which version it replaces (tried on a 1.36 server).
+_AT_A_VERSION: Final = frozenset((
+    "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "csidrivers.storage.k8s.io",
+    "runtimeclasses.node.k8s.io", "customresourcedefinitions.apiextensions.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+))  # fmt: skip
 # A DELETE that is done at once answers with the object instead of a Status.
 _ANSWERS_WITH_OBJECT: Final = frozenset((
     "services", "serviceaccounts", "pods", "persistentvolumeclaims", "persistentvolumes", "jobs.batch",
@@ -68,6 +75,30 @@ _DEPRECATED: Final = {
 }
 _sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 _OBJECT_META: Final = plan_of("meta_v1.ObjectMeta")
+_META_CODEC: Final = TypedCodec("meta_v1.ObjectMeta", "ObjectMeta")
+
+
+def _plain(meta: dict[str, Any]) -> bool:
+    """Whether metadata holds only what most objects have, so that no value can be of a wrong type."""
+    for name, value in meta.items():
+        if type(value) is str:
+            if name in _NO_TEXTS:
+                return False
+        elif name in ("labels", "annotations"):
+            if type(value) is not dict or any(type(text) is not str for text in value.values()):
+                return False
+        elif name == "generation":
+            if type(value) is not int:
+                return False
+        elif name != "managedFields" or type(value) is not list:
+            return False
+    return True
+
+
+_NO_TEXTS: Final = frozenset(
+    ("labels", "annotations", "generation", "managedFields", "finalizers", "ownerReferences",
+     "deletionGracePeriodSeconds")
+)  # fmt: skip
 
 
 class SchemaCodec:
@@ -76,6 +107,7 @@ class SchemaCodec:
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
         self._fits = quick_check(schema)
+        self.rules = b'"x-kubernetes-validations"' in _sorted_json(schema)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
         """Prune and default an object in place; the paths of what its schema does not know."""
@@ -83,16 +115,21 @@ class SchemaCodec:
         if not self._fits(obj):
             unknown = prune(self.schema, obj)
             default(self.schema, obj)
-        _OBJECT_META.tidy(obj["metadata"], "metadata.", unknown)
+        meta: dict[str, Any] = obj["metadata"]
+        if not _plain(meta):
+            _META_CODEC.write(meta)
+        _OBJECT_META.tidy(meta, "metadata.", unknown)
         return sorted(unknown)
 
     def write(self, obj: dict[str, Any]) -> bytes:
         """The JSON as a server writes it."""
         return escaped(_sorted_json(obj))
 
-    def violations(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
+    def violations(
+        self, obj: dict[str, Any], old: dict[str, Any] | None, *, rules: bool = True
+    ) -> list[Violation]:
         """What the schema and its rules refuse."""
-        return [] if self._fits(obj) else validate(self.schema, obj, old)
+        return [] if self._fits(obj) else validate(self.schema, obj, old, rules=rules)
 
 
 class Served:
@@ -118,6 +155,7 @@ class Served:
         self.full_name = f"{self.plural}.{self.group}" if self.group else self.plural
         self.counts_generation = self.custom or self.full_name in _COUNTED
         self.made_by_update = self.full_name in _MADE_BY_UPDATE
+        self.replaced_at_a_version = self.custom or self.full_name in _AT_A_VERSION
         self.answers_with_object = self.full_name in _ANSWERS_WITH_OBJECT
         self.warning = defined.deprecation if defined else _DEPRECATED.get(self.full_name, "")
         self.ready_at = 0.0  # before that, its storage is initializing
@@ -170,6 +208,7 @@ class Kinds:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self.by_version: dict[tuple[str, str], dict[str, Served]] = {}
+        self._own: frozenset[str] | None = None
         self.by_shelf: dict[str, Served] = {}
         for facts in table().resources:
             self._add(_built_in(facts, storage))
@@ -177,6 +216,15 @@ class Kinds:
     def find(self, group: str, version: str, plural: str) -> Served | None:
         """What is served under these names."""
         return self.by_version.get((group, version), {}).get(plural)
+
+    def has_own(self, group: str) -> bool:
+        """Whether a group is one of the server's own."""
+        if self._own is None:
+            versions = self.by_version.items()
+            self._own = frozenset(
+                key[0] for key, kinds in versions if any(not kind.custom for kind in kinds.values())
+            )
+        return group in self._own
 
     def of_kind(self, api_version: str, kind: str) -> Served | None:
         """What an `apiVersion` and a `kind` mean; None if nothing here."""

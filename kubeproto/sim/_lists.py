@@ -57,9 +57,9 @@ def list_objects(world: World, route: Route, options: ListOptions) -> Listed:
 def _version(world: World, options: ListOptions) -> tuple[int | None, Page | None]:
     """The version to show (None for the latest), and where the page begins."""
     if options.token:
+        page = read_token(options.token)
         if options.version not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
-        page = read_token(options.token)
         if page.version == LATEST:
             return None, page
         if page.version > world.storage.version:
@@ -69,7 +69,7 @@ def _version(world: World, options: ListOptions) -> tuple[int | None, Page | Non
         return None, None
     version = read_version(options.version)
     if version is None:
-        raise bad_request(f"invalid resource version: {invalid_version(options.version)}")
+        raise bad_request(f"invalid resource version: resourceVersion: {invalid_version(options.version)}")
     exact = options.match == "Exact" or (options.match == "" and options.limit and version)
     if version > (world.storage.version if exact else world.reached):
         raise _too_large(world, version)
@@ -132,7 +132,7 @@ def list_body(served: Served, viewer: Viewer, listed: Listed, time: float) -> by
         meta["continue"] = listed.token
     if listed.left is not None:
         meta["remainingItemCount"] = listed.left
-    if listed.shards:
+    if listed.shards and not (served.custom and viewer.view == "object"):
         meta["shardInfo"] = {"selector": listed.shards}
     if viewer.view == "table":
         rows = b",".join([viewer.row(stored.data, time) for stored in listed.objects])
@@ -140,10 +140,12 @@ def list_body(served: Served, viewer: Viewer, listed: Listed, time: float) -> by
         return head + b'"columnDefinitions":%s,"rows":[%s]}\n' % (viewer.columns(), rows)
     items = b",".join([viewer.item(stored.data) for stored in listed.objects])
     if viewer.view == "metadata":
+        # The one list that is null when it is empty.
+        shown = b"[%s]" % items if items else b"null"
         head = (
-            b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":%s,"items":[%s]}\n'
+            b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":%s,"items":%s}\n'
         )
-        return head % (msgspec.json.encode(meta), items)
+        return head % (msgspec.json.encode(meta), shown)
     kind, api_version = served.list_kind.encode(), served.api_version.encode()
     if served.custom:
         # Custom resources come with sorted keys, and with a `continue` even when nothing follows.

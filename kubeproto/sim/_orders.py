@@ -62,6 +62,12 @@ _ORDERS: Final = {
         " related reportingComponent reportingInstance"
     ),
     "core_v1.ObjectReference": "kind namespace name uid apiVersion resourceVersion fieldPath",
+    "events_v1.Event": (
+        "eventTime series reportingController reportingInstance action reason regarding related note type"
+        " deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount"
+    ),
+    "apps_v1.DeploymentStrategy": "type rollingUpdate",
+    "apps_v1.RollingUpdateDeployment": "maxUnavailable maxSurge",
     "apps_v1.DeploymentSpec": (
         "replicas selector template strategy minReadySeconds revisionHistoryLimit paused"
         " progressDeadlineSeconds"
@@ -92,11 +98,28 @@ _FIRST: Final = ("kind", "apiVersion", "metadata")
 _LAST: Final = ("spec", "status")
 
 
-# Written even when there is nothing to write: null.
+# Written even when there is nothing to write: null, or an empty text.
 ALWAYS: Final = frozenset((
     ("apiextensions_v1.CustomResourceDefinitionStatus", "conditions"),
     ("authentication_v1.TokenRequestSpec", "boundObjectRef"),
     ("core_v1.PodCondition", "lastProbeTime"),
+    ("core_v1.PodCondition", "lastTransitionTime"),
+    ("core_v1.Event", "firstTimestamp"),
+    ("core_v1.Event", "lastTimestamp"),
+    ("core_v1.Event", "eventTime"),
+    ("core_v1.Event", "reportingComponent"),
+    ("core_v1.Event", "reportingInstance"),
+    ("events_v1.Event", "eventTime"),
+    ("events_v1.Event", "deprecatedFirstTimestamp"),
+    ("events_v1.Event", "deprecatedLastTimestamp"),
+))  # fmt: skip
+
+# Texts that are kept although they are empty: pointers, in Go. OpenAPI does not tell them from others.
+POINTERS: Final = frozenset((
+    ("coordination_v1.LeaseSpec", "holderIdentity"),
+    ("coordination_v1.LeaseSpec", "preferredHolder"),
+    ("core_v1.PersistentVolumeClaimSpec", "storageClassName"),
+    ("networking_v1.IngressSpec", "ingressClassName"),
 ))  # fmt: skip
 
 

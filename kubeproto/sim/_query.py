@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from ..crd import Violation
 from ..objects import FieldSelector, Selector
-from ._refusals import bad_request, invalid_options
+from ._names import key_faults, value_faults
+from ._refusals import bad_request, invalid_options, quoted
 
 Query = dict[str, str]
 
@@ -24,14 +25,14 @@ _DURATION: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _FOUND: Final = re.compile(r"found (?:'(.*)'|\"(.*)\"|the end) where (.*) should stand", re.DOTALL)
 _EXPECTED: Final = {
-    "a key or '!'": "identifier after ','",
-    "a key": "identifier",
-    "a value": "identifier",
-    "one of in, notin, =, ==, !=, > and <": "in, notin, =, ==, !=, gt, lt",
-    "',' or the end": "',' or 'end of string'",
-    "'('": "'('",
-    "',' or ')'": "',' or ')'",
+    "a key": "expected: identifier",
+    "a value": "expected: identifier",
+    "one of in, notin, =, ==, !=, > and <": "expected: in, notin, =, ==, !=, gt, lt",
+    "'('": "expected: '('",
+    "',' or ')'": "expected: ',' or ')'",
 }
+_UNNAMED: Final = re.compile(r"'(.*)' is no (qualified name|label value)", re.DOTALL)
+_UNORDERED: Final = re.compile(r"(?:Gt|Lt) on the label '.*' needs .* not \('(.*)',\)", re.DOTALL)
 
 
 class ListOptions(Struct, frozen=True, kw_only=True):
@@ -145,22 +146,25 @@ def _violations(options: ListOptions, streaming_lists: bool) -> list[Violation]:
 
     match, initial = options.match, options.initial_events
     if options.watch:
-        if initial is not None and match != "NotOlderThan" and streaming_lists:
+        if initial is not None and match != "NotOlderThan":
             forbid(
                 "resourceVersionMatch",
                 "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
             )
-        elif initial is not None and not streaming_lists:
+        if initial is not None and not streaming_lists:
             forbid(
                 "sendInitialEvents",
                 "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
             )
-        elif match and initial is None:
+        if match and initial is None:
             forbid(
                 "resourceVersionMatch",
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
             )
-        elif match and options.token:
+        if match not in ("", "NotOlderThan"):
+            supported = 'supported values: "NotOlderThan"'
+            found.append(Violation("FieldValueNotSupported", "resourceVersionMatch", match, supported))
+        if match and options.token:
             forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
         return found
     if match:
@@ -196,13 +200,34 @@ def _labels(text: str) -> Selector | None:
     try:
         return Selector.parse(text) or None
     except ValueError as error:
-        raise bad_request(f"unable to parse requirement: {_go_words(str(error))}") from None
+        raise bad_request(_go_words(text, str(error))) from None
 
 
-def _go_words(text: str) -> str:
-    if (found := _FOUND.search(text)) and (expected := _EXPECTED.get(found[3])):
-        return f"found '{found[1] or found[2] or ''}', expected: {expected}"
-    return text
+def _go_words(selector: str, why: str) -> str:
+    """What a server says of a label selector."""
+    if found := _FOUND.search(why):
+        token, expected = found[1] or found[2] or "", found[3]
+        if expected == "',' or the end":
+            return f"found '{token}', expected: ',' or 'end of string'"
+        if expected == "a key or '!'":
+            first = selector.lstrip().startswith(token) and token
+            return f"found '{token}', expected: " + (
+                "!, identifier, or 'end of string'" if first else "identifier after ','"
+            )
+        if expected in _EXPECTED:
+            comma = "" if expected == "'('" else ","
+            return f"unable to parse requirement: found '{token}'{comma} {_EXPECTED[expected]}"
+    if found := _UNNAMED.match(why):
+        name = quoted(found[1])
+        if found[2] == "qualified name":
+            return f"unable to parse requirement: <nil>: Invalid value: {name}: {key_faults(found[1])[0]}"
+        key = re.split(r"[!=<> ]", selector.strip())[0]
+        fault = value_faults(found[1])[0]
+        return f"unable to parse requirement: values[0][{key}]: Invalid value: {name}: {fault}"
+    if found := _UNORDERED.match(why):
+        rule = "for 'Gt', 'Lt' operators, the value must be an integer"
+        return f"unable to parse requirement: values[0]: Invalid value: {quoted(found[1])}: {rule}"
+    return f"unable to parse requirement: {why}"
 
 
 def _fields(text: str) -> FieldSelector | None:
@@ -217,6 +242,11 @@ def _fields(text: str) -> FieldSelector | None:
         raise bad_request(f"invalid field selector: {error}") from None
 
 
+def _unprintable(text: str) -> str:
+    at = next(at for at, char in enumerate(text) if not char.isprintable())
+    return f"invalid character U+{ord(text[at]):04X} (at position {at})"
+
+
 def write_options(query: Query, kind: str, *, applying: bool = False) -> None:
     """Check the options that every write shares; `kind` is what a refusal calls them."""
     found: list[Violation] = []
@@ -229,14 +259,10 @@ def write_options(query: Query, kind: str, *, applying: bool = False) -> None:
             Violation("FieldValueTooLong", "fieldManager", manager, "may not be more than 128 bytes")
         )
     elif not manager.isprintable():
-        found.append(
-            Violation(
-                "FieldValueInvalid", "fieldManager", manager, "should only contain printable characters"
-            )
-        )
+        found.append(Violation("FieldValueInvalid", "fieldManager", manager, _unprintable(manager)))
     validation = query.get("fieldValidation", "")
     if validation not in ("", "Ignore", "Warn", "Strict"):
-        allowed = 'supported values: "Ignore", "Strict", "Warn"'
+        allowed = 'supported values: "", "Ignore", "Strict", "Warn"'
         found.append(Violation("FieldValueNotSupported", "fieldValidation", validation, allowed))
     if kind == "PatchOptions":
         if applying and not manager:

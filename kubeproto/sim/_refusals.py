@@ -145,10 +145,23 @@ def method_not_allowed() -> Refused:
     return Refused(failure(405, message, {}))
 
 
+def verb_not_supported(plural: str, group: str) -> Refused:
+    """405: a method that is no verb, sent to a custom resource."""
+    message = f" is not supported on resources of kind {quoted(dotted(plural, group))}"
+    return Refused(failure(405, message, about("", group, plural)))
+
+
 def not_acceptable(offers: str) -> Refused:
     """406: nothing that the Accept header asks for can be given."""
     return Refused(
         failure(406, f"406: Not Acceptable\n\nAvailable representations: {offers}", {}),
+    )
+
+
+def only_accepted(offers: str, *, verbatim: bool = False) -> Refused:
+    """406, from a part of the server that says it in another way."""
+    return Refused(
+        failure(406, offers if verbatim else f"only the following media types are accepted: {offers}")
     )
 
 

@@ -12,7 +12,14 @@ from msgspec import Struct
 
 from ._kinds import Kinds, Served
 from ._query import Query, is_true
-from ._refusals import bad_request, method_not_allowed, unknown_path, unknown_resource
+from ._refusals import (
+    bad_request,
+    method_not_allowed,
+    not_found,
+    unknown_path,
+    unknown_resource,
+    verb_not_supported,
+)  # fmt: skip
 
 _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 # Subresources of a namespace share their place in the path with the resources inside it.
@@ -44,11 +51,16 @@ def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | li
         return segments
     resources = kinds.by_version.get((group, version))
     if resources is None:
-        raise unknown_path()
+        raise unknown_version(kinds, group)
     watching = rest[0] == "watch" and len(rest) > 1
     if watching:
         rest = rest[1:]
     return _route(resources, method, rest, query, watching)
+
+
+def unknown_version(kinds: Kinds, group: str) -> Exception:
+    """A version that is not served is told by who serves its group, if anybody does."""
+    return unknown_resource() if kinds.has_own(group) else unknown_path()
 
 
 def _route(resources: dict[str, Served], method: str, rest: list[str], query: Query, watching: bool) -> Route:
@@ -56,11 +68,15 @@ def _route(resources: dict[str, Served], method: str, rest: list[str], query: Qu
     if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _OF_NAMESPACES):
         namespace, inside, rest = rest[1], True, rest[2:]
     served = resources.get(rest[0])
-    if served is None or (inside and not served.namespaced):
-        raise unknown_resource()
+    if served is None:
+        raise unknown_path() if any(one.custom for one in resources.values()) else unknown_resource()
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
-    if name and served.namespaced and not inside:
+    if served.custom:
+        reads = method in ("GET", "HEAD") and not name
+        if inside != served.namespaced and not (reads and served.namespaced):
+            raise unknown_path()
+    elif (inside and not served.namespaced) or (name and served.namespaced and not inside):
         raise unknown_resource()
     _check_name("Name", name)
     _check_name("Namespace", namespace)
@@ -71,13 +87,24 @@ def _route(resources: dict[str, Served], method: str, rest: list[str], query: Qu
         if method != "GET" or "watch" not in served.verbs:
             raise method_not_allowed()
         return Route(served, "watch", namespace, "", "", everywhere, watched=name)
-    return Route(served, _verb(served, method, name, everywhere, query), namespace, name, "", everywhere)
+    verb = _verb(served, method, name, everywhere, query)
+    if served.custom and verb == "create":
+        name = ""
+    return Route(served, verb, namespace, name, "", everywhere)
 
 
 def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query) -> str:
     verb = _VERBS.get(method)
+    if served.custom and verb is None:
+        if method != "HEAD":
+            raise verb_not_supported(served.plural, served.group)
+        verb = "get"
     if verb is None:
         raise method_not_allowed()
+    if served.custom and name and verb == "create":
+        return verb  # the name in the path counts for nothing
+    if served.custom and not name and verb in ("update", "patch"):
+        raise bad_request("name must be provided")
     if name:
         # A named GET is a plain get, whatever `watch` says.
         if verb == "create":
@@ -101,6 +128,8 @@ def _without_objects(served: Served) -> bool:
 
 def _subresource(served: Served, method: str, namespace: str, name: str, rest: list[str]) -> Route:
     facts = served.subresources.get(rest[0])
+    if served.custom and (facts is None or len(rest) > 1):
+        raise not_found(served.plural, served.group, name)
     if facts is None or (len(rest) > 1 and rest[0] != "proxy"):
         raise unknown_resource()
     verb = _VERBS.get(method)

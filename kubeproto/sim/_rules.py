@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any, Final
 
 from ..crd import Violation
 from ..kinds import table
-from ..objects import check_annotation_key, check_finalizer, check_label_key, check_label_value
+from ..objects import check_finalizer
 from ._apply_values import is_map
 from ._kinds import Served
+from ._names import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
 from ._parts import listed, member, texts
+from ._refusals import quoted
 
-_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL_TEXT: Final = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
-    " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
-    " '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
-_SUBDOMAIN_TEXT: Final = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must"
-    " start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"
-    r" '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
-_KEY_TEXT: Final = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
-    " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
-    " '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-_VALUE_TEXT: Final = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
-    " start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used"
-    " for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-)
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
 _TEMPLATED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps")
+# Kinds that take a finalizer without a domain, and say nothing.
+_ANY_FINALIZER: Final = frozenset((
+    "leases.coordination.k8s.io", "customresourcedefinitions.apiextensions.k8s.io", "events",
+    "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+))  # fmt: skip
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
-_DATA_LIMIT: Final = 1024 * 1024
 
 
 def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
     """What is wrong with the metadata of an object."""
     found: list[Violation] = []
     name: str = meta.get("name", "")
-    if wrong := _name_fault(served, name):
+    if not name:
+        text = "name or generateName is required"
+        found.append(Violation("FieldValueRequired", "metadata.name", detail=text))
+    elif wrong := _name_fault(served, name):
         found.append(Violation("FieldValueInvalid", "metadata.name", name, wrong))
     if base := meta.get("generateName"):
         # A dash at the end is what the suffix comes after.
@@ -65,10 +53,8 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
 
 
 def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
-    """What a built-in kind requires of its spec, as far as the table of kinds knows it, and data's size."""
+    """What a built-in kind requires of its spec, as far as the table of kinds knows it."""
     found: list[Violation] = []
-    if served.plural in ("configmaps", "secrets") and not served.group:
-        found += _data_size(obj)
     if "spec" in table().types.get(served.type, _NOTHING).fields and _requires(served.type):
         found += _required(f"{served.type}", obj, "")
     if served.full_name in _TEMPLATED:
@@ -92,47 +78,40 @@ def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
     return [Violation("FieldValueForbidden", "metadata.finalizers", detail=text)]
 
 
-@lru_cache(maxsize=4096)
-def _is_name(name: str) -> bool:
-    return len(name) <= 253 and _SUBDOMAIN.fullmatch(name) is not None
-
-
 def _name_fault(served: Served, name: str) -> str:
     if served.group == "rbac.authorization.k8s.io":
         return "may not contain '/'" if "/" in name else "may not contain '%'" if "%" in name else ""
     if served.full_name in _LABEL_NAMES:
         if len(name) > 63:
             return "must be no more than 63 bytes"
-        return "" if _LABEL.fullmatch(name) else _LABEL_TEXT
-    if _is_name(name):
+        return "" if LABEL.fullmatch(name) else LABEL_TEXT
+    if is_subdomain(name):
         return ""
-    return "must be no more than 253 bytes" if len(name) > 253 else _SUBDOMAIN_TEXT
+    return "must be no more than 253 bytes" if len(name) > 253 else SUBDOMAIN_TEXT
 
 
 def _labels(labels: dict[str, str]) -> Iterator[Violation]:
     for key, value in labels.items():
-        if not _passes(check_label_key, key):
-            yield Violation("FieldValueInvalid", "metadata.labels", key, _KEY_TEXT)
-        if not _passes(check_label_value, value):
-            too_long = len(value) > 63
-            text = "must be no more than 63 bytes" if too_long else _VALUE_TEXT
-            yield Violation("FieldValueInvalid", "metadata.labels", value, text)
+        for fault in key_faults(key):
+            yield Violation("FieldValueInvalid", "metadata.labels", key, fault)
+        for fault in value_faults(value):
+            yield Violation("FieldValueInvalid", "metadata.labels", value, fault)
 
 
 def _annotations(annotations: dict[str, str]) -> Iterator[Violation]:
     for key in annotations:
-        if not _passes(check_annotation_key, key):
-            yield Violation("FieldValueInvalid", "metadata.annotations", key, _KEY_TEXT)
+        for fault in key_faults(key.lower()):
+            yield Violation("FieldValueInvalid", "metadata.annotations", key, fault)
     if sum(len(key) + len(value) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         text = f"may not be more than {_ANNOTATIONS_LIMIT} bytes"
         yield Violation("FieldValueTooLong", "metadata.annotations", detail=text)
 
 
 def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
-    for one in finalizers:
-        if served.group != "apiextensions.k8s.io" and not served.custom and not _passes(check_finalizer, one):
+    for at, one in enumerate(finalizers):
+        if served.full_name not in _ANY_FINALIZER and not served.custom and not _passes(check_finalizer, one):
             text = "name is neither a standard finalizer name nor is it fully qualified"
-            yield Violation("FieldValueInvalid", "metadata.finalizers", one, text)
+            yield Violation("FieldValueInvalid", f"metadata.finalizers[{at}]", one, text)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text = (
             "finalizer orphan and foregroundDeletion are mutually exclusive"  # a delete asks for one policy
@@ -140,17 +119,27 @@ def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
         yield Violation("FieldValueInvalid", "metadata.finalizers", finalizers, text)
 
 
+def finalizer_warnings(old: dict[str, Any] | None, obj: dict[str, Any]) -> list[str]:
+    """What a server says of new finalizers without a domain on a custom resource, which may have them."""
+    before = texts(old["metadata"], "finalizers") if old else []
+    return [
+        f"metadata.finalizers: {quoted(one)}: prefer a domain-qualified finalizer name to avoid accidental"
+        " conflicts with other finalizer writers"
+        for one in sorted({*texts(obj["metadata"], "finalizers")} - {*before})
+        if not _passes(check_finalizer, one)
+    ]
+
+
 def _owners(owners: list[dict[str, Any]]) -> Iterator[Violation]:
-    for at, owner in enumerate(owners):
-        path = f"metadata.ownerReferences[{at}]"
+    path = "metadata.ownerReferences"  # a server does not say which of them it is
+    for owner in owners:
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field):
-                yield Violation(
-                    "FieldValueInvalid", f"{path}.{field}", owner.get(field, ""), f"{field} must not be empty"
-                )
+                text = "version must not be empty" if field == "apiVersion" else "must not be empty"
+                yield Violation("FieldValueInvalid", f"{path}.{field}", owner.get(field, ""), text)
         if owner.get("kind") == "Event":
             text = f"{owner.get('apiVersion')} is disallowed from being an owner"
-            yield Violation("FieldValueInvalid", f"{path}", owner, text)
+            yield Violation("FieldValueInvalid", path, owner, text)
     if sum(bool(owner.get("controller")) for owner in owners) > 1:
         text = "Only one reference can have Controller set to true"
         yield Violation("FieldValueInvalid", "metadata.ownerReferences", owners, text)
@@ -163,13 +152,6 @@ def _passes(check: Any, text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _data_size(obj: dict[str, Any]) -> Iterator[Violation]:
-    data: dict[str, str] = {**obj.get("data", {}), **obj.get("binaryData", {})}
-    if sum(len(value) for value in data.values()) > _DATA_LIMIT:
-        text = f"may not be more than {_DATA_LIMIT} bytes"
-        yield Violation("FieldValueTooLong", "data" if obj.get("kind") == "Secret" else "", detail=text)
 
 
 @cache

@@ -16,8 +16,16 @@ from ._bodies import check_size, read_object
 from ._deletes import delete, read_delete_options
 from ._lists import Listed, list_body, list_objects, read_version
 from ._lists import invalid_version as _invalid_version
-from ._negotiation import Accepted, accepts_plainly, negotiate, takes_gzip, wants_indented
-from ._patches import APPLY, PatchWriter, patch
+from ._negotiation import (
+    Accepted,
+    accepts_plainly,
+    accepts_yaml,
+    check_arity,
+    negotiate,
+    takes_gzip,
+    wants_indented,
+)
+from ._patches import APPLY, PatchWriter, check_media, patch
 from ._query import Query, is_true, list_options, seconds, split_target, write_options
 from ._refusals import (
     PlainRefused,
@@ -39,6 +47,7 @@ from ._writes import Writer, Written
 
 _CACHE: Final = ("Cache-Control", "no-cache, private")
 _JSON: Final = ("Content-Type", "application/json")
+_YAML: Final = ("Content-Type", "application/yaml")
 _TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
 _COMPRESSED_ABOVE: Final = 128 * 1024
 _LARGEST_TIMEOUT: Final = 60.0
@@ -84,7 +93,8 @@ class Server:
         headers = {name.lower(): value for name, value in head.headers}
         warnings: list[str] = []
         try:
-            return self._answer(head, headers, warnings)
+            answer = self._answer(head, headers, warnings)
+            return answer if head.method != "HEAD" else msgspec.structs.replace(answer, body=b"")
         except Refused as refused:
             return self._refusal(refused, headers, warnings)
         except PlainRefused as refused:
@@ -97,11 +107,13 @@ class Server:
             allowed = seconds(limit)
             if allowed is None:
                 shown = msgspec.json.encode(limit).decode()
-                why = (
-                    f"time: missing unit in duration {shown}"
-                    if limit.isdigit()
-                    else f"time: invalid duration {shown}"
-                )
+                unit = limit.lstrip("0123456789.")
+                if limit.isdigit():
+                    why = f"time: missing unit in duration {shown}"
+                elif unit.isalpha() and unit != limit:
+                    why = f"time: unknown unit {msgspec.json.encode(unit).decode()} in duration {shown}"
+                else:
+                    why = f"time: invalid duration {shown}"
                 raise bad_request(f"invalid timeout specified in the request URL - {why}")
             if 0 < allowed < 1e-3:
                 return Answer(504, (_CACHE, _length(_TOO_LATE), _TEXT), _TOO_LATE, after=allowed)
@@ -110,7 +122,7 @@ class Server:
             from ._documents import document
 
             return document(self.world, head, route, query, headers)
-        accepted = negotiate(headers.get("accept", ""), route.verb)
+        accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
         request = Request(head, path, query, headers, accepted)
         served = route.served
         if served.warning:
@@ -134,20 +146,24 @@ class Server:
 
                     return review(self, route, request, warnings)
                 write_options(query, "CreateOptions")
-                writer = Writer(self.world, route, query, request.manager)
-                written = writer.create(*read_object(head.body, headers.get("content-type", "")))
-                return self.written(route, request, writer, written, warnings)
+                writer = Writer(self.world, route, query, request.manager, warnings)
+                written = writer.create(*self._object(route, request))
+                return self.written(route, request, writer, written)
             case "update":
                 write_options(query, "UpdateOptions")
-                writer = Writer(self.world, route, query, request.manager)
-                written = writer.replace(*read_object(head.body, headers.get("content-type", "")))
-                return self.written(route, request, writer, written, warnings)
+                writer = Writer(self.world, route, query, request.manager, warnings)
+                written = writer.replace(*self._object(route, request))
+                return self.written(route, request, writer, written)
             case "patch":
                 return self._patch(route, request, warnings)
             case "delete":
                 return self._delete(route, request, warnings)
             case _:
                 return self._delete_collection(route, request, warnings)
+
+    def _object(self, route: Route, request: Request) -> tuple[dict[str, Any], list[str]]:
+        served, media = route.served, request.headers.get("content-type", "")
+        return read_object(request.head.body, media, served.kind, custom=served.custom)
 
     def _get(self, route: Route, request: Request, warnings: list[str]) -> Answer:
         served, world = route.served, self.world
@@ -168,6 +184,7 @@ class Server:
             request.query, watching=False, streaming_lists=self.world.modes.streaming_lists
         )
         listed = list_objects(self.world, route, options)
+        check_arity(request.accepted, route.served, listed=True)
         viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
         body = list_body(route.served, viewer, listed, self.world.clock.time)
         return self.finished(200, body, request, warnings)
@@ -195,10 +212,11 @@ class Server:
 
     def _patch(self, route: Route, request: Request, warnings: list[str]) -> Answer:
         content_type = request.headers.get("content-type", "")
+        check_media(route.served, content_type)
         write_options(request.query, "PatchOptions", applying=content_type.startswith(APPLY))
-        writer = PatchWriter(self.world, route, request.query, request.manager)
+        writer = PatchWriter(self.world, route, request.query, request.manager, warnings)
         written = patch(writer, request.head.body, content_type, request.query)
-        return self.written(route, request, writer, written, warnings)
+        return self.written(route, request, writer, written)
 
     def _delete(self, route: Route, request: Request, warnings: list[str]) -> Answer:
         served = route.served
@@ -237,18 +255,16 @@ class Server:
         body = list_body(served, Viewer(served, "object"), shown, self.world.clock.time)
         return self.finished(200, body, request, warnings)
 
-    def written(
-        self, route: Route, request: Request, writer: Writer, written: Written, warnings: list[str]
-    ) -> Answer:
+    def written(self, route: Route, request: Request, writer: Writer, written: Written) -> Answer:
         """The answer to a write."""
-        return self.shown(
-            route, request, written.data, warnings + writer.warnings, status=201 if written.created else 200
-        )
+        status = 201 if written.created else 200
+        return self.shown(route, request, written.data, writer.warnings, status=status)
 
     def shown(
         self, route: Route, request: Request, data: bytes, warnings: list[str], status: int = 200
     ) -> Answer:
         """An object as an answer, in the form that was asked for."""
+        check_arity(request.accepted, route.served, listed=False)
         view = request.accepted.view
         viewer = Viewer(route.served, view, request.query.get("includeObject", ""))
         if view == "table":
@@ -264,8 +280,9 @@ class Server:
         if request.accepted.yaml:
             from .._yaml import write_documents
 
-            body = write_documents([msgspec.json.decode(body)]).encode()
-            content_type = ("Content-Type", "application/yaml")
+            in_order = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
+            body = write_documents([msgspec.json.decode(in_order)]).encode()
+            content_type = _YAML
         elif wants_indented(request.headers.get("user-agent", ""), request.query.get("pretty")):
             body = msgspec.json.format(body, indent=2) + b"\n"
         if len(body) > _COMPRESSED_ABOVE and takes_gzip(request.headers.get("accept-encoding", "")):
@@ -278,14 +295,19 @@ class Server:
         return Answer(status, (_CACHE, content_type, *_warned(warnings), _length(body)), body)
 
     def _refusal(self, refused: Refused, headers: dict[str, str], warnings: list[str]) -> Answer:
+        accept, content_type = headers.get("accept", ""), _JSON
         body = msgspec.json.encode(refused.status)
-        if accepts_plainly(headers.get("accept", "")):
-            body += b"\n"
+        if accepts_yaml(accept):
+            from .._yaml import write_documents
+
+            body = write_documents([dict(sorted(refused.status.items()))]).encode()
+            content_type = _YAML
+        elif accepts_plainly(accept):
+            body = escaped(body + b"\n")
         else:
-            body = msgspec.json.format(body, indent=2)
-        body = escaped(body)
+            body = escaped(msgspec.json.format(body, indent=2))
         retry = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
-        sent = (_CACHE, _JSON, *retry, *_warned(warnings), _length(body))
+        sent = (_CACHE, content_type, *retry, *_warned(warnings), _length(body))
         return Answer(refused.code, sent, body, refused.after)
 
 

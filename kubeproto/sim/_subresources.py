@@ -15,7 +15,7 @@ from ._columns import look_up
 from ._deletes import DeleteOptions, delete
 from ._edits import edit, remove
 from ._parts import member, texts
-from ._patches import JSON_PATCH, PatchWriter, check_operations, patch
+from ._patches import JSON_PATCH, PatchWriter, check_media, check_operations, patch
 from ._query import write_options
 from ._refusals import (
     Refused,
@@ -59,8 +59,8 @@ def subresource(server: Server, route: Route, request: Request, warnings: list[s
 
 def review(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
     """Answer a review: in this cluster everybody may do everything."""
-    obj, _ = read_object(request.head.body, request.headers.get("content-type", ""))
     served = route.served
+    obj, _ = read_object(request.head.body, request.headers.get("content-type", ""), served.kind)
     obj["kind"], obj["apiVersion"] = served.kind, served.api_version
     obj.setdefault("metadata", {})
     match served.kind:
@@ -75,25 +75,29 @@ def review(server: Server, route: Route, request: Request, warnings: list[str]) 
             obj["status"] = {"resourceRules": [rule], "nonResourceRules": [], "incomplete": False}
         case _:
             obj["status"] = {"allowed": True}
-    writer = Writer(server.world, route, request.query, request.manager)
+    writer = Writer(server.world, route, request.query, request.manager, warnings)
     writer.tidy(obj, [])
-    return server.finished(201, served.write(obj) + b"\n", request, warnings + writer.warnings)
+    return server.finished(201, served.write(obj) + b"\n", request, warnings)
 
 
-def _body(request: Request, type_: str) -> dict[str, Any]:
-    """The body of a request as an object of a type; or 400."""
-    body, _ = read_object(request.head.body, request.headers.get("content-type", ""))
-    _fit(body, type_)
+def _body(request: Request, type_: str, *, custom: bool = False) -> dict[str, Any]:
+    """The body of a request as an object of a type; or 400, in other words for a custom resource."""
+    kind = type_.rpartition(".")[2]
+    body, _ = read_object(request.head.body, request.headers.get("content-type", ""), kind)
+    _fit(body, type_, custom=custom)
     return body
 
 
-def _fit(body: dict[str, Any], type_: str) -> None:
+def _fit(body: dict[str, Any], type_: str, *, custom: bool = False) -> None:
     kind = type_.rpartition(".")[2]
     codec = TypedCodec(type_, kind)
     try:
         codec.tidy(body)
         codec.write(body)
     except Misfit as error:
+        if custom:
+            why = f'no kind is registered for the type v1.{kind} in scheme "pkg/runtime/scheme.go:111"'
+            raise bad_request(why) from None
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
 
 
@@ -106,18 +110,20 @@ def _stored(route: Route) -> Stored:
 
 
 def _scale(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:
+    writes = route.verb != "get"
+    if writes:
+        write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
+    body = _body(request, _SCALE, custom=route.served.custom) if route.verb == "update" else None
     stored = _stored(route)
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     spec_path, _, _ = _scale_paths(route)
-    if route.verb != "get":
-        write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
-        scale = _scale_of(route, obj, strict=False)
-        scale = _patched_scale(request, scale) if route.verb == "patch" else _body(request, _SCALE)
+    if writes:
+        scale = body or _patched_scale(request, _scale_of(route, obj, strict=False))
         version = scale.get("metadata", {}).get("resourceVersion", "")
         if version not in ("", "0", str(stored.version)):
             raise conflict(route.served.plural, route.served.group, route.name)
         replicas = scale.get("spec", {}).get("replicas", 0)
-        if not isinstance(replicas, int) or replicas < 0:
+        if replicas < 0 and not route.served.custom:
             fault = Violation(
                 "FieldValueInvalid", "spec.replicas", replicas, "must be greater than or equal to 0"
             )
@@ -331,14 +337,17 @@ def _as_object(server: Server, route: Route, request: Request, warnings: list[st
     main = msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
-        patcher = PatchWriter(server.world, main, request.query, request.manager)
+        patcher = PatchWriter(server.world, main, request.query, request.manager, warnings)
         content_type = request.headers.get("content-type", "")
+        check_media(route.served, content_type)
         written: Written = patch(patcher, request.head.body, content_type, request.query)
-        return server.written(route, request, patcher, written, warnings)
+        return server.written(route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
-    writer = Writer(server.world, main, request.query, request.manager)
-    written = writer.replace(*read_object(request.head.body, request.headers.get("content-type", "")))
-    return server.written(route, request, writer, written, warnings)
+    writer = Writer(server.world, main, request.query, request.manager, warnings)
+    written = writer.replace(
+        *read_object(request.head.body, request.headers.get("content-type", ""), route.served.kind)
+    )
+    return server.written(route, request, writer, written)
 
 
 def _log(server: Server, route: Route, request: Request, warnings: list[str]) -> Answer:

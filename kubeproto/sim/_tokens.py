@@ -51,6 +51,7 @@ def read_token(token: str) -> Page:
         read = msgspec.json.decode(data, type=_Token)
     except msgspec.DecodeError:
         char = data[:1].decode("latin-1")
+        char = char if char.isprintable() else f"\\u{ord(char):04x}"
         raise _bad(f"invalid character '{char}' looking for beginning of value") from None
     if read.v != _VERSION:
         raise bad_request(

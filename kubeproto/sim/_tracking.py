@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ._apply import Conflicts, apply, update
+from ._apply import Conflicts, apply, check_applied, update
 from ._apply_facts import Facts, facts_of_kind, facts_of_schema
 from ._apply_refusals import ApplyRefused
+from ._apply_typing import misfits
+from ._apply_values import is_map
 from ._kinds import SchemaCodec, Served
-from ._refusals import Refused, conflict, failure
+from ._refusals import Refused, conflict, failure, not_found
 from ._shapes import difference, shape_of
 from ._storage import Stored
 from ._strategic import strategic_merge
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from ._writes import Writer, Written
 
 Entries = list[dict[str, Any]]
+_OF_STATUS: Final = ("apiVersion", "kind", "metadata", "status")
+_IDENTITY: Final = ("name", "namespace", "uid")
 # Shapes that are remembered for one kind; programs that make many have no use for memory.
 _MOST_SHAPES: Final = 1024
 
@@ -33,6 +37,20 @@ class Tracker:
         self.manager = manager
         self.subresource = subresource
         self._applied: list[dict[str, Any]] | None = None
+        self._lost = False
+
+    def look_at(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
+        """See whether the book is lost: what this endpoint leaves alone does not fit its type, but came along.
+
+        A server drops that part later, unseen by its validation; its tracking gives up on the whole object.
+        """
+        if not self.served.custom or not self.served.has_status:
+            return
+        if self.subresource == "":
+            came = "status" in obj and obj["status"] != before.get("status")
+        else:
+            came = any(obj[name] != before.get(name) for name in obj if name not in _OF_STATUS)
+        self._lost = came and bool(misfits(obj, facts_for(self.served)))
 
     def created(self, obj: dict[str, Any]) -> None:
         """All fields of a new object belong to who made it."""
@@ -53,19 +71,20 @@ class Tracker:
         self, writer: Writer, old: Stored | None, applied: dict[str, Any], twice: list[str], *, force: bool
     ) -> Written:
         """A server-side apply: the object is made, or brought to what its managers agree on."""
-        served, meta = self.served, applied["metadata"]
-        version = meta.pop("resourceVersion", None)
-        if served.namespaced:
-            meta.setdefault("namespace", writer.route.namespace)
-        if old is None and (uid := meta.get("uid")):
-            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            raise conflict(served.plural, served.group, meta["name"], why)
+        served = self.served
+        version = ""
+        if is_map(meta := applied.get("metadata")) and isinstance(meta.get("resourceVersion"), str):
+            version = meta.pop("resourceVersion")
         live: dict[str, Any] | None = None if old is None else msgspec.json.decode(served.shown(old.data))
+        if live is None and self.subresource:
+            raise not_found(served.plural, served.group, writer.route.name)
+        facts = facts_for(served)
         try:
+            check_applied(applied, facts, served.api_version, served.kind)
             outcome = apply(
-                live, self._part(applied), manager=self.manager, facts=facts_for(served),
+                live, self._part(applied), manager=self.manager, facts=facts,
                 api_version=served.api_version, kind=served.kind, now=self.world.clock.stamp(),
-                force=force, subresource=self.subresource,
+                force=force, subresource=self.subresource, apart=self._apart(live),
             )  # fmt: skip
         except ApplyRefused as refused:
             raise _refusal(refused) from None
@@ -73,31 +92,48 @@ class Tracker:
             causes = [msgspec.to_builtins(cause) for cause in outcome.causes]
             raise Refused(failure(409, outcome.message, {"causes": causes}))
         self._applied = outcome.managed_fields
+        result = outcome.object
+        meta = result["metadata"]
+        meta.setdefault("name", writer.route.name)
+        if old is None and (uid := meta.get("uid")):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(served.plural, served.group, meta["name"], why)
+        writer.check_place(meta)
         if old is None:
-            return writer.create(outcome.object, twice)
+            return writer.create(result, twice)
         if version:
-            outcome.object["metadata"]["resourceVersion"] = version
-        outcome.object["apiVersion"] = served.shelf_version
-        writer.tidy(outcome.object, twice)
-        return writer.store(old, outcome.object, patched=True)
+            meta["resourceVersion"] = version
+        result["apiVersion"] = served.shelf_version
+        writer.tidy(result, twice)
+        return writer.store(old, result, patched=True)
+
+    def _apart(self, live: dict[str, Any] | None) -> tuple[str, ...]:
+        """The fields of an object that its endpoint leaves alone."""
+        if not self.served.has_status:
+            return ()
+        if self.subresource != "status":
+            return ("status",)
+        mine = ("status",) if self.served.custom else ("metadata", "status")
+        return tuple(name for name in live or () if name not in mine)
 
     def _part(self, applied: dict[str, Any]) -> dict[str, Any]:
         """The part of a body that its endpoint writes."""
         if not self.served.has_status:
             return applied
         if self.subresource == "status":
-            return {
-                name: applied[name]
-                for name in ("apiVersion", "kind", "metadata", "status")
-                if name in applied
-            }
+            part = {name: applied[name] for name in _OF_STATUS if name in applied}
+            if self.served.custom and is_map(meta := part.get("metadata")):
+                part["metadata"] = {name: value for name, value in meta.items() if name in _IDENTITY}
+            return part
         return {name: value for name, value in applied.items() if name != "status"}
 
     def _keep(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> None:
         if not self.world.tracks:
             return
         entries = self._applied
-        if entries is None:
+        if self._lost:
+            entries = []
+        elif entries is None:
             entries = self._remembered(before, obj)
         if entries:
             obj["metadata"]["managedFields"] = entries

@@ -18,18 +18,20 @@ from msgspec import UNSET, Struct, UnsetType
 from ..kinds import FieldFacts, table
 from ..objects import Quantity, format_time, parse_time
 from ._apply_values import is_list, is_map
-from ._orders import ALWAYS, in_order
+from ._orders import ALWAYS, POINTERS, in_order
 
 _LEAVES: Final[dict[str, Any]] = {
     "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str, "time": str,
     "micro-time": str, "quantity": str, "int-or-string": int | str, "object": dict[str, Any], "any": Any,
 }  # fmt: skip
 _MICRO_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[-+]\d\d:\d\d)")
+_SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _WRONG_TYPE: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `(\$[^`]*)`)?")
 _GO_VALUES: Final = {
     "int": "number", "float": "number", "str": "string", "object": "object", "array": "array", "bool": "bool",
 }  # fmt: skip
 _GO_TYPES: Final = {"str": "string", "int": "int32", "bool": "bool", "object": "map[string]string"}
+_MAP: Final = ("map",)
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -56,7 +58,7 @@ class Plan:
                 elif field.type.startswith("schema-"):
                     leaf = "any"
                 # A server leaves out what is empty, but for what the type says is always there.
-                kept = field.required or field.default is not None
+                kept = field.required or field.default is not None or (self._type, name) in POINTERS
                 self.fields[name] = (field.form, leaf, kept)
         return self
 
@@ -75,7 +77,10 @@ class Plan:
             elif form:
                 if not value and not kept and isinstance(value, list if form[0] == "list" else dict):
                     del obj[name]
-                elif leaf is not None:
+                elif leaf is None:
+                    if form == _MAP and is_map(value) and None in value.values():
+                        obj[name] = {key: "" if item is None else item for key, item in value.items()}
+                else:
                     self._tidy_many(obj, name, value, form, leaf, path, unknown)
             elif leaf is None:
                 if value == "" and not kept:
@@ -134,7 +139,32 @@ class TypedCodec:
         wanted, got, path = found[1].partition(" | ")[0], found[2], found[3] or "$"
         field = re.sub(r"\[[^]]*\]", "", path).removeprefix("$")
         go_value, go_type = _GO_VALUES.get(got, got), _GO_TYPES.get(wanted, wanted)
-        return f"json: cannot unmarshal {go_value} into Go struct field {self.kind}{field} of type {go_type}"
+        holder, held = self._holder(field)
+        if held is not None:
+            go_type = _go_type(held, inside=path.endswith("]")) or go_type
+        return f"json: cannot unmarshal {go_value} into Go struct field {holder}{field} of type {go_type}"
+
+    def _holder(self, field: str) -> tuple[str, FieldFacts | None]:
+        """The struct that holds a field, which a server names, and the field."""
+        holder, held = self.type, None
+        for name in field.split(".")[1:]:
+            if held is not None:
+                holder = held.type
+            facts = table().types.get(holder)
+            held = facts.fields.get(name) if facts else None
+            if held is None:
+                return self.kind, None
+        return holder.rpartition(".")[2] if holder != self.type else self.kind, held
+
+
+def _go_type(field: FieldFacts, *, inside: bool) -> str:
+    """The type of a field, or of what is in it, as Go names it; empty if it needs no other name."""
+    if field.type not in ("string", "boolean"):
+        return ""
+    form = "".join(
+        "[]" if one == "list" else "map[string]" for one in (field.form[1:] if inside else field.form)
+    )
+    return form + ("string" if field.type == "string" else "bool") if form else ""
 
 
 def escaped(data: bytes) -> bytes:
@@ -158,6 +188,8 @@ def struct_of(type_: str) -> type[Struct]:
         annotation = _annotation(field, type_)
         if not field.form and field.default == {} and "." in field.type:
             default: Any = msgspec.field(name=name, default_factory=_empty(annotation))
+        elif (type_, name) in ALWAYS and field.type == "string" and not field.form:
+            default = msgspec.field(name=name, default="")
         elif (field.required and field.form) or (type_, name) in ALWAYS:
             # A list that the type requires is always written, null where there is none.
             annotation, default = annotation | None, msgspec.field(name=name, default=None)
@@ -195,10 +227,11 @@ def _canonical(leaf: str, value: Any) -> Any:
             return _time(value)
         case "micro-time" if isinstance(value, str):
             if not _MICRO_TIME.fullmatch(value):
-                rest = value[19:] if len(value) >= 19 else value
+                whole = _SECONDS.match(value)
+                rest, wanted = (value[19:], ".000000") if whole else (value, "2006")
                 raise Misfit(
                     f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00":'
-                    f' cannot parse "{rest}" as ".000000"'
+                    f' cannot parse "{rest}" as "{wanted}"'
                 )
             return value if value.endswith("Z") else parse_time(value).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         case _:

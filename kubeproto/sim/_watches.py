@@ -147,7 +147,9 @@ class Watch:
     def _read(self) -> None:
         """Read on among the events of the shelf."""
         shelf = self.shelf
-        if shelf.generation != self._generation or self._at < shelf.first:
+        if shelf.generation != self._generation:
+            self.ended = True  # after what has happened until now
+        if self._at < shelf.first:
             self.ended = True
             return
         start = self._at - shelf.first

@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from ..crd import Violation
 from ._apply_values import is_map
+from ._bodies import go_kind
 from ._defaults import admit, fill_in
 from ._keeping import count_generation, kept
+from ._kind_rules import check_bytes, check_kind
 from ._kinds import SchemaCodec, Served
 from ._lists import invalid_version, read_version
 from ._query import Query
@@ -29,7 +31,8 @@ from ._refusals import (
     unexplained,
 )  # fmt: skip
 from ._routes import Route
-from ._rules import check_meta, check_spec, new_finalizers
+from ._rules import check_meta, check_spec, finalizer_warnings, new_finalizers
+from ._scales import with_scale
 from ._storage import Stored
 from ._tracking import Tracker
 from ._typed import Misfit
@@ -42,6 +45,15 @@ _VERSION: Final = b'"resourceVersion":"%d"'
 _DROPPED: Final = (
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
     "resourceVersion",
+)  # fmt: skip
+# Faults after which a server does not evaluate the rules of a schema, and what it says then.
+_BLOCKING: Final = frozenset((
+    "FieldValueRequired", "FieldValueNotSupported", "FieldValueTooLong", "FieldValueDuplicate",
+    "FieldValueTypeInvalid",
+))  # fmt: skip
+_UNCHECKED: Final = Violation(
+    "FieldValueInvalid", "<nil>", None, "some validation rules were not checked because the object was invalid;"
+    " correct the existing errors to complete validation",
 )  # fmt: skip
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -56,24 +68,32 @@ class Written(Struct, frozen=True):
 class Writer:
     """One write of one request: who writes what, how strictly, and what is to be warned of."""
 
-    def __init__(self, world: World, route: Route, query: Query, manager: str) -> None:
+    def __init__(
+        self, world: World, route: Route, query: Query, manager: str, warnings: list[str] | None = None
+    ) -> None:
         self.world = world
         self.route = route
         self.served = route.served
         self.dry_run = bool(query.get("dryRun"))
         self.validation = query.get("fieldValidation") or "Warn"
         self.manager = query.get("fieldManager") or manager
-        self.warnings: list[str] = []
+        self.warnings: list[str] = [] if warnings is None else warnings
+        self.decoding = ""  # what is said before the fault of a value that cannot be decoded
+        self.misnamed: tuple[str, str] | None = None  # another kind and apiVersion than the URL's
         self.tracker = Tracker(world, self.served, self.manager, route.subresource)
 
-    def create(self, obj: dict[str, Any], twice: list[str]) -> Written:
-        """Store a new object."""
+    @property
+    def _key(self) -> str:
+        return self.served.key(self.route.namespace, self.route.name)
+
+    def create(self, obj: dict[str, Any], twice: list[str], *, replacing: bool = False) -> Written:
+        """Store a new object; one that was to replace another may have a version."""
         served, world = self.served, self.world
         self._check_type(obj)
         meta = self._metadata(obj)
+        self.tidy(obj, twice)
         self._check_namespace(meta)
         asked_version = meta.get("resourceVersion", "")
-        self.tidy(obj, twice)
         for name in _DROPPED:
             meta.pop(name, None)
         name = self._name(meta)
@@ -82,6 +102,7 @@ class Writer:
         self._admit(meta.get("name", ""))
         fill_in(served, obj)
         if served.has_status:
+            self.tracker.look_at({}, obj)
             obj.pop("status", None)
         self._check(obj, None)
         self.tracker.created(obj)
@@ -89,12 +110,16 @@ class Writer:
         version = world.storage.version + 1
         if not self.dry_run:
             meta["resourceVersion"] = str(version)
+        elif asked_version:
+            meta["resourceVersion"] = asked_version
         if served.counts_generation:
             meta["generation"] = 1
         meta["uid"] = world.chance.uid()
         meta["creationTimestamp"] = world.clock.stamp()
         data = self._written(obj)
-        if asked_version not in ("", "0"):
+        if replacing and asked_version and read_version(asked_version) is None:
+            raise _no_version(asked_version)
+        if asked_version not in ("", "0") and not (replacing or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
         key = served.key(self.route.namespace, meta["name"])
         if (old := served.shelf.objects.get(key)) is not None:
@@ -112,22 +137,21 @@ class Writer:
         served, route = self.served, self.route
         self._check_type(obj)
         meta = self._metadata(obj)
-        if not meta.get("name"):
-            raise bad_request(
-                "the name of the object (based on the body) was undeterminable: name must be provided"
-            )
-        if meta["name"] != route.name:
-            raise _other_name(meta["name"], route.name)
-        self._check_namespace(meta)
         self.tidy(obj, twice)
-        old = served.shelf.objects.get(served.key(route.namespace, route.name))
+        self.check_place(meta)
+        old = served.shelf.objects.get(self._key)
         if old is None:
             if served.made_by_update and not route.subresource:
-                return self.create(obj, [])
+                if uid := meta.get("uid"):
+                    raise conflict(
+                        served.plural, served.group, route.name, _other_uid(served, self._key, uid, "")
+                    )
+                return self.create(obj, [], replacing=True)
             raise not_found(served.plural, served.group, route.name)
         uid = meta.get("uid", "")
         if uid and uid != old.uid:
-            raise conflict(served.plural, served.group, route.name, _other_uid(served, old, uid))
+            why = _other_uid(served, self._key, uid, old.uid, dry_run=self.dry_run)
+            raise conflict(served.plural, served.group, route.name, why)
         return self.store(old, obj)
 
     def store(self, old: Stored, obj: dict[str, Any], *, patched: bool = False) -> Written:
@@ -135,16 +159,11 @@ class Writer:
         served = self.served
         before: dict[str, Any] = _decode(old.data)
         self._check_version(old, obj["metadata"], patched=patched)
-        self._check_immutable(before["metadata"], obj["metadata"], old.name)
+        fixed = _immutable(before["metadata"], obj["metadata"])
+        self.tracker.look_at(before, obj)
         obj = kept(served, self.route.subresource, before, obj)
         meta = obj["metadata"]
-        found = new_finalizers(before["metadata"], meta)
-        if found and served.custom is False:
-            # Kinds of the server's own check it in two places.
-            found = found * 2
-        if found:
-            raise invalid(served.kind, served.group, old.name, found)
-        self._check(obj, before)
+        self._check(obj, before, fixed + new_finalizers(before["metadata"], meta))
         if served.counts_generation and self.route.subresource != "status":
             count_generation(served, before, obj)
         self.tracker.updated(before, obj)
@@ -164,8 +183,12 @@ class Writer:
             unknown = served.codec.tidy(obj)
             if not served.custom:
                 served.write(obj)  # a value of a wrong type is found now, before anybody looks at it
+                check_bytes(served, obj, self.decoding)
         except Misfit as error:
             raise self.misfit(error) from None
+        if self.misnamed:
+            # Nobody knows what belongs into such an object, but for its metadata.
+            unknown = [path for path in unknown if path.startswith("metadata.")]
         if not (unknown or twice) or self.validation == "Ignore":
             return
         faults = [f"unknown field {quoted(path)}" for path in unknown]
@@ -176,46 +199,66 @@ class Writer:
 
     def strict_refusal(self, faults: list[str]) -> Refused:
         """How unknown and duplicate fields are refused; a patch has a shape of its own for it."""
-        where = "" if self.served.custom else self._handled()
-        return bad_request(f"{where}strict decoding error: {', '.join(faults)}")
+        return bad_request(f"{self._handled()}strict decoding error: {', '.join(faults)}")
 
     def misfit(self, error: Misfit) -> Refused:
         """How a value of a wrong type is refused."""
         return bad_request(f"{self._handled()}{error}")
 
     def _handled(self) -> str:
-        served = self.served
-        return f"{served.kind} in version {quoted(served.version)} cannot be handled as a {served.kind}: "
+        kind = self.misnamed[0] if self.misnamed else self.served.kind
+        return f"{kind} in version {quoted(self.served.version)} cannot be handled as a {kind}: "
 
     def _check_type(self, obj: dict[str, Any]) -> None:
         """kind and apiVersion: built-in kinds may leave them out."""
         served = self.served
         kind, api_version = obj.get("kind", ""), obj.get("apiVersion", "")
-        if served.custom and not kind:
-            text = msgspec.json.encode(obj).decode()
-            raise bad_request(f"Object 'Kind' is missing in '{text}'")
-        if served.custom and not api_version:
-            raise bad_request(f"Object 'apiVersion' is missing in '{msgspec.json.encode(obj).decode()}'")
-        if api_version and api_version != served.api_version:
-            raise bad_request(
-                f"the API version in the data ({api_version}) does not match the expected API version"
-                f" ({served.api_version})"
-            )
-        if kind and kind != served.kind:
-            raise bad_request(
-                f"{kind} in version {quoted(served.version)} cannot be handled as a {served.kind}:"
-                f" the kind in the data ({kind}) does not match the expected kind ({served.kind})"
-            )
+        if served.custom:
+            if api_version != served.api_version:
+                raise bad_request(
+                    f"the API version in the data ({api_version}) does not match the expected API version"
+                    f" ({served.api_version})"
+                )
+            if kind != served.kind:
+                self.misnamed = kind, api_version
+        elif why := self.mistyped(kind, api_version):
+            version = (api_version or served.api_version).rpartition("/")[2]
+            shown = f"{kind or served.kind} in version {quoted(version)}"
+            raise bad_request(f"{shown} cannot be handled as a {served.kind}: {why}")
         obj["kind"], obj["apiVersion"] = served.kind, served.shelf_version
+
+    def mistyped(self, kind: str, api_version: str) -> str:
+        """Why an object that says this of itself is none of this built-in kind; empty if it is."""
+        served = self.served
+        if kind in ("", served.kind) and api_version in ("", served.api_version):
+            return ""
+        kind, api_version = kind or served.kind, api_version or served.api_version
+        other = self.world.kinds.of_kind(api_version, kind)
+        if other is None or other.custom:
+            scheme = quoted("pkg/runtime/scheme.go:111")
+            return (
+                f"no kind {quoted(kind)} is registered for version {quoted(api_version)} in scheme {scheme}"
+            )
+        package = served.group.partition(".")[0] or "core"
+        return f"converting ({other.version}.{kind}) to ({package}.{served.kind}): unknown conversion"
 
     def _metadata(self, obj: dict[str, Any]) -> dict[str, Any]:
         meta = obj.get("metadata")
         if meta is None:
             meta = obj["metadata"] = {}
         if not is_map(meta):
-            field = f"{self.served.kind}.metadata of type v1.ObjectMeta"
-            raise bad_request(f"{self._handled()}json: cannot unmarshal into Go struct field {field}")
+            raise self.misfit(no_metadata(self.served, meta))
         return meta
+
+    def check_place(self, meta: dict[str, Any]) -> None:
+        """Whether an object is the one that the URL names."""
+        name = self.route.name
+        if not meta.get("name"):
+            why = "name must be provided"
+            raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: {why}")
+        if meta["name"] != name:
+            raise _other_name(meta["name"], name)
+        self._check_namespace(meta)
 
     def _check_namespace(self, meta: dict[str, Any]) -> None:
         if not self.served.namespaced:
@@ -234,11 +277,7 @@ class Writer:
             return name
         base: str = meta.get("generateName", "")
         if not base:
-            served = self.served
-            violation = Violation(
-                "FieldValueRequired", "metadata.name", detail="name or generateName is required"
-            )
-            raise invalid(served.kind, served.group, "", [violation])
+            return ""
         for _ in range(_NAME_TRIES):
             meta["name"] = name = self.world.chance.name(base)
             if self.served.key(self.route.namespace, name) not in self.served.shelf.objects:
@@ -272,22 +311,42 @@ class Writer:
             }
             raise forbidden(served.plural, served.group, name, why, [cause])
 
-    def _check(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
-        """Refuse what breaks the rules of metadata, of the kind or of the schema."""
+    def _check(
+        self, obj: dict[str, Any], old: dict[str, Any] | None, fixed: list[Violation] | None = None
+    ) -> None:
+        """Refuse what breaks the rules of metadata, of the kind or of the schema; `fixed` did already."""
         served = self.served
-        found = check_meta(served, obj["metadata"])
+        name: str = obj["metadata"].get("name", "")
+        # What may not change is looked at in two places, and told twice.
+        found = fixed * 2 if fixed else []
+        if self.misnamed:
+            kind, api_version = self.misnamed
+            found += _misnamed(served, kind, api_version)
+            raise invalid(kind, api_version.rpartition("/")[0], name, found)
+        found += check_meta(served, obj["metadata"])
         if isinstance(served.codec, SchemaCodec):
-            found += served.codec.violations(obj, old)
+            blocked = served.codec.rules and any(one.reason in _BLOCKING for one in found)
+            violations = served.codec.violations(obj, old, rules=not blocked)
+            if blocked:
+                violations = [*(one for one in violations if one.field != "<nil>"), _UNCHECKED]
+            if served.defined and served.defined.scale:
+                violations = with_scale(served.defined.scale, obj, violations)
+            if self.route.subresource == "status":
+                violations = [_of_status(violation) for violation in violations]
+            found += violations
         else:
+            found += check_kind(served, obj, old) if self.route.subresource == "" else []
             found += check_spec(served, obj)
         if found:
-            raise invalid(served.kind, served.group, obj["metadata"].get("name", ""), found)
+            raise invalid(served.kind, served.group, name, found)
+        if served.custom and "finalizers" in obj["metadata"]:
+            self.warnings += finalizer_warnings(old, obj)
 
     def _check_version(self, old: Stored, meta: dict[str, Any], *, patched: bool) -> None:
         served = self.served
         text: str = meta.get("resourceVersion", "")
         if text in ("", "0"):
-            if served.custom:
+            if served.replaced_at_a_version:
                 fault = Violation(
                     "FieldValueInvalid", "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -295,19 +354,9 @@ class Writer:
             return
         version = read_version(text)
         if version is None:
-            raise unexplained(f"resourceVersion: {invalid_version(text)}")
+            raise _no_version(text)
         if version != old.version:
             raise conflict(served.plural, served.group, old.name)
-
-    def _check_immutable(self, before: dict[str, Any], meta: dict[str, Any], name: str) -> None:
-        found: list[Violation] = []
-        for field in ("uid", "deletionTimestamp"):
-            if meta.get(field) not in (None, "", before.get(field)):
-                found.append(
-                    Violation("FieldValueInvalid", f"metadata.{field}", meta[field], "field is immutable")
-                )
-        if found:
-            raise invalid(self.served.kind, self.served.group, name, found)
 
     def _finished(self, meta: dict[str, Any]) -> bool:
         """Whether this write took away the last thing that a deletion was waiting for."""
@@ -345,6 +394,41 @@ class Writer:
         self.world.remove(self.served.shelf, make_stored(old.key, last, version, self.served.write(last)))
 
 
+def _immutable(before: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:
+    return [
+        Violation("FieldValueInvalid", f"metadata.{field}", meta[field], "field is immutable")
+        for field in ("uid", "deletionTimestamp")
+        if meta.get(field) not in (None, "", before.get(field))
+    ]
+
+
+def _misnamed(served: Served, kind: str, api_version: str) -> list[Violation]:
+    """What a custom resource says that it is, and is not."""
+    found: list[Violation] = []
+    if kind != served.kind:
+        found.append(Violation("FieldValueInvalid", "kind", kind, f"must be {served.kind}"))
+    if api_version != served.api_version:
+        found.append(
+            Violation("FieldValueInvalid", "apiVersion", api_version, f"must be {served.api_version}")
+        )
+    return found
+
+
+def no_metadata(served: Served, value: Any) -> Misfit:
+    """What stands in the place of the metadata is no object."""
+    into = "value" if served.custom else f"struct field {served.kind}.metadata"
+    return Misfit(f"json: cannot unmarshal {go_kind(value)} into Go {into} of type v1.ObjectMeta")
+
+
+def _of_status(violation: Violation) -> Violation:
+    """A fault of a status as its own endpoint tells it: from inside the status."""
+    if violation.field != "status" and not violation.field.startswith("status."):
+        return violation
+    inside = violation.field.removeprefix("status").removeprefix(".")
+    detail = violation.detail.replace(f"{violation.field} in body", f"{inside} in body", 1)
+    return msgspec.structs.replace(violation, detail=detail)
+
+
 def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:
     """An object as it is kept."""
     meta = obj["metadata"]
@@ -355,13 +439,18 @@ def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Sto
     )  # fmt: skip
 
 
+def _no_version(text: str) -> Refused:
+    return unexplained(invalid_version(text).partition(": ")[2].partition(": ")[2])
+
+
 def _other_name(body: str, url: str) -> Refused:
     return bad_request(f"the name of the object ({body}) does not match the name on the URL ({url})")
 
 
-def _other_uid(served: Served, old: Stored, uid: str) -> str:
+def _other_uid(served: Served, key: str, uid: str, stored: str, *, dry_run: bool = False) -> str:
+    root = "" if dry_run else "/registry"
     path = f"{served.group}/{served.plural}" if served.custom else served.plural
     return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{path}/{old.key}, ResourceVersion: 0,"
-        f" AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}"
+        f"StorageError: invalid object, Code: 4, Key: {root}/{path}/{key}, ResourceVersion: 0,"
+        f" AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}"
     )

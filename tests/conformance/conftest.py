@@ -1,0 +1,65 @@
+"""One suite, two servers: the simulated one in `make test`, a real one in `make real`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.client import Client, fresh_namespace
+from conformance.kinds import BAR, BAZ, FOO
+from conformance.servers import Server, Simulated
+from kubeproto import sim
+
+PLUGIN = "realserver.fixtures"  # which `make real` loads
+OF_THE_SIMULATED = ("test_recordings.py", "test_sequences.py")
+OF_BOTH = ("test_differences.py",)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    left_out = OF_THE_SIMULATED if config.pluginmanager.hasplugin(PLUGIN) else OF_BOTH
+    return True if collection_path.name in left_out else None
+
+
+def served(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> Server:
+    """A server with the kinds of the suite: the real one of that name, or a simulated one."""
+    server: Server
+    if request.config.pluginmanager.hasplugin(PLUGIN):
+        from conformance.real import Real
+
+        server = Real(request.getfixturevalue(name))
+    else:
+        server = Simulated(sim.Cluster(version=100, modes=sim.Modes(watch_cache=watch_cache)))
+    client = Client(server)
+    for definition in (FOO, BAR, BAZ):
+        client.define(definition)
+    return server
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """The server that most tests share."""
+    server = served(request, "real_server", watch_cache=True)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def bare_server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server without a watch cache, where a version is gone as soon as it is compacted."""
+    server = served(request, "uncached_server", watch_cache=False)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    """A client in a namespace of its own."""
+    return fresh_namespace(server)
+
+
+@pytest.fixture
+def bare(bare_server: Server) -> Client:
+    """A client of the server without a watch cache, in a namespace of its own."""
+    return fresh_namespace(bare_server)

@@ -1,0 +1,30 @@
+"""The real server behind the seam of the suite; only `make real` has one."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from kubeproto_httpx import BlockingHttpxTransport
+
+if TYPE_CHECKING:
+    from realserver import RealServer
+
+
+class Real:
+    """A control plane of its own, reached as any client reaches it."""
+
+    real = True
+
+    def __init__(self, server: RealServer) -> None:
+        self._server = server
+        self.transport = BlockingHttpxTransport(server.connection)
+
+    def compact(self) -> None:
+        self._server.compact()
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def stop(self) -> None:
+        self.transport.close()

@@ -1,0 +1,152 @@
+"""What a definition promises: its kind is served, its schema prunes, defaults and validates, its rules hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.client import DEFINITIONS, JSON_PATCH, MERGE, Client, causes, established
+from conformance.kinds import BAZ, FOO, foo, foos
+
+
+def definition(plural: str, **spec: Any) -> dict[str, Any]:
+    """A definition of a kind that a test has for itself."""
+    kind = plural.capitalize()
+    names = {"plural": plural, "singular": plural, "kind": kind, "listKind": f"{kind}List"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.suite.test"}, "spec": BAZ["spec"] | {"names": names} | spec,
+    }  # fmt: skip
+
+
+def test_a_definition_becomes_established_and_its_kind_is_discovered(client: Client) -> None:
+    client.define(definition("births"))
+    stored = client.get(f"{DEFINITIONS}/births.suite.test")
+    assert established(stored)
+    assert stored["status"]["acceptedNames"] == stored["spec"]["names"]
+    assert stored["status"]["storedVersions"] == ["v1"]
+    assert "births" in [one["name"] for one in client.get("/apis/suite.test/v1")["resources"]]
+    client.ask("DELETE", f"{DEFINITIONS}/births.suite.test")
+    client.gone(DEFINITIONS, "births.suite.test")
+    assert client.send("GET", "/apis/suite.test/v1/births").status == 404
+
+
+def test_a_definition_that_goes_takes_its_objects_along(client: Client) -> None:
+    client.define(definition("deaths"))
+    target = f"/apis/suite.test/v1/namespaces/{client.namespace}/deaths"
+    body = {"apiVersion": "suite.test/v1", "kind": "Deaths", "metadata": {"name": "a"}}
+    since = client.create(target, body)["metadata"]["resourceVersion"]
+    with client.watch(f"{target}?resourceVersion={since}") as stream:
+        client.ask("DELETE", f"{DEFINITIONS}/deaths.suite.test")
+        assert stream.rest()[-1][0] == "DELETED"
+    client.gone(DEFINITIONS, "deaths.suite.test")
+
+
+def test_names_that_are_taken_are_not_accepted(client: Client) -> None:
+    names = {"plural": "thieves", "singular": "thief", "kind": "Foo", "listKind": "FooList"}
+    client.create(DEFINITIONS, definition("thieves", names=names))
+
+    def refused(stored: Any) -> bool:
+        conditions = stored.get("status", {}).get("conditions") or []
+        return ("NamesAccepted", "False") in [(one["type"], one["status"]) for one in conditions]
+
+    stored = client.until(DEFINITIONS, "thieves.suite.test", refused)
+    assert not established(stored)
+    client.ask("DELETE", f"{DEFINITIONS}/thieves.suite.test")
+    client.gone(DEFINITIONS, "thieves.suite.test")
+
+
+def test_the_definition_is_kept_as_it_was_sent(client: Client) -> None:
+    stored = client.get(f"{DEFINITIONS}/{FOO['metadata']['name']}")
+    assert stored["spec"] == FOO["spec"] | {"conversion": {"strategy": "None"}}
+
+
+def test_what_a_schema_does_not_know_is_pruned_and_what_it_defaults_is_there(client: Client) -> None:
+    body = foo("a", ports=[{"name": "p", "nope": 1}], extra={"anything": {"goes": [1, None]}}, note=None)
+    made = client.create(foos(client.namespace), body)
+    assert made["spec"] == {
+        "color": "red", "size": 3, "ports": [{"name": "p", "port": 80}],
+        "extra": {"anything": {"goes": [1, None]}}, "note": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ({"size": 99}, ("spec.size", "FieldValueInvalid")),
+        ({"size": "x"}, ("spec.size", "FieldValueTypeInvalid")),
+        ({"mode": "C"}, ("spec.mode", "FieldValueNotSupported")),
+        ({"color": "toolongforit"}, ("spec.color", "FieldValueTooLong")),
+        ({"color": "RED"}, ("spec.color", "FieldValueInvalid")),
+        ({"tags": ["s", "s"]}, ("spec.tags[1]", "FieldValueDuplicate")),
+        ({"ports": [{"name": "p"}, {"name": "p"}]}, ("spec.ports[1]", "FieldValueDuplicate")),
+        ({"ports": [{"port": 1}]}, ("spec.ports[0].name", "FieldValueRequired")),
+        ({"amount": True}, ("spec.amount", "FieldValueTypeInvalid")),
+        ({"mode": "B"}, ("spec", "FieldValueInvalid")),
+        ({"replicas": -1}, (".spec.replicas", "FieldValueInvalid")),
+    ],
+)
+def test_what_a_schema_forbids_is_invalid_at_its_field(
+    client: Client, spec: dict[str, Any], found: tuple[str, str]
+) -> None:
+    status = client.refused("POST", foos(client.namespace), foo("a", **spec))
+    assert (status["code"], status["reason"], status["details"]["group"]) == (422, "Invalid", "suite.test")
+    assert found in causes(status)
+
+
+def test_a_rule_about_the_past_holds_when_there_is_one(client: Client) -> None:
+    target = f"{foos(client.namespace)}/a"
+    client.create(foos(client.namespace), foo("a", mode="A"))
+    status = client.refused("PATCH", target, {"spec": {"mode": None}}, MERGE)
+    assert causes(status) == [("spec", "FieldValueInvalid")]
+    assert "a mode does not go" in status["message"]
+    assert client.merge(target, {"spec": {"mode": "B", "size": 9}})["spec"]["mode"] == "B"
+
+
+def test_the_generation_counts_changes_of_what_is_wanted(client: Client) -> None:
+    target = f"{foos(client.namespace)}/a"
+    assert client.create(foos(client.namespace), foo("a"))["metadata"]["generation"] == 1
+    assert client.merge(target, {"metadata": {"labels": {"l": "1"}}})["metadata"]["generation"] == 1
+    assert (
+        client.merge(target, {"spec": {"size": 9}, "metadata": {"generation": 77}})["metadata"]["generation"]
+        == 2
+    )
+
+
+def test_what_a_custom_resource_says_of_itself_has_to_be_right(client: Client) -> None:
+    wrong_kind = foo("a") | {"kind": "Fooo"}
+    assert causes(client.refused("POST", foos(client.namespace), wrong_kind)) == [
+        ("kind", "FieldValueInvalid")
+    ]
+    wrong_version = foo("a") | {"apiVersion": "suite.test/v9"}
+    assert client.refused("POST", foos(client.namespace), wrong_version)["reason"] == "BadRequest"
+    nothing = client.refused("POST", foos(client.namespace), {"metadata": {"name": "a"}})
+    assert "Object 'Kind' is missing" in nothing["message"]
+
+
+@pytest.mark.parametrize(
+    "metadata", [5, {"name": 5}, {"name": "a", "labels": 5}, {"name": "a", "labels": {"l": 5}}, {"name": "a", "finalizers": "x"}]
+)  # fmt: skip
+def test_metadata_of_a_wrong_type_is_a_bad_request(client: Client, metadata: Any) -> None:
+    status = client.refused("POST", foos(client.namespace), foo("a") | {"metadata": metadata})
+    assert (status["code"], status["reason"]) == (400, "BadRequest")
+    assert "json: cannot unmarshal" in status["message"]
+
+
+def test_a_patch_that_leaves_metadata_of_a_wrong_type_is_invalid(client: Client) -> None:
+    client.create(foos(client.namespace), foo("a"))
+    target = f"{foos(client.namespace)}/a"
+    for change, media in (({"metadata": {"labels": 5}}, MERGE), ({"metadata": 5}, MERGE),
+                          ([{"op": "add", "path": "/metadata/labels", "value": 5}], JSON_PATCH)):  # fmt: skip
+        status = client.refused("PATCH", target, change, media)
+        assert (status["code"], causes(status)) == (422, [("patch", "FieldValueInvalid")])
+
+
+def test_a_finalizer_without_a_domain_is_warned_of(client: Client) -> None:
+    body = foo("a")
+    body["metadata"]["finalizers"] = ["mine"]
+    answer = client.send("POST", foos(client.namespace), body)
+    [warning] = answer.warnings
+    assert (answer.status, "prefer a domain-qualified finalizer name" in warning) == (201, True)
+    client.merge(f"{foos(client.namespace)}/a", {"metadata": {"finalizers": None}})

@@ -1,0 +1,47 @@
+"""Each definition of the tests and examples is established, and an object of its kind comes back unchanged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from conformance.client import DEFINITIONS, Client, established
+from conformance.definitions import Definition, found_definitions, object_of
+
+FOUND: Final = found_definitions()
+
+
+def test_there_are_definitions_in_tests_and_in_examples() -> None:
+    assert {place.partition("/")[0] for place in FOUND} == {"tests", "examples"}
+    assert len(FOUND) >= 15
+
+
+@pytest.mark.parametrize("place", FOUND)
+def test_a_definition_is_established_and_an_object_of_it_comes_back_unchanged(
+    client: Client, place: str
+) -> None:
+    definition: Definition = FOUND[place]
+    # Several describe one kind in different ways: a group for each keeps them apart.
+    group = f"g{list(FOUND).index(place)}.{client.namespace}.test"
+    spec = definition["spec"] | {"group": group}
+    name = f"{spec['names']['plural']}.{group}"
+    definition = definition | {"metadata": {"name": name}, "spec": spec}
+    client.define(definition)
+    stored = client.get(f"{DEFINITIONS}/{name}")
+    assert established(stored)
+    kind = spec["names"]["kind"]
+    names = {"singular": kind.lower(), "listKind": f"{kind}List"} | spec["names"]
+    assert stored["spec"] == {"conversion": {"strategy": "None"}} | spec | {"names": names}
+    if not any(version["served"] and version["storage"] for version in spec["versions"]):
+        return  # such a one is kept, and shows nothing
+    body = object_of(definition)
+    version = body["apiVersion"].rpartition("/")[2]
+    home = f"/namespaces/{client.namespace}" if spec["scope"] == "Namespaced" else ""
+    target = f"/apis/{group}/{version}{home}/{spec['names']['plural']}"
+    client.create(target, body)
+    read = client.get(f"{target}/sample")
+    assert {key: value for key, value in read.items() if key != "metadata"} == {
+        key: value for key, value in body.items() if key != "metadata"
+    }
+    client.ask("DELETE", f"{DEFINITIONS}/{name}")

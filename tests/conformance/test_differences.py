@@ -1,0 +1,60 @@
+"""Random sequences of requests go to the simulated server and to a real one; the answers have to be the same."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from conformance.client import Client, fresh_namespace
+from conformance.comparing import Ask, Side, compare
+from conformance.kinds import BAR, BAZ, FOO
+from conformance.sequences import asks
+from conformance.servers import Server, Simulated
+from kubeproto import sim
+
+LENGTH: Final = 40
+EXAMPLES: Final = 250
+
+
+def beside(real: Client) -> Client:
+    """A client of a simulated server whose namespace is as the real one is."""
+    cluster = sim.Cluster(crds=[FOO, BAR, BAZ], version=100)
+    twin = Client(Simulated(cluster), real.namespace)
+    cluster.namespace(real.namespace)
+    bundle = real.until(real.configmaps, "kube-root-ca.crt", lambda _: True)
+    manager = bundle["metadata"]["managedFields"][0]["manager"]
+    meta = {
+        "name": "kube-root-ca.crt",
+        "namespace": real.namespace,
+        "annotations": bundle["metadata"]["annotations"],
+    }
+    cluster.put(bundle | {"metadata": meta}, manager=manager)
+    return twin
+
+
+@pytest.mark.parametrize("number", [1])
+def test_ten_thousand_requests_are_answered_the_same(
+    server: Server, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    done: list[Ask] = []
+
+    @seed(number)
+    @settings(
+        max_examples=EXAMPLES, database=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(st.lists(asks(), min_size=LENGTH, max_size=LENGTH))
+    def same(sequence: list[Any]) -> None:
+        real = fresh_namespace(server)
+        left, right = Side(beside(real)), Side(real)
+        for ask in sequence:
+            compare(left, right, ask)
+            done.append(ask)
+
+    same()
+    with capsys.disabled():
+        print(f"\n{len(done)} requests were answered the same")
+    assert len(done) >= LENGTH * EXAMPLES

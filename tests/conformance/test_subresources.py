@@ -1,0 +1,126 @@
+"""Status, scale, binding, eviction and tokens: parts of objects with doors of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.client import Client, causes, version_of
+from conformance.kinds import BARS, bar, foo, foos
+
+
+def test_sv_12_a_status_is_written_at_its_own_door_only(client: Client) -> None:
+    target = f"{foos(client.namespace)}/a"
+    made = client.create(foos(client.namespace), foo("a") | {"status": {"note": "mine"}})
+    assert "status" not in made
+    assert "status" not in client.merge(target, {"status": {"note": "mine"}})
+    change = {"status": {"note": "n"}, "spec": {"size": 9}, "metadata": {"labels": {"l": "1"}}}
+    written = client.merge(f"{target}/status", change)
+    assert (written["status"], written["spec"]["size"], "labels" in written["metadata"]) == (
+        {"note": "n"},
+        3,
+        False,
+    )
+    assert written["metadata"]["generation"] == 1
+    assert client.merge(target, {"spec": {"size": 4}})["metadata"]["generation"] == 2
+
+
+def test_a_status_is_validated_from_inside(client: Client) -> None:
+    client.create(foos(client.namespace), foo("a"))
+    status = client.refused("PATCH", f"{foos(client.namespace)}/a/status", {"status": {"note": 5}},
+                            "application/merge-patch+json")  # fmt: skip
+    assert ("status.note", "FieldValueTypeInvalid") in causes(status)
+    assert "note in body must be of type string" in status["message"]
+
+
+def test_a_kind_without_a_status_has_no_such_door(client: Client) -> None:
+    name = f"{client.namespace}-s"
+    client.create(BARS, bar(name, status={"x": 1}))
+    change = {"status": {"x": 2}}
+    status = client.refused("PATCH", f"{BARS}/{name}/status", change, "application/merge-patch+json")
+    assert (status["code"], status["message"]) == (404, f'bars.suite.test "{name}" not found')
+    assert client.merge(f"{BARS}/{name}", change)["metadata"]["generation"] == 2
+    client.ask("DELETE", f"{BARS}/{name}")
+
+
+def test_sv_23_a_scale_reads_and_writes_where_the_definition_says(client: Client) -> None:
+    target = f"{foos(client.namespace)}/a"
+    client.create(foos(client.namespace), foo("a", replicas=2))
+    client.merge(f"{target}/status", {"status": {"replicas": 1, "selector": "a=b"}})
+    scale = client.get(f"{target}/scale")
+    assert (scale["kind"], scale["spec"], scale["status"]) == (
+        "Scale", {"replicas": 2}, {"replicas": 1, "selector": "a=b"},
+    )  # fmt: skip
+    scale["spec"]["replicas"] = 5
+    assert client.ask("PUT", f"{target}/scale", scale)["spec"] == {"replicas": 5}
+    assert client.refused("PUT", f"{target}/scale", scale)["code"] == 409  # the version is another now
+    assert client.merge(f"{target}/scale", {"spec": {"replicas": 0}})["spec"] == {}
+    assert client.get(target)["spec"]["replicas"] == 0
+
+
+def test_a_scale_of_what_has_no_replicas_is_an_error_of_the_server(client: Client) -> None:
+    client.create(foos(client.namespace), foo("a"))
+    status = client.refused("GET", f"{foos(client.namespace)}/a/scale")
+    assert (status["code"], status["reason"]) == (500, "InternalError")
+
+
+def test_a_pod_is_bound_once(client: Client) -> None:
+    client.pod("a")
+    binding = {"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n1"}}
+    done = client.send("POST", f"{client.home}/pods/a/binding", binding)
+    assert (done.status, done.json["status"], done.json["code"]) == (201, "Success", 201)
+    assert client.get(f"{client.home}/pods/a")["spec"]["nodeName"] == "n1"
+    again = client.refused("POST", f"{client.home}/pods/a/binding", binding)
+    assert (again["code"], again["details"]["kind"]) == (409, "pods/binding")
+
+
+def test_sv_23_a_pod_is_evicted(client: Client) -> None:
+    client.pod("a")
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
+    done = client.send("POST", f"{client.home}/pods/a/eviction", eviction)
+    assert (done.status, done.json["status"]) == (201, "Success")
+    client.gone(f"{client.home}/pods", "a")
+
+
+def test_sv_23_a_token_is_made_for_a_service_account(client: Client) -> None:
+    target = f"{client.home}/serviceaccounts"
+    client.create(target, {"metadata": {"name": "robot"}})
+    token = client.create(f"{target}/robot/token", {"spec": {}})
+    assert token["status"]["token"]
+    assert token["status"]["expirationTimestamp"]
+    status = client.refused("POST", f"{target}/robot/token", {"spec": {"expirationSeconds": 10}})
+    assert causes(status) == [("spec.expirationSeconds", "FieldValueInvalid")]
+
+
+def test_a_pod_without_a_node_has_no_log(client: Client) -> None:
+    client.pod("a")
+    answer = client.send("GET", f"{client.home}/pods/a/log")
+    assert (answer.status, answer.body) == (204, b"")
+
+
+def test_sv_12_the_status_of_a_pod_takes_labels_along(client: Client) -> None:
+    client.pod("a")
+    change = {"status": {"phase": "Running"}, "metadata": {"labels": {"l": "1"}}}
+    pod = client.merge(f"{client.home}/pods/a/status", change)
+    assert (pod["status"]["phase"], pod["metadata"]["labels"]) == ("Running", {"l": "1"})
+
+
+@pytest.mark.parametrize("verb", ["GET", "PUT"])
+def test_a_subresource_that_does_not_exist_is_not_found(client: Client, verb: str) -> None:
+    client.config("a")
+    client.create(foos(client.namespace), foo("a"))
+    assert client.refused(verb, f"{client.configmaps}/a/nope", {})["details"] == {}
+    assert client.refused(verb, f"{foos(client.namespace)}/a/nope", {})["details"]["name"] == "a"
+
+
+def test_the_finalizers_of_a_namespace_have_a_door_of_their_own(client: Client) -> None:
+    home = f"/api/v1/namespaces/{client.namespace}"
+    namespace = client.get(home)
+    assert namespace["spec"]["finalizers"] == ["kubernetes"]
+    assert client.refused("GET", f"{home}/finalize")["code"] == 405
+    namespace["spec"]["finalizers"] = ["kubernetes", "a.b/c"]
+    assert client.ask("PUT", f"{home}/finalize", namespace)["spec"] == namespace["spec"]
+    stale = client.send("PUT", f"{home}/finalize", namespace)
+    assert (stale.status, version_of(client.get(home)) != version_of(namespace)) == (409, True)
+    fresh = client.get(home)
+    fresh["spec"]["finalizers"] = ["kubernetes"]
+    client.ask("PUT", f"{home}/finalize", fresh)
