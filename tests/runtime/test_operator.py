@@ -16,6 +16,7 @@ from kubeproto.control import Action, requeue
 from kubeproto.control import election as elections
 from kubeproto_runtime._context import Context
 from kubeproto_runtime._controller import Controller
+from kubeproto_runtime._leading import Leading
 from kubeproto_runtime._operator import Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
@@ -362,3 +363,29 @@ def test_the_first_signal_stops_gently_and_the_second_at_once(
         assert ended == ["work"]
 
     anyio.run(main, backend=backend)
+
+
+def test_of_two_operators_with_one_lease_the_second_goes_on_where_the_first_stops(backend: Backend) -> None:
+    async def body(client: SimulatedClient) -> None:
+        await client.api(Book).create(book("a"))
+        first, second = Log(), Log()
+        operators: list[Operator] = []
+        async with anyio.create_task_group() as tasks:
+            for name, log in (("first", first), ("second", second)):
+                operator = Operator(election=Leading(client, name="books", identity=name))
+                operators.append(operator)
+                tasks.start_soon(operator.run, Controller(client, Book).run(log))
+                await anyio.sleep(30)
+            assert [one.leading for one in operators] == [True, False]
+            assert (len(first.lines), second.lines) == (2, [])
+            assert operators[1].well()[1].endswith("stands by for first\n")
+            operators[0].stop()
+            await anyio.sleep(30)
+            assert [one.leading for one in operators] == [False, True]
+            await client.api(Book).create(book("b"))
+            await anyio.sleep(1)
+            operators[1].stop()
+        assert [line.split()[1] for line in second.lines if "begins" in line] == ["a", "b"]
+        assert len(first.lines) == 2
+
+    on(backend, body)
