@@ -23,9 +23,8 @@ from kubeproto.wire import ChunkedBody
 _MAX_HEAD: Final = 64 * 1024
 
 _CHUNKED: Final = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n", re.IGNORECASE)
-_LENGTH: Final = re.compile(rb"\r\n(?:content-length|transfer-encoding):", re.IGNORECASE)
 _INTERIM: Final = re.compile(rb"HTTP/1\.1 1(?!01)")
-_ANSWER: Final = re.compile(rb"HTTP/1\.1 (?!101|204|304)[2-5]")
+_ANSWER: Final = re.compile(rb"HTTP/1\.1 [2-5]")
 
 
 class Merging:
@@ -76,5 +75,5 @@ class Merging:
 
 
 def _is_chunked(head: bytes) -> bool:
-    """True if there is no doubt: it says so once, and nothing else of how long the body is."""
-    return bool(_ANSWER.match(head) and _CHUNKED.search(head)) and len(_LENGTH.findall(head)) == 1
+    # A head that contradicts itself is h11's to refuse, and after one that forbids a body nobody reads on.
+    return bool(_ANSWER.match(head) and _CHUNKED.search(head))

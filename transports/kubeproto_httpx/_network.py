@@ -45,13 +45,15 @@ class _AsyncBackend(httpcore.AsyncNetworkBackend):
         socket_options: _Options = None,
     ) -> httpcore.AsyncNetworkStream:
         found = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
-        return _AsyncStream(found)
+        return AsyncStream(found)
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
 
-class _AsyncStream(httpcore.AsyncNetworkStream):
+class AsyncStream(httpcore.AsyncNetworkStream):
+    """A connection whose chunks are merged."""
+
     def __init__(self, inner: httpcore.AsyncNetworkStream) -> None:
         self._inner = inner
         self._merging = Merging()
@@ -77,7 +79,7 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        return _AsyncStream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+        return AsyncStream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
@@ -95,13 +97,15 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: _Options = None,
     ) -> httpcore.NetworkStream:
-        return _Stream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+        return Stream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
 
 
-class _Stream(httpcore.NetworkStream):
+class Stream(httpcore.NetworkStream):
+    """The same for the blocking client."""
+
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
         self._merging = Merging()
@@ -128,7 +132,7 @@ class _Stream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         try:
-            return _Stream(TlsStream(self._inner, ssl_context, server_hostname, timeout))
+            return Stream(TlsStream(self._inner, ssl_context, server_hostname, timeout))
         except BaseException:
             self._inner.close()
             raise

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from contract_certificates import Certificates, context, pem
 from contract_scripts import HELLO, answer, answering, chunked, dripping, sending
-from contract_server import Peer, Server
+from contract_server import Peer, Server, abort
 from contract_transports import Rig, fetch, fetched, get, open_to
 
 from kubeproto import ConnectError, Transport, TransportError
@@ -42,6 +42,18 @@ def test_an_end_without_a_farewell_of_tls_is_an_end_only_where_a_length_says_so(
     server = serve(sending(chunked(HELLO, end=False), then="close"), context(certificates.server))
     with pytest.raises(TransportError):
         fetched(rig, open_to(server, ca=certificates.trusted))
+
+
+def test_an_end_without_a_farewell_of_tls_ends_a_body_that_lasts_until_then(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer(length=False))
+        await abort(peer.writer)
+
+    server = serve(script, context(certificates.server))
+    assert fetched(rig, open_to(server, ca=certificates.trusted)).body == HELLO
 
 
 def test_a_ca_that_rotates_is_looked_at_before_each_handshake(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,7 @@ import trio
 import kubeproto as kp
 from kubeproto import Head, KubeprotoError
 from kubeproto.config import ConfigError, Connection
-from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport
+from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport, _blocking
 
 GET: Final = Head("GET", "/api/v1/pods?limit=1", (("Accept", "application/json"),))
 
@@ -162,6 +163,16 @@ def test_httpx_has_no_websockets_and_says_so_before_anything_is_sent(way: Callab
     pods = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default")
     with pytest.raises(kp.LocalProtocolError, match="no WebSockets"):
         way(pods.exec("a", ["true"]))
+
+
+def test_a_server_that_says_nothing_in_the_handshake_was_never_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_blocking, "CONNECT_TIMEOUT", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        silent = Connection(server=f"https://127.0.0.1:{listening.getsockname()[1]}", insecure=True)
+        with BlockingHttpxTransport(silent) as transport, pytest.raises(kp.ConnectError):
+            read(transport)
 
 
 def test_asked_for_a_websocket_httpx_names_the_transports_that_have_them() -> None:

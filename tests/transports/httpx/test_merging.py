@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from itertools import pairwise
 
 import h11
+import httpcore
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubeproto_httpx._merging import Merging
+from kubeproto_httpx._network import AsyncStream, Stream
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: a\r\n"
@@ -67,6 +71,7 @@ ANSWERS = {
     + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
     + chunks(b"a", b"b")
     + b"0\r\n\r\n",
+    "something after the end": CHUNKED + chunks(b"a", b"b") + b"0\r\n\r\nHTTP/1.1 400 Bad Request\r\n",
     "lower case": CHUNKED.lower().replace(b"http", b"HTTP") + chunks(b"a", b"b") + b"0\r\n\r\n",
 }
 
@@ -94,6 +99,65 @@ def test_what_came_at_once_is_one_chunk() -> None:
     assert merging.came(b"\r\n") == b""
     assert merging.came(b"e") == chunks(b"e")
     assert merging.came(b"f\r\n0\r\n\r\n") == chunks(b"f") + b"0\r\n\r\n"
+
+
+def test_after_interim_answers_it_is_still_looked_at() -> None:
+    merging = Merging()
+    merging.sent(GET)
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert merging.came(interim * 2 + CHUNKED[:9]) == interim * 2 + CHUNKED[:9]
+    assert merging.came(CHUNKED[9:] + chunks(b"a", b"b")) == CHUNKED[9:] + chunks(b"ab")
+
+
+class Async(httpcore.AsyncNetworkStream):
+    """A stream that says these pieces, one a read."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces = deque(pieces)
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self.pieces.popleft()
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None: ...
+
+
+class Blocking(httpcore.NetworkStream):
+    def __init__(self, *pieces: bytes) -> None:
+        self.pieces = deque(pieces)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self.pieces.popleft()
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None: ...
+
+
+PIECES = (CHUNKED, b"1", b"\r\n", b"a\r\n2\r\nb", b"c\r\n", b"nonsense\r\n")
+
+
+def test_a_read_that_completes_nothing_is_no_end_and_nonsense_is_an_error() -> None:
+    async def good() -> None:
+        stream = AsyncStream(Async(*PIECES))
+        await stream.write(GET)
+        await stream.write(b"")
+        assert [await stream.read(1) for _ in range(3)] == [CHUNKED, chunks(b"ab"), chunks(b"c")]
+        for _ in range(2):
+            with pytest.raises(httpcore.RemoteProtocolError, match="chunk"):
+                await stream.read(1)
+
+    asyncio.run(good())
+    blocking = Stream(Blocking(*PIECES))
+    blocking.write(GET)
+    blocking.write(b"")
+    assert [blocking.read(1) for _ in range(3)] == [CHUNKED, chunks(b"ab"), chunks(b"c")]
+    for _ in range(2):
+        with pytest.raises(httpcore.RemoteProtocolError, match="chunk"):
+            blocking.read(1)
+
+
+def test_the_end_of_a_connection_is_handed_on() -> None:
+    blocking = Stream(Blocking(CHUNKED, b""))
+    blocking.write(GET)
+    assert [blocking.read(1) for _ in range(2)] == [CHUNKED, b""]
 
 
 @pytest.mark.parametrize("method", [b"HEAD", b"POST", b"CONNECT"])
