@@ -34,6 +34,9 @@ House rules
 - A lease with the own name in it is the own one, also after a restart: it is renewed, and counts no
   transition.
 - A lease that names a holder and no duration is given the own duration.
+- In a coordinated election the server writes a name into the lease. A candidate then renews one that has its
+  own, as long as that has not run out and nobody else is preferred, and takes or makes none. Go's client
+  would lead on to the end of its term when another is preferred; here that ends it.
 - Giving the lease back looks first: it may be another's by now. It takes no longer than the renew deadline.
 - One request is under way at a time, and each answer is told but after `Abandon`.
 - The clock should go on while the machine sleeps (CLOCK_BOOTTIME, where there is a choice): a leader that was
@@ -176,12 +179,15 @@ def step(state: State, event: Event, now: float) -> Step:
             return Checking(course, until), (SendGet(now, now),)
         case Renewing(course, until), Failed(outcome):
             return Checking(course, until), (_check_later(course, outcome, now),)
-        case Checking(course, until), Found(lease) if _is_mine(course, lease):
+        case Checking(course, until), Found(lease) if _is_mine(course, lease) and not _is_promised(
+            course, lease
+        ):
             seen, notices = _see(course, lease, now)
             return Renewing(seen, until, now, True), (*notices, _renew(seen, now))
         case Checking(course), Found(lease):
             standby, actions = _consider(course, lease, now)
-            return standby, (Lose(f"the lease is {_holder(lease) or 'nobody'}'s"), *actions)
+            to = lease.spec.preferred_holder if _is_mine(course, lease) else _holder(lease)
+            return standby, (Lose(f"the lease is {to or 'nobody'}'s"), *actions)
         case Checking(course), Failed(Refused(code=404)):
             standby, actions = _create(course, now)
             return standby, (Lose("the lease is gone"), *actions)
@@ -229,6 +235,12 @@ def _is_mine(course: Course, lease: Lease) -> bool:
     return _holder(lease) == course.candidate.identity
 
 
+def _is_promised(course: Course, lease: Lease) -> bool:
+    """Whether the server wants another to have it next, and who has it to make way."""
+    own = course.candidate
+    return own.coordinated and lease.spec.preferred_holder not in (None, "", own.identity)
+
+
 def _see(course: Course, lease: Lease, now: float) -> tuple[Course, tuple[Action, ...]]:
     """Note the lease. Only a record that has changed is a sign of life; labels and the version are none."""
     lease = settle(lease)
@@ -243,9 +255,13 @@ def _consider(course: Course, lease: Lease, now: float) -> Step:
     course, notices = _see(course, lease, now)
     own = course.candidate
     length = course.lease.spec.lease_duration_seconds
-    if course.leader == own.identity:
+    runs = now < course.since + (own.lease_duration if length is None else length)
+    mine = course.leader == own.identity
+    if own.coordinated and (not mine or not runs or _is_promised(course, lease)):
+        return Looking(course), (*notices, _look_later(course, None, now))
+    if mine:
         return Taking(course, now), (*notices, _renew(course, now))
-    if course.leader and now < course.since + (own.lease_duration if length is None else length):
+    if course.leader and runs:
         return Looking(course), (*notices, _look_later(course, None, now))
     return Taking(course, now), (*notices, _take(course, now))
 
@@ -276,6 +292,8 @@ def _create(course: Course, now: float) -> Step:
     )
     notices = (Notice(""),) if course.leader else ()
     course = Course(own, own.lease, now)
+    if own.coordinated:
+        return Looking(course), (*notices, _look_later(course, None, now))
     return Taking(course, now), (*notices, SendCreate(replace(own.lease, spec=spec), now, now))
 
 

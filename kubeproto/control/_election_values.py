@@ -25,6 +25,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
     `lease` names the Lease and is what a new one is made from, labels and all; all candidates for it need
     different identities. Clocks of candidates may differ in speed by `lease_duration / renew_deadline`.
+    `coordinated` leaves it to the server who leads: https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/
     """
 
     lease: Lease
@@ -34,6 +35,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     retry_period: float = 2.0
     jitter: float = 1.2
     release: bool = True
+    coordinated: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what could not be kept to; InvalidRequest is a ValueError."""

@@ -24,6 +24,7 @@ from kubeproto import ApiError, ObjectMeta, RemoteProtocolError, TransportError
 from kubeproto.control import election
 from kubeproto.wire import NO_RETRIES, classify
 
+from ._candidacy import Coordinated, keep_candidacy
 from ._client import Client
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class Leading:
 
     `identity` is this process among the candidates: a pod's name, mostly. `lease_duration`, `renew_deadline`
     and `retry_period` are as in `election.Candidate`, which refuses what cannot work. `on_leader` is called
-    with the identity of each new leader, "" for nobody. `clock` judges how long this one leads.
+    with the identity of each new leader, "" for nobody. `clock` judges how long this one leads. `coordinated`
+    leaves it to the server who leads, where that has its feature gate on.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class Leading:
         renew_deadline: float = 10.0,
         retry_period: float = 2.0,
         release: bool = True,
+        coordinated: Coordinated | None = None,
         on_leader: Callable[[str], object] | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -121,7 +124,9 @@ class Leading:
             renew_deadline=renew_deadline,
             retry_period=retry_period,
             release=release,
+            coordinated=coordinated is not None,
         )
+        self._coordinated = coordinated
         # A rate that reconciles have used up must not cost the lead, and the machine tries again by itself.
         self._client = Client(
             client.transport,
@@ -220,6 +225,10 @@ class Leading:
         with shield:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch_the_clock)
+                if self._coordinated is not None:
+                    lease = self._candidate.lease.metadata
+                    place = lease.namespace, lease.name, self._candidate.identity
+                    tasks.start_soon(keep_candidacy, self._client, *place, self._coordinated)
                 while not isinstance(self._state, election.Ended):
                     await self._ask()
                 tasks.cancel_scope.cancel()

@@ -106,6 +106,8 @@ BLANK_COURSE: Final = Course(ME, BLANK, 100)
 RENEWED: Final = lease("me", version="8", renew_time=MicroTime(2021, 1, 1, tzinfo=UTC))
 EMPTY: Final = replace(lease(None), spec=LeaseSpec())
 KEEPING: Final = replace(ME, release=False)
+ASSIGNED: Final = replace(ME, coordinated=True)
+PROMISED: Final = lease("me", preferred_holder="other")
 
 Row = tuple[State, Event, State, tuple[Action, ...]]
 
@@ -338,6 +340,77 @@ ROWS: Final[dict[str, Row]] = {
 
 @pytest.mark.parametrize(("state", "event", "after", "actions"), ROWS.values(), ids=ROWS)
 def test_le_01_to_08_and_12_to_18_each_arrow_of_the_picture(
+    state: State, event: Event, after: State, actions: tuple[Action, ...]
+) -> None:
+    assert step(state, event, 100) == (after, actions)
+
+
+COORDINATED: Final[dict[str, Row]] = {
+    "le_09 coordinated: another's, though it has run out": (
+        Looking(seen(OTHERS, since=10, candidate=ASSIGNED)),
+        Found(OTHERS),
+        Looking(seen(OTHERS, since=10, candidate=ASSIGNED)),
+        (GET_SOON,),
+    ),
+    "le_09 coordinated: nobody's": (
+        Looking(seen(BLANK, candidate=ASSIGNED)),
+        Found(EMPTY),
+        Looking(Course(ASSIGNED, EMPTY, 90)),
+        (GET_SOON,),
+    ),
+    "le_09 coordinated: no lease": (
+        Looking(seen(BLANK, candidate=ASSIGNED)),
+        ABSENT,
+        Looking(Course(ASSIGNED, BLANK, 100)),
+        (GET_SOON,),
+    ),
+    "le_10 coordinated: one's own": (
+        Looking(seen(BLANK, candidate=ASSIGNED)),
+        Found(MINE),
+        Taking(seen(since=100, candidate=ASSIGNED), 100),
+        (Notice("me"), renewal()),
+    ),
+    "le_10 coordinated: one's own, but run out": (
+        Looking(seen(since=85, candidate=ASSIGNED)),
+        Found(MINE),
+        Looking(seen(since=85, candidate=ASSIGNED)),
+        (GET_SOON,),
+    ),
+    "le_10 coordinated: one's own, but another is preferred": (
+        Looking(seen(PROMISED, since=99, candidate=ASSIGNED)),
+        Found(PROMISED),
+        Looking(seen(PROMISED, since=99, candidate=ASSIGNED)),
+        (GET_SOON,),
+    ),
+    "le_10 coordinated: leads, and another is preferred": (
+        Checking(seen(candidate=ASSIGNED), 108),
+        Found(PROMISED),
+        Looking(seen(PROMISED, since=100, candidate=ASSIGNED)),
+        (Lose("the lease is other's"), GET_SOON),
+    ),
+    "le_10 coordinated: leads, and is preferred itself": (
+        Checking(seen(candidate=ASSIGNED), 108),
+        Found(lease("me", preferred_holder="me")),
+        Renewing(seen(lease("me", preferred_holder="me"), since=100, candidate=ASSIGNED), 108, 100, True),
+        (renewal(lease("me", preferred_holder="me")),),
+    ),
+    "coordinated: leads, and the lease is gone": (
+        Checking(seen(candidate=ASSIGNED), 108),
+        ABSENT,
+        Looking(Course(ASSIGNED, BLANK, 100)),
+        (Lose("the lease is gone"), Notice(""), GET_SOON),
+    ),
+    "a preferred holder is nothing to who is not coordinated": (
+        Checking(seen(), 108),
+        Found(PROMISED),
+        Renewing(seen(PROMISED, since=100), 108, 100, True),
+        (renewal(PROMISED),),
+    ),
+}
+
+
+@pytest.mark.parametrize(("state", "event", "after", "actions"), COORDINATED.values(), ids=COORDINATED)
+def test_le_09_le_10_who_is_coordinated_leads_when_the_server_says_so_and_no_longer(
     state: State, event: Event, after: State, actions: tuple[Action, ...]
 ) -> None:
     assert step(state, event, 100) == (after, actions)
