@@ -19,10 +19,7 @@ import msgspec
 import kubeproto as kp
 from kubeproto.config import Connection
 from kubeproto_asyncio import AsyncioTransport
-from kubeproto_runtime import Client
-from kubeproto_runtime._context import Context
-from kubeproto_runtime._controller import Controller
-from kubeproto_runtime._operator import Operator
+from kubeproto_runtime import Client, Context, Controller, Operator
 
 _PATIENCE: Final = 120.0  # seconds for one round
 _WATCHES: Final = 100

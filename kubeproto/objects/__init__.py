@@ -47,7 +47,7 @@ from ._pointers import format_pointer, is_object, parse_pointer, resolve_pointer
 from ._quantity import Quantity
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource, guess_plural
-from ._spans import UNREAD, Span, text_of
+from ._spans import UNREAD, Span, text_of, whole
 from ._stages import NOT_JSON
 from ._status import Status, StatusCause, StatusDetails
 from ._table import Table, TableColumn, TableRow
@@ -144,4 +144,5 @@ __all__ = [
     "settle",
     "stages_of",
     "text_of",
+    "whole",
 ]

@@ -24,8 +24,8 @@ from ..objects import (
     decode,
     reader,
     stages_of,
+    whole,
 )
-from ..objects._spans import whole
 from ..wire import Headers, open_inflater
 from ._events import Failed, Malformed
 from ._lines import MAX_LINE
