@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import anyio
@@ -32,6 +33,10 @@ def candidate(cluster: sim.Cluster, name: str) -> dict[str, Any]:
     assert found is not None
     spec: dict[str, Any] = found["spec"]
     return spec
+
+
+def pinged(at: str, one: dict[str, Any]) -> None:
+    one["spec"]["pingTime"] = at
 
 
 def assign(cluster: sim.Cluster, **spec: Any) -> None:
@@ -87,7 +92,7 @@ def test_le_20_a_candidate_is_created_and_answers_each_ping(go: Go) -> None:
                 await anyio.sleep(100)
                 renewed = candidate(cluster, "a")["renewTime"]
                 ping = str(kp.MicroTime.of(client.wall()))
-                cluster.edit(LeaseCandidate, "a", lambda one, at=ping: one["spec"].update(pingTime=at))
+                cluster.edit(LeaseCandidate, "a", partial(pinged, ping))
                 await anyio.sleep(1)
                 assert candidate(cluster, "a")["renewTime"] >= ping > renewed
             cluster.remove(LeaseCandidate, "a")
