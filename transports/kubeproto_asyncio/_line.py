@@ -11,10 +11,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from kubeproto import DeadlineExceeded, TransportError
-from kubeproto_h11 import Sessions, session
+from kubeproto_h11 import Sessions
 
 from ._dialled import dialled
 from ._socket import Socket
+from ._tls import session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable

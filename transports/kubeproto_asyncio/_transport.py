@@ -7,10 +7,11 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from kubeproto_h11 import Calling, Incoming, Lending, Limits, Trust, WebSocket, named, upgrade
+from kubeproto_h11 import Calling, Incoming, Lending, Limits, WebSocket, named, upgrade
 
 from ._dialling import dial
 from ._line import Line, Lines, until
+from ._tls import trust
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -27,11 +28,11 @@ class AsyncioTransport:
     """
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
-        trust = Trust(connection)
+        trusting = trust(connection)
         lines = self._lines = Lines()
         self._connection = connection
         self._lending = Lending(
-            lambda: dial(lines, connection, trust),
+            lambda: dial(lines, connection, trusting),
             limits or Limits(),
             clock=_now,
             signal=asyncio.Event,

@@ -1,4 +1,4 @@
-"""HTTP/1.1, WebSockets and TLS for transports, without sockets: an exchange, a pool, and what drives them.
+"""HTTP/1.1 and WebSockets for transports, without any I/O: an exchange, a pool, and what drives them.
 
 A door brings a `Line`, a clock and a signal of its event loop; `Calling` does the rest.
 """
@@ -31,7 +31,7 @@ from ._pool import (
 from ._replays import may_replay
 from ._requests import addressed, named
 from ._sessions import Buffer, Session, Sessions, Tls
-from ._tls import Trust, session
+from ._trust import Trust
 from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
 from ._upgrades import Upgrade, upgrade
 from ._websockets import WebSocket
@@ -79,7 +79,6 @@ __all__ = [
     "dig",
     "may_replay",
     "named",
-    "session",
     "step",
     "tunnel",
     "upgrade",

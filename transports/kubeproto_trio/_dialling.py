@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from kubeproto.config import Connection
     from kubeproto_h11 import Trust
 
+    from ._tls import Contexts
+
 DIAL: Final = 30.0  # seconds to reach the server or its proxy, as in client-go
 SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as in client-go
 
 
-async def dial(connection: Connection, trust: Trust) -> Line:
+async def dial(connection: Connection, trust: Trust[Contexts]) -> Line:
     """Open a connection; a `ConnectError` if none comes to be, whatever the reason."""
     host, port = connection.address
     try:
@@ -28,11 +30,11 @@ async def dial(connection: Connection, trust: Trust) -> Line:
             line = await open_line(host, port)
         try:
             with until(trio.current_time() + SHAKE_HANDS, f"no handshake within {SHAKE_HANDS:g} s"):
-                if (proxy := trust.proxy) is not None:
+                if (proxy := trust.settings.proxy) is not None:
                     await line.encrypt(proxy, host)
                 if connection.tunnelled:
                     await dig(line, connection, math.inf)
-                if (server := trust.server) is not None:
+                if (server := trust.settings.server) is not None:
                     await line.encrypt(server, connection.tls_name)
         except BaseException:
             line.close()

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final, cast
 import trio
 
 from kubeproto import DeadlineExceeded, KubeprotoError, TransportError
-from kubeproto_h11 import Sessions, session
+from kubeproto_h11 import Sessions
+
+from ._tls import session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator

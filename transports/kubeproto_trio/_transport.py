@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 import trio
 
-from kubeproto_h11 import Calling, Incoming, Lending, Limits, Trust, WebSocket, named, upgrade
+from kubeproto_h11 import Calling, Incoming, Lending, Limits, WebSocket, named, upgrade
 
 from ._dialling import dial
 from ._line import Line, until
+from ._tls import trust
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -25,10 +26,10 @@ class TrioTransport:
     """Carries requests to one server, on connections that it keeps until its context is left."""
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
-        trust = Trust(connection)
+        trusting = trust(connection)
         self._connection = connection
         self._lending = Lending(
-            lambda: dial(connection, trust),
+            lambda: dial(connection, trusting),
             limits or Limits(),
             clock=trio.current_time,
             signal=trio.Event,

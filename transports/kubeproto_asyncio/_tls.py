@@ -1,52 +1,33 @@
-"""The TLS settings of a `Connection` as `ssl.SSLContext`s, and their sessions: what both doors do alike.
+"""The TLS settings of a `Connection` as `ssl.SSLContext`s, and their sessions.
 
-It is the one module here that looks at files: OpenSSL takes a key from nowhere else, and CAs rotate.
+It has a twin in the other door: what doors share does no I/O, and OpenSSL takes a key from a file alone.
 """
 
 from __future__ import annotations
 
 import ssl
 import tempfile
-from contextlib import suppress
 from pathlib import Path
-
-from msgspec.structs import replace
+from typing import NamedTuple
 
 from kubeproto.config import ConfigError, Connection
+from kubeproto_h11 import Session, Trust
 
-from ._sessions import Session
+
+class Contexts(NamedTuple):
+    """For the server and for its proxy; None where they are spoken to in plain text."""
+
+    server: ssl.SSLContext | None
+    proxy: ssl.SSLContext | None
 
 
-class Trust:
-    """Whom a transport trusts, and what it shows them. A CA in a file is looked at before each handshake."""
+def trust(connection: Connection) -> Trust[Contexts]:
+    """Whom this connection trusts, and what it shows them."""
+    return Trust(connection, _contexts, lambda path: Path(path).read_bytes())
 
-    def __init__(self, connection: Connection) -> None:
-        self._use(connection)
 
-    @property
-    def server(self) -> ssl.SSLContext | None:
-        """For the server; None where it is spoken to in plain text."""
-        self._look()
-        return self._server
-
-    @property
-    def proxy(self) -> ssl.SSLContext | None:
-        """For an ``https`` proxy, which is trusted as the server is, and shown nothing."""
-        self._look()
-        return self._proxy
-
-    def _look(self) -> None:
-        if not self._connection.ca_file:
-            return
-        # A file that is gone, half written or garbage changes nothing: the next handshake looks again.
-        with suppress(OSError, ConfigError):
-            ca = Path(self._connection.ca_file).read_bytes()
-            if ca != self._connection.ca:
-                self._use(replace(self._connection, ca=ca))
-
-    def _use(self, connection: Connection) -> None:
-        made = _server_context(connection), _proxy_context(connection)
-        self._connection, (self._server, self._proxy) = connection, made
+def _contexts(connection: Connection) -> Contexts:
+    return Contexts(_server_context(connection), _proxy_context(connection))
 
 
 def _server_context(connection: Connection) -> ssl.SSLContext | None:
@@ -59,6 +40,7 @@ def _server_context(connection: Connection) -> ssl.SSLContext | None:
 
 
 def _proxy_context(connection: Connection) -> ssl.SSLContext | None:
+    # It is trusted as the server is, and shown nothing.
     proxy = connection.proxy_url
     return _trusting(connection) if proxy is not None and proxy.scheme == "https" else None
 
