@@ -180,7 +180,7 @@ def check_applied(applied: Object, facts: Facts, api_version: str, kind: str) ->
 
 
 def _servers_own(before: Object, result: Object) -> Object:
-    """The merged object with what only the server may set as it was; a new one is seen to by who stores it."""
+    """The merged object with what only the server may set as it was; a new one is left to who stores it."""
     if not before:
         return result
     kept = members(before.get("metadata"))

@@ -68,9 +68,8 @@ def unrecognized(kind: str, why: str, body: bytes) -> Refused:
     """400: nobody can say what the body is; it is shown as far as that is short."""
     shown, rest = body[:_SHOWN], " ..." if len(body) > _SHOWN else ""
     text = shown.decode("utf-8", "replace") if shown[:1] == b"{" else shown.hex()
-    return bad_request(
-        f"the object provided is unrecognized (must be of type {kind}): {why} ({f'{text}{rest}' or '<empty>'})"
-    )
+    summary = f"{text}{rest}" or "<empty>"
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summary})")
 
 
 def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:

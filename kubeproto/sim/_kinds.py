@@ -15,6 +15,7 @@ from ..crd import DefinedKind, DefinedVersion, Violation, default, prune, valida
 from ..kinds import ResourceFacts, SubresourceFacts, table
 from ..objects import GroupVersionKind, Resource
 from ._apply_facts import Facts
+from ._apply_values import is_map
 from ._quick import quick_check
 from ._storage import Shelf, Storage
 from ._typed import Misfit, TypedCodec, escaped, plan_of
@@ -85,7 +86,7 @@ def _plain(meta: dict[str, Any]) -> bool:
             if name in _NO_TEXTS:
                 return False
         elif name in ("labels", "annotations"):
-            if type(value) is not dict or any(type(text) is not str for text in value.values()):
+            if not is_map(value) or any(type(text) is not str for text in value.values()):
                 return False
         elif name == "generation":
             if type(value) is not int:

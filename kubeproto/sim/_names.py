@@ -46,7 +46,10 @@ def key_faults(key: str) -> tuple[str, ...]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return (
-            f"a valid label key {_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+            (
+                f"a valid label key {_NAME_TEXT} with an optional DNS subdomain prefix and '/'"
+                " (e.g. 'example.com/MyName')"
+            ),
         )
     found: list[str] = []
     if slash and not prefix:

@@ -12,6 +12,8 @@ from ..objects import PatchError, apply_json_patch
 from ._apply_values import go_text, is_list, is_map
 from ._bodies import go_kind, not_a_map, read_value, read_yaml
 from ._kinds import Served
+from ._mistakes import no_metadata
+from ._parts import member
 from ._query import Query
 from ._refusals import (
     Refused,
@@ -24,10 +26,9 @@ from ._refusals import (
     unsupported_media,
 )
 from ._routes import Route
-from ._parts import member
 from ._typed import Misfit, escaped
 from ._world import World
-from ._writes import Writer, Written, no_metadata
+from ._writes import Writer, Written
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -103,15 +104,16 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
 def _change(media: str, body: bytes) -> Any:
     """What a patch says; or a refusal."""
     what = "" if media == STRATEGIC else "error decoding patch: "
-    change = read_value(body, what)
+    change: Any = read_value(body, what)
     if media == JSON_PATCH:
-        change = [] if change is None else change
-        check_operations(change)
-    elif change is None and media == STRATEGIC:
-        change = {}
-    elif change is None:
+        operations: Any = [] if change is None else change
+        check_operations(operations)
+        return operations
+    if change is None and media == STRATEGIC:
+        return dict[str, Any]()
+    if change is None:
         raise bad_request("Invalid JSON Patch")
-    elif not is_map(change):
+    if not is_map(change):
         raise not_a_map(change, what)
     return change
 

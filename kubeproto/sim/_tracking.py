@@ -40,7 +40,7 @@ class Tracker:
         self._lost = False
 
     def look_at(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
-        """See whether the book is lost: what this endpoint leaves alone does not fit its type, but came along.
+        """See whether the book is lost: what this endpoint leaves alone came along, and does not fit.
 
         A server drops that part later, unseen by its validation; its tracking gives up on the whole object.
         """
@@ -121,7 +121,7 @@ class Tracker:
         if not self.served.has_status:
             return applied
         if self.subresource == "status":
-            part = {name: applied[name] for name in _OF_STATUS if name in applied}
+            part: dict[str, Any] = {name: applied[name] for name in _OF_STATUS if name in applied}
             if self.served.custom and is_map(meta := part.get("metadata")):
                 part["metadata"] = {name: value for name, value in meta.items() if name in _IDENTITY}
             return part

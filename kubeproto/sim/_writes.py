@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from ..crd import Violation
 from ._apply_values import is_map
-from ._bodies import go_kind
 from ._defaults import admit, fill_in
 from ._keeping import count_generation, kept
 from ._kind_rules import check_bytes, check_kind
-from ._kinds import SchemaCodec, Served
-from ._lists import invalid_version, read_version
+from ._kinds import SchemaCodec
+from ._lists import read_version
+from ._mistakes import immutable, misnamed, no_metadata, no_version, of_status, other_name, other_uid
 from ._query import Query
 from ._refusals import (
     Refused,
@@ -52,9 +52,12 @@ _BLOCKING: Final = frozenset((
     "FieldValueTypeInvalid",
 ))  # fmt: skip
 _UNCHECKED: Final = Violation(
-    "FieldValueInvalid", "<nil>", None, "some validation rules were not checked because the object was invalid;"
-    " correct the existing errors to complete validation",
-)  # fmt: skip
+    "FieldValueInvalid",
+    "<nil>",
+    None,
+    "some validation rules were not checked because the object was invalid; correct the existing errors to"
+    " complete validation",
+)
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -98,7 +101,7 @@ class Writer:
             meta.pop(name, None)
         name = self._name(meta)
         if name and self.route.name and name != self.route.name:
-            raise _other_name(name, self.route.name)
+            raise other_name(name, self.route.name)
         self._admit(meta.get("name", ""))
         fill_in(served, obj)
         if served.has_status:
@@ -118,7 +121,7 @@ class Writer:
         meta["creationTimestamp"] = world.clock.stamp()
         data = self._written(obj)
         if replacing and asked_version and read_version(asked_version) is None:
-            raise _no_version(asked_version)
+            raise no_version(asked_version)
         if asked_version not in ("", "0") and not (replacing or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
         key = served.key(self.route.namespace, meta["name"])
@@ -144,13 +147,13 @@ class Writer:
             if served.made_by_update and not route.subresource:
                 if uid := meta.get("uid"):
                     raise conflict(
-                        served.plural, served.group, route.name, _other_uid(served, self._key, uid, "")
+                        served.plural, served.group, route.name, other_uid(served, self._key, uid, "")
                     )
                 return self.create(obj, [], replacing=True)
             raise not_found(served.plural, served.group, route.name)
         uid = meta.get("uid", "")
         if uid and uid != old.uid:
-            why = _other_uid(served, self._key, uid, old.uid, dry_run=self.dry_run)
+            why = other_uid(served, self._key, uid, old.uid, dry_run=self.dry_run)
             raise conflict(served.plural, served.group, route.name, why)
         return self.store(old, obj)
 
@@ -159,7 +162,7 @@ class Writer:
         served = self.served
         before: dict[str, Any] = _decode(old.data)
         self._check_version(old, obj["metadata"], patched=patched)
-        fixed = _immutable(before["metadata"], obj["metadata"])
+        fixed = immutable(before["metadata"], obj["metadata"])
         self.tracker.look_at(before, obj)
         obj = kept(served, self.route.subresource, before, obj)
         meta = obj["metadata"]
@@ -257,7 +260,7 @@ class Writer:
             why = "name must be provided"
             raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: {why}")
         if meta["name"] != name:
-            raise _other_name(meta["name"], name)
+            raise other_name(meta["name"], name)
         self._check_namespace(meta)
 
     def _check_namespace(self, meta: dict[str, Any]) -> None:
@@ -321,7 +324,7 @@ class Writer:
         found = fixed * 2 if fixed else []
         if self.misnamed:
             kind, api_version = self.misnamed
-            found += _misnamed(served, kind, api_version)
+            found += misnamed(served, kind, api_version)
             raise invalid(kind, api_version.rpartition("/")[0], name, found)
         found += check_meta(served, obj["metadata"])
         if isinstance(served.codec, SchemaCodec):
@@ -332,7 +335,7 @@ class Writer:
             if served.defined and served.defined.scale:
                 violations = with_scale(served.defined.scale, obj, violations)
             if self.route.subresource == "status":
-                violations = [_of_status(violation) for violation in violations]
+                violations = [of_status(violation) for violation in violations]
             found += violations
         else:
             found += check_kind(served, obj, old) if self.route.subresource == "" else []
@@ -354,7 +357,7 @@ class Writer:
             return
         version = read_version(text)
         if version is None:
-            raise _no_version(text)
+            raise no_version(text)
         if version != old.version:
             raise conflict(served.plural, served.group, old.name)
 
@@ -394,41 +397,6 @@ class Writer:
         self.world.remove(self.served.shelf, make_stored(old.key, last, version, self.served.write(last)))
 
 
-def _immutable(before: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:
-    return [
-        Violation("FieldValueInvalid", f"metadata.{field}", meta[field], "field is immutable")
-        for field in ("uid", "deletionTimestamp")
-        if meta.get(field) not in (None, "", before.get(field))
-    ]
-
-
-def _misnamed(served: Served, kind: str, api_version: str) -> list[Violation]:
-    """What a custom resource says that it is, and is not."""
-    found: list[Violation] = []
-    if kind != served.kind:
-        found.append(Violation("FieldValueInvalid", "kind", kind, f"must be {served.kind}"))
-    if api_version != served.api_version:
-        found.append(
-            Violation("FieldValueInvalid", "apiVersion", api_version, f"must be {served.api_version}")
-        )
-    return found
-
-
-def no_metadata(served: Served, value: Any) -> Misfit:
-    """What stands in the place of the metadata is no object."""
-    into = "value" if served.custom else f"struct field {served.kind}.metadata"
-    return Misfit(f"json: cannot unmarshal {go_kind(value)} into Go {into} of type v1.ObjectMeta")
-
-
-def _of_status(violation: Violation) -> Violation:
-    """A fault of a status as its own endpoint tells it: from inside the status."""
-    if violation.field != "status" and not violation.field.startswith("status."):
-        return violation
-    inside = violation.field.removeprefix("status").removeprefix(".")
-    detail = violation.detail.replace(f"{violation.field} in body", f"{inside} in body", 1)
-    return msgspec.structs.replace(violation, detail=detail)
-
-
 def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:
     """An object as it is kept."""
     meta = obj["metadata"]
@@ -437,20 +405,3 @@ def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Sto
         key, meta.get("namespace", ""), meta["name"], meta["uid"], version, data, meta.get("labels"),
         tuple(owner["uid"] for owner in owners) if owners else (),
     )  # fmt: skip
-
-
-def _no_version(text: str) -> Refused:
-    return unexplained(invalid_version(text).partition(": ")[2].partition(": ")[2])
-
-
-def _other_name(body: str, url: str) -> Refused:
-    return bad_request(f"the name of the object ({body}) does not match the name on the URL ({url})")
-
-
-def _other_uid(served: Served, key: str, uid: str, stored: str, *, dry_run: bool = False) -> str:
-    root = "" if dry_run else "/registry"
-    path = f"{served.group}/{served.plural}" if served.custom else served.plural
-    return (
-        f"StorageError: invalid object, Code: 4, Key: {root}/{path}/{key}, ResourceVersion: 0,"
-        f" AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}"
-    )

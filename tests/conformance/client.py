@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -144,7 +144,7 @@ class Client:
             return request.parse(got.status, got.headers, b"".join(got))
 
     @contextmanager
-    def watch(self, target: str, **headers: str) -> Iterator[Stream]:
+    def watch(self, target: str, **headers: str) -> Generator[Stream]:
         """An open watch."""
         target = f"{target}{'&' if '?' in target else '?'}watch=true"
         with self.server.transport.send(_head("GET", target, None, JSON, headers), idle=PATIENCE) as got:
@@ -195,7 +195,7 @@ class Client:
 
 def established(definition: Any) -> bool:
     """Whether a definition says that its kind is served, under the names that it asked for."""
-    conditions = definition.get("status", {}).get("conditions") or []
+    conditions: list[dict[str, Any]] = definition.get("status", {}).get("conditions") or []
     true = {one["type"] for one in conditions if one["status"] == "True"}
     return true >= {"Established", "NamesAccepted"}
 

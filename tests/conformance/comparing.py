@@ -15,6 +15,7 @@ import yaml
 from msgspec import Struct
 
 from conformance.client import JSON, Answer, Client
+from kubeproto.sim._apply_values import is_list, is_map
 
 SHOWN: Final = ("Content-Type", "Retry-After", "Warning", "Vary")
 _UID: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
@@ -60,8 +61,8 @@ class Side:
         self._uids: dict[str, str] = {}
         self._versions: dict[str, str] = {}
         self._known: dict[str, tuple[str, str]] = {}
-        self._token = "none"
-        self._list = "0"
+        self._token: str = "none"
+        self._list: str = "0"
 
     def answer(self, ask: Ask) -> Answer:
         """The answer to a request."""
@@ -101,9 +102,7 @@ class Side:
         return _PLACE.sub(fill, text).replace("<ns>", self.client.namespace)
 
     def _remember(self, target: str, body: Any) -> None:
-        meta = body.get("metadata")
-        if not isinstance(meta, dict):
-            return
+        meta: dict[str, Any] = body.get("metadata") or {}
         if "items" in body or "rows" in body:
             self._token = meta.get("continue") or "none"
             self._list = meta.get("resourceVersion", "0")
@@ -123,15 +122,12 @@ class Side:
 
     def _named(self, value: Any, *, within: str = "") -> Any:
         """A value with names for what is drawn."""
-        match value:
-            case dict():
-                return self._named_map(value, within)
-            case list():
-                if within == "managedFields":
-                    value = sorted(value, key=_entry_order)
-                return [self._named(one, within="item") for one in value]
-            case _:
-                return value
+        if is_map(value):
+            return self._named_map(value, within)
+        if is_list(value):
+            entries = sorted(value, key=_entry_order) if within == "managedFields" else value
+            return [self._named(one, within="item") for one in entries]
+        return value
 
     def _named_map(self, value: dict[str, Any], within: str) -> dict[str, Any]:
         listed = "items" in value or "rows" in value
@@ -139,7 +135,7 @@ class Side:
         for key, one in value.items():
             if key == "cells":
                 one = ["<age>" if isinstance(cell, str) and _AGE.fullmatch(cell) else cell for cell in one]
-            if key == "causes" and isinstance(one, list):
+            if key == "causes" and is_list(one):
                 # Properties are checked in the order of a Go map, which is another each time.
                 # One that is found in two places is told twice, by some kinds three times.
                 one = sorted({json.dumps(each): each for each in one}.values(), key=str)
@@ -148,7 +144,7 @@ class Side:
                 one = one.partition("): ")[0]
             elif key == "message" and isinstance(one, str) and ": [" in one:
                 one = _unordered(one)
-            if key == "metadata" and listed and isinstance(one, dict):
+            if key == "metadata" and listed and is_map(one):
                 one = {name: _drawn(name, inner) for name, inner in one.items()}
                 named[key] = one
             elif key == "resourceVersion" and within == "metadata" and isinstance(one, str):

@@ -6,13 +6,14 @@ import importlib.util
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import kubeproto as kp
 from kubeproto.crd import definition_of
+from kubeproto.sim._apply_values import is_map
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 FOLDERS: Final = ("tests", "examples")
@@ -76,7 +77,7 @@ def _in_module(module: ModuleType) -> Iterator[tuple[str, Definition]]:
             group: str = value.resource.group
             if "." in group and not group.endswith(".k8s.io"):
                 yield name, json.loads(kp.objects.encode(definition_of(value)))
-        elif isinstance(value, Mapping) and value.get("kind") == "CustomResourceDefinition":
+        elif is_map(value) and value.get("kind") == "CustomResourceDefinition":
             yield name, json.loads(json.dumps(value))
 
 
@@ -89,8 +90,7 @@ def object_of(definition: Definition) -> dict[str, Any]:
         "apiVersion": f"{spec['group']}/{version['name']}", "kind": spec["names"]["kind"],
         "metadata": {"name": "sample"},
     }  # fmt: skip
-    content = sample(schema)
-    assert isinstance(content, dict)
+    content: dict[str, Any] = sample(schema)
     isolated = {"status"} if "status" in version.get("subresources", {}) else set[str]()
     return obj | {name: value for name, value in content.items() if name not in obj.keys() | isolated}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from kubeproto.wire import BlockingTransport
 from kubeproto_httpx import BlockingHttpxTransport
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ class Real:
 
     def __init__(self, server: RealServer) -> None:
         self._server = server
-        self.transport = BlockingHttpxTransport(server.connection)
+        self._http = BlockingHttpxTransport(server.connection)
+        self.transport: BlockingTransport = self._http
 
     def compact(self) -> None:
         self._server.compact()
@@ -27,4 +29,4 @@ class Real:
         time.sleep(seconds)
 
     def stop(self) -> None:
-        self.transport.close()
+        self._http.close()

@@ -1,4 +1,4 @@
-"""Sequences of requests, drawn: mostly such as programs send them, some with a slip, a few that make no sense.
+"""Sequences of requests, drawn: mostly as programs send them, some with a slip, a few that make no sense.
 
 A few names and values on a few kinds, so that requests meet each other's objects. What controllers act upon
 (owners, foreground deletion, workloads) is left out: when they do is chance.
@@ -6,8 +6,7 @@ A few names and values on a few kinds, so that requests meet each other's object
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from hypothesis import strategies as st
 from msgspec import Struct
@@ -15,7 +14,14 @@ from msgspec import Struct
 from conformance.client import APPLY, JSON, JSON_PATCH, MERGE, METADATA, METADATA_LIST, STRATEGIC, TABLE
 from conformance.comparing import Ask
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+T = TypeVar("T")
+
+
+class Draw(Protocol):
+    """Takes one from what a strategy offers."""
+
+    def __call__(self, offers: st.SearchStrategy[T], /) -> T: ...
+
 
 NAMES: Final = ("a", "b", "c")
 MANAGERS: Final = ("m1", "m2", "kubectl")
@@ -63,7 +69,7 @@ MICRO_TIME: Final = rarely(
     st.sampled_from(["2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:01.500000Z"]),
     st.sampled_from(["2026-01-01T00:00:00Z", "never"]),
 )
-LEASE: Final = st.fixed_dictionaries(
+LEASE: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
     {},
     optional={
         "spec": st.fixed_dictionaries(
@@ -109,9 +115,10 @@ FOO_STATUS: Final = st.fixed_dictionaries(
         "bogus": st.just(1),
     },
 )
-FOO: Final = st.fixed_dictionaries({}, optional={"spec": rarely(FOO_SPEC, st.sampled_from([None, {}, []])),
-                                                 "status": FOO_STATUS})  # fmt: skip
-ANYTHING: Final = st.fixed_dictionaries(
+FOO: Final = st.fixed_dictionaries(
+    {}, optional={"spec": rarely(FOO_SPEC, st.sampled_from([None, {}, []])), "status": FOO_STATUS}
+)
+ANYTHING: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
     {},
     optional={
         "spec": maps("x y", st.sampled_from([1, "t", [1, 2], {"d": {"e": False}}, None])),
@@ -146,10 +153,22 @@ META: Final = st.fixed_dictionaries(
     },
 )
 WRITE_QUERY: Final = rarely(
-    st.sampled_from(["", "", "", "?fieldManager=m1", "?fieldManager=m2", "?dryRun=All", "?fieldValidation=Strict",
-                     "?fieldValidation=Ignore"]),
-    st.sampled_from(["?dryRun=x", "?fieldValidation=x", "?fieldManager=" + "x" * 129, "?force=true", "?timeout=5"]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "",
+            "",
+            "",
+            "?fieldManager=m1",
+            "?fieldManager=m2",
+            "?dryRun=All",
+            "?fieldValidation=Strict",
+            "?fieldValidation=Ignore",
+        ]
+    ),
+    st.sampled_from(
+        ["?dryRun=x", "?fieldValidation=x", "?fieldManager=" + "x" * 129, "?force=true", "?timeout=5"]
+    ),
+)
 
 
 def _object(draw: Draw, kind: Kind, name: str) -> dict[str, Any]:
@@ -200,12 +219,22 @@ def _merge(draw: Draw, kind: Kind, name: str) -> Ask:
         change = change | {"metadata": draw(META)}
     if draw(st.integers(0, 7)) == 1:
         change["metadata"] = change.get("metadata", {}) | draw(
-            st.sampled_from([
-                {"labels": None}, {"labels": {"l": None}}, {"resourceVersion": "1"}, {"name": "z"}, {"uid": "x"},
-                {"resourceVersion": f"<rv {kind.plural}/{name}>"}, {"namespace": "z"}, {"finalizers": None},
-                {"managedFields": [{}]}, {"resourceVersion": None}, {"ownerReferences": [{"kind": "x"}]},
-            ])
-        )  # fmt: skip
+            st.sampled_from(
+                [
+                    {"labels": None},
+                    {"labels": {"l": None}},
+                    {"resourceVersion": "1"},
+                    {"name": "z"},
+                    {"uid": "x"},
+                    {"resourceVersion": f"<rv {kind.plural}/{name}>"},
+                    {"namespace": "z"},
+                    {"finalizers": None},
+                    {"managedFields": [{}]},
+                    {"resourceVersion": None},
+                    {"ownerReferences": [{"kind": "x"}]},
+                ]
+            )
+        )
     change = change | draw(
         rarely(st.just({}), st.sampled_from([{"kind": "Other"}, {"kind": None}, {"x": 1}]))
     )
@@ -215,20 +244,41 @@ def _merge(draw: Draw, kind: Kind, name: str) -> Ask:
 
 
 PATHS: Final = (
-    "/data/x", "/data/y", "/data", "/metadata/labels", "/metadata/labels/l", "/metadata/annotations", "/spec",
-    "/spec/size", "/spec/tags", "/spec/tags/-", "/spec/tags/0", "/spec/items/1", "/spec/ports/0/port", "/nope/x",
-    "/metadata/finalizers", "/spec/x", "/status/note",
-)  # fmt: skip
+    "/data/x",
+    "/data/y",
+    "/data",
+    "/metadata/labels",
+    "/metadata/labels/l",
+    "/metadata/annotations",
+    "/spec",
+    "/spec/size",
+    "/spec/tags",
+    "/spec/tags/-",
+    "/spec/tags/0",
+    "/spec/items/1",
+    "/spec/ports/0/port",
+    "/nope/x",
+    "/metadata/finalizers",
+    "/spec/x",
+    "/status/note",
+)
 OPERATION: Final = st.one_of(
-    st.fixed_dictionaries({
-        "op": st.sampled_from(["add", "replace", "test"]), "path": st.sampled_from(PATHS),
-        "value": st.sampled_from(["1", "2", 3, {}, {"l": "1"}, ["s"], ["a.b/c"]]),
-    }),
+    st.fixed_dictionaries(
+        {
+            "op": st.sampled_from(["add", "replace", "test"]),
+            "path": st.sampled_from(PATHS),
+            "value": st.sampled_from(["1", "2", 3, {}, {"l": "1"}, ["s"], ["a.b/c"]]),
+        }
+    ),
     st.fixed_dictionaries({"op": st.just("remove"), "path": st.sampled_from(PATHS)}),
-    st.fixed_dictionaries({
-        "op": st.sampled_from(["copy", "move"]), "from": st.sampled_from(PATHS), "path": st.sampled_from(PATHS),
-    }),
-)  # fmt: skip
+    st.fixed_dictionaries(
+        {
+            "op": st.sampled_from(["copy", "move"]),
+            "from": st.sampled_from(PATHS),
+            "path": st.sampled_from(PATHS),
+        }
+    ),
+)
 
 
 def _json_patch(draw: Draw, kind: Kind, name: str) -> Ask:
@@ -240,7 +290,8 @@ def _apply(draw: Draw, kind: Kind, name: str) -> Ask:
     obj = _object(draw, kind, name)
     # An empty map that was applied to a custom resource is stored, unseen, until the next write.
     obj["metadata"] = {name: value for name, value in obj["metadata"].items() if value and name != "bogus"}
-    if isinstance(spec := obj.get("spec"), dict) and spec.get("color", "") is None:
+    spec: Any = obj.get("spec")
+    if spec and "color" in spec and spec["color"] is None:
         del spec["color"]  # a null stays a null only where it was applied
     status = "/status" if kind.subresources and draw(st.integers(0, 4)) == 1 else ""
     query = f"?fieldManager={draw(st.sampled_from(MANAGERS))}"
@@ -254,12 +305,20 @@ def _scale(draw: Draw, kind: Kind, name: str) -> Ask:
     target = f"{kind.home}/{name}/scale"
     replicas = draw(rarely(st.integers(0, 3), st.sampled_from([-1, "x"])))
     scale = {
-        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": name, "namespace": "<ns>"},
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": name, "namespace": "<ns>"},
         "spec": {"replicas": replicas},
-    }  # fmt: skip
-    return draw(st.sampled_from([
-        Ask("GET", target), Ask("PATCH", target, {"spec": {"replicas": replicas}}, MERGE), Ask("PUT", target, scale),
-    ]))  # fmt: skip
+    }
+    return draw(
+        st.sampled_from(
+            [
+                Ask("GET", target),
+                Ask("PATCH", target, {"spec": {"replicas": replicas}}, MERGE),
+                Ask("PUT", target, scale),
+            ]
+        )
+    )
 
 
 def _delete(draw: Draw, kind: Kind, name: str) -> Ask:
@@ -267,13 +326,19 @@ def _delete(draw: Draw, kind: Kind, name: str) -> Ask:
     body: Any = draw(
         rarely(
             st.sampled_from([None, None, {"propagationPolicy": "Background"}]),
-            st.sampled_from([
-                {"preconditions": {"uid": f"<uid {key}>"}}, {"preconditions": {"uid": "<uid none>"}},
-                {"preconditions": {"resourceVersion": f"<rv {key}>"}}, {"propagationPolicy": "x"},
-                {"preconditions": {"resourceVersion": "1"}}, {"dryRun": ["All"]}, {"gracePeriodSeconds": 3},
-            ]),
+            st.sampled_from(
+                [
+                    {"preconditions": {"uid": f"<uid {key}>"}},
+                    {"preconditions": {"uid": "<uid none>"}},
+                    {"preconditions": {"resourceVersion": f"<rv {key}>"}},
+                    {"propagationPolicy": "x"},
+                    {"preconditions": {"resourceVersion": "1"}},
+                    {"dryRun": ["All"]},
+                    {"gracePeriodSeconds": 3},
+                ]
+            ),
         )
-    )  # fmt: skip
+    )
     return Ask("DELETE", f"{kind.home}/{name}" + draw(st.sampled_from(["", "", "", "?dryRun=All"])), body)
 
 
@@ -290,24 +355,56 @@ def _get(draw: Draw, kind: Kind, name: str) -> Ask:
 
 VIEWS: Final = rarely(
     st.just(()),
-    st.sampled_from([
-        (("Accept", TABLE),), (("Accept", METADATA),), (("Accept", METADATA_LIST),),
-        (("Accept", "application/yaml"),), (("Accept", "text/html"),), (("Accept", f"{METADATA_LIST},{JSON}"),),
-    ]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            (("Accept", TABLE),),
+            (("Accept", METADATA),),
+            (("Accept", METADATA_LIST),),
+            (("Accept", "application/yaml"),),
+            (("Accept", "text/html"),),
+            (("Accept", f"{METADATA_LIST},{JSON}"),),
+        ]
+    ),
+)
 LIST_QUERY: Final = rarely(
-    st.sampled_from([
-        "", "?limit=1", "?limit=2", "?limit=1&continue=<token>", "?continue=<token>", "?labelSelector=l%3D1",
-        "?labelSelector=l,m!%3D2", "?labelSelector=l+in+(1,2)", "?labelSelector=!m", "?fieldSelector=metadata.name%3Da",
-        "?resourceVersion=0", "?resourceVersion=<list>", "?resourceVersion=<list>&resourceVersionMatch=NotOlderThan",
-    ]),
-    st.sampled_from([
-        "?labelSelector=a+b", "?labelSelector=-", "?fieldSelector=a", "?fieldSelector=a%3Db", "?limit=x", "?limit=-1",
-        "?resourceVersion=x", "?resourceVersionMatch=Exact", "?resourceVersion=0&resourceVersionMatch=Exact",
-        "?continue=x", "?sendInitialEvents=true", "?resourceVersion=1&continue=<token>", "?timeout=1x",
-        "?watch=1&sendInitialEvents=true", "?watch=1&resourceVersion=x", "?watch=1&resourceVersionMatch=Exact",
-    ]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "",
+            "?limit=1",
+            "?limit=2",
+            "?limit=1&continue=<token>",
+            "?continue=<token>",
+            "?labelSelector=l%3D1",
+            "?labelSelector=l,m!%3D2",
+            "?labelSelector=l+in+(1,2)",
+            "?labelSelector=!m",
+            "?fieldSelector=metadata.name%3Da",
+            "?resourceVersion=0",
+            "?resourceVersion=<list>",
+            "?resourceVersion=<list>&resourceVersionMatch=NotOlderThan",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "?labelSelector=a+b",
+            "?labelSelector=-",
+            "?fieldSelector=a",
+            "?fieldSelector=a%3Db",
+            "?limit=x",
+            "?limit=-1",
+            "?resourceVersion=x",
+            "?resourceVersionMatch=Exact",
+            "?resourceVersion=0&resourceVersionMatch=Exact",
+            "?continue=x",
+            "?sendInitialEvents=true",
+            "?resourceVersion=1&continue=<token>",
+            "?timeout=1x",
+            "?watch=1&sendInitialEvents=true",
+            "?watch=1&resourceVersion=x",
+            "?watch=1&resourceVersionMatch=Exact",
+        ]
+    ),
+)
 
 
 def _list(draw: Draw, kind: Kind, _: str) -> Ask:
@@ -316,22 +413,55 @@ def _list(draw: Draw, kind: Kind, _: str) -> Ask:
 
 def _slip(draw: Draw, kind: Kind, name: str) -> Ask:
     home = kind.home
-    return draw(st.sampled_from([
-        Ask("POST", f"{home}/{name}", {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}),
-        Ask("PUT", home, {}), Ask("PATCH", home, {}, MERGE), Ask("GET", f"{home}/{name}/nope"),
-        Ask("GET", home.replace("/namespaces/<ns>", "") + f"/{name}"), Ask("POST", home, b"{"), Ask("POST", home, b"[]"),
-        Ask("PUT", f"{home}/{name}", b""), Ask("PATCH", f"{home}/{name}", b"[", MERGE),
-        Ask("PATCH", f"{home}/{name}", b"null", JSON_PATCH), Ask("PATCH", f"{home}/{name}", b"5", APPLY),
-        Ask("PATCH", f"{home}/{name}", {}, "text/plain"), Ask("POST", home, {}, "text/plain"),
-        Ask("GET", home.replace(kind.plural, "nopes")), Ask("GET", f"/apis/nope.test/v1/{kind.plural}"),
-        Ask("GET", f"{home}/"), Ask("GET", f"{home}/%2e%2e"), Ask("GET", f"{home}/a%20b"),
-    ]))  # fmt: skip
+    return draw(
+        st.sampled_from(
+            [
+                Ask(
+                    "POST",
+                    f"{home}/{name}",
+                    {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}},
+                ),
+                Ask("PUT", home, {}),
+                Ask("PATCH", home, {}, MERGE),
+                Ask("GET", f"{home}/{name}/nope"),
+                Ask("GET", home.replace("/namespaces/<ns>", "") + f"/{name}"),
+                Ask("POST", home, b"{"),
+                Ask("POST", home, b"[]"),
+                Ask("PUT", f"{home}/{name}", b""),
+                Ask("PATCH", f"{home}/{name}", b"[", MERGE),
+                Ask("PATCH", f"{home}/{name}", b"null", JSON_PATCH),
+                Ask("PATCH", f"{home}/{name}", b"5", APPLY),
+                Ask("PATCH", f"{home}/{name}", {}, "text/plain"),
+                Ask("POST", home, {}, "text/plain"),
+                Ask("GET", home.replace(kind.plural, "nopes")),
+                Ask("GET", f"/apis/nope.test/v1/{kind.plural}"),
+                Ask("GET", f"{home}/"),
+                Ask("GET", f"{home}/%2e%2e"),
+                Ask("GET", f"{home}/a%20b"),
+            ]
+        )
+    )
 
 
 BUILDERS: Final = (
-    _create, _create, _create, _replace, _replace, _merge, _merge, _json_patch, _apply, _apply, _scale, _delete,
-    _delete_some, _get, _list, _list, _slip,
-)  # fmt: skip
+    _create,
+    _create,
+    _create,
+    _replace,
+    _replace,
+    _merge,
+    _merge,
+    _json_patch,
+    _apply,
+    _apply,
+    _scale,
+    _delete,
+    _delete_some,
+    _get,
+    _list,
+    _list,
+    _slip,
+)
 
 
 @st.composite

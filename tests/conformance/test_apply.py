@@ -43,8 +43,9 @@ def test_sv_20_force_takes_the_field(client: Client) -> None:
     taken = client.apply(target, config({"x": "2"}), "m2", force=True)
     assert taken["data"] == {"x": "2", "y": "1"}
     assert owned(taken) == {
-        ("m1", "Apply"): {"f:data": {"f:y": {}}}, ("m2", "Apply"): {"f:data": {"f:x": {}}},
-    }  # fmt: skip
+        ("m1", "Apply"): {"f:data": {"f:y": {}}},
+        ("m2", "Apply"): {"f:data": {"f:x": {}}},
+    }
 
 
 def test_sv_20_an_equal_value_is_shared_and_stays_until_nobody_applies_it(client: Client) -> None:
@@ -76,8 +77,10 @@ def test_sv_20_what_was_written_before_any_book_belongs_to_before_first_apply(cl
     client.merge(f"{target}/status", {"status": {"note": "n"}})
     client.merge(target, {"metadata": {"managedFields": [{}]}})
     applied = client.apply(target, foo("a", size=5), "m1", force=True)
-    assert owned(applied) == {("m1", "Apply"): {"f:spec": {"f:color": {}, "f:size": {}}},
-                              ("before-first-apply", "Update"): {"f:spec": {".": {}, "f:color": {}}}}  # fmt: skip
+    assert owned(applied) == {
+        ("m1", "Apply"): {"f:spec": {"f:color": {}, "f:size": {}}},
+        ("before-first-apply", "Update"): {"f:spec": {".": {}, "f:color": {}}},
+    }
 
 
 def test_elements_of_a_list_map_have_owners_of_their_own(client: Client) -> None:
@@ -106,8 +109,12 @@ def test_a_status_is_applied_at_its_own_endpoint(client: Client) -> None:
         "PATCH", f"{target}/status?fieldManager=other", status | {"status": {"note": "m"}}, APPLY
     )
     assert refused["details"]["causes"][0]["message"] == 'conflict with "ctl" with subresource "status"'
-    missing = client.refused("PATCH", f"{foos(client.namespace)}/zz/status?fieldManager=m",
-                             status | {"metadata": {"name": "zz"}}, APPLY)  # fmt: skip
+    missing = client.refused(
+        "PATCH",
+        f"{foos(client.namespace)}/zz/status?fieldManager=m",
+        status | {"metadata": {"name": "zz"}},
+        APPLY,
+    )
     assert missing["code"] == 404
 
 

@@ -1,4 +1,4 @@
-"""What a definition promises: its kind is served, its schema prunes, defaults and validates, its rules hold."""
+"""What a definition promises: its kind is served, its schema prunes, defaults and validates."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ def definition(plural: str, **spec: Any) -> dict[str, Any]:
     kind = plural.capitalize()
     names = {"plural": plural, "singular": plural, "kind": kind, "listKind": f"{kind}List"}
     return {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.suite.test"}, "spec": BAZ["spec"] | {"names": names} | spec,
-    }  # fmt: skip
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.suite.test"},
+        "spec": BAZ["spec"] | {"names": names} | spec,
+    }
 
 
 def test_a_definition_becomes_established_and_its_kind_is_discovered(client: Client) -> None:
@@ -48,7 +50,7 @@ def test_names_that_are_taken_are_not_accepted(client: Client) -> None:
     client.create(DEFINITIONS, definition("thieves", names=names))
 
     def refused(stored: Any) -> bool:
-        conditions = stored.get("status", {}).get("conditions") or []
+        conditions: list[dict[str, Any]] = stored.get("status", {}).get("conditions") or []
         return ("NamesAccepted", "False") in [(one["type"], one["status"]) for one in conditions]
 
     stored = client.until(DEFINITIONS, "thieves.suite.test", refused)
@@ -66,9 +68,12 @@ def test_what_a_schema_does_not_know_is_pruned_and_what_it_defaults_is_there(cli
     body = foo("a", ports=[{"name": "p", "nope": 1}], extra={"anything": {"goes": [1, None]}}, note=None)
     made = client.create(foos(client.namespace), body)
     assert made["spec"] == {
-        "color": "red", "size": 3, "ports": [{"name": "p", "port": 80}],
-        "extra": {"anything": {"goes": [1, None]}}, "note": None,
-    }  # fmt: skip
+        "color": "red",
+        "size": 3,
+        "ports": [{"name": "p", "port": 80}],
+        "extra": {"anything": {"goes": [1, None]}},
+        "note": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -126,8 +131,15 @@ def test_what_a_custom_resource_says_of_itself_has_to_be_right(client: Client) -
 
 
 @pytest.mark.parametrize(
-    "metadata", [5, {"name": 5}, {"name": "a", "labels": 5}, {"name": "a", "labels": {"l": 5}}, {"name": "a", "finalizers": "x"}]
-)  # fmt: skip
+    "metadata",
+    [
+        5,
+        {"name": 5},
+        {"name": "a", "labels": 5},
+        {"name": "a", "labels": {"l": 5}},
+        {"name": "a", "finalizers": "x"},
+    ],
+)
 def test_metadata_of_a_wrong_type_is_a_bad_request(client: Client, metadata: Any) -> None:
     status = client.refused("POST", foos(client.namespace), foo("a") | {"metadata": metadata})
     assert (status["code"], status["reason"]) == (400, "BadRequest")
@@ -137,8 +149,11 @@ def test_metadata_of_a_wrong_type_is_a_bad_request(client: Client, metadata: Any
 def test_a_patch_that_leaves_metadata_of_a_wrong_type_is_invalid(client: Client) -> None:
     client.create(foos(client.namespace), foo("a"))
     target = f"{foos(client.namespace)}/a"
-    for change, media in (({"metadata": {"labels": 5}}, MERGE), ({"metadata": 5}, MERGE),
-                          ([{"op": "add", "path": "/metadata/labels", "value": 5}], JSON_PATCH)):  # fmt: skip
+    for change, media in (
+        ({"metadata": {"labels": 5}}, MERGE),
+        ({"metadata": 5}, MERGE),
+        ([{"op": "add", "path": "/metadata/labels", "value": 5}], JSON_PATCH),
+    ):
         status = client.refused("PATCH", target, change, media)
         assert (status["code"], causes(status)) == (422, [("patch", "FieldValueInvalid")])
 

@@ -1,4 +1,4 @@
-"""Each definition of the tests and examples is established, and an object of its kind comes back unchanged."""
+"""Each definition of tests and examples is established, and an object of its kind comes back unchanged."""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ def test_the_core_discovers_the_kinds_of_the_suite(client: Client) -> None:
         request = state.requests[0]
         with client.server.transport.send(request, timeout=60.0) as got:
             state = state.received(request, got.status, got.headers, b"".join(got))
-    assert state.result.find("foos", group="suite.test").kind == "Foo"
+    found = state.result.find("foos", group="suite.test")
+    assert found is not None
+    assert (found.kind, found.namespaced) == ("Foo", True)
 
 
 def test_a_server_says_its_version_and_that_it_is_well(client: Client) -> None:
@@ -85,10 +87,12 @@ def test_a_lease_that_nobody_holds_says_so_by_an_empty_name(client: Client) -> N
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
-        ({"leaseDurationSeconds": 0}, 422), ({"leaseTransitions": -1}, 422),
-        ({"renewTime": "2026-01-01T00:00:00Z"}, 400), ({"renewTime": "2026-01-01T00:00:00.000000Z"}, 201),
+        ({"leaseDurationSeconds": 0}, 422),
+        ({"leaseTransitions": -1}, 422),
+        ({"renewTime": "2026-01-01T00:00:00Z"}, 400),
+        ({"renewTime": "2026-01-01T00:00:00.000000Z"}, 201),
     ],
-)  # fmt: skip
+)
 def test_a_lease_is_checked(client: Client, spec: dict[str, Any], code: int) -> None:
     assert client.send("POST", leases(client), lease(**spec)).status == code
 
@@ -115,10 +119,16 @@ def test_an_event_is_about_something_in_its_namespace_and_found_by_it(client: Cl
 def test_a_series_of_events_is_counted_by_patches(client: Client) -> None:
     target = f"/apis/events.k8s.io/v1/namespaces/{client.namespace}/events"
     event = {
-        "metadata": {"name": "e"}, "regarding": {"kind": "Pod", "namespace": client.namespace, "name": "p"},
-        "reason": "R", "note": "m", "type": "Normal", "action": "A", "eventTime": "2026-01-01T00:00:00.000000Z",
-        "reportingController": "suite.test/suite", "reportingInstance": "one",
-    }  # fmt: skip
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "Pod", "namespace": client.namespace, "name": "p"},
+        "reason": "R",
+        "note": "m",
+        "type": "Normal",
+        "action": "A",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "suite.test/suite",
+        "reportingInstance": "one",
+    }
     client.create(target, event)
     series = {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:10.000000Z"}}
     assert client.merge(f"{target}/e", series)["series"] == series["series"]

@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from conformance.client import (
-    METADATA, METADATA_LIST, TABLE, Client, causes, names, version_of,
-)  # fmt: skip
+    METADATA,
+    METADATA_LIST,
+    TABLE,
+    Client,
+    causes,
+    names,
+    version_of,
+)
 from conformance.kinds import foo, foos
 
 
@@ -112,10 +118,18 @@ def test_a_query_that_cannot_be_read_is_a_bad_request(client: Client, query: str
 @pytest.mark.parametrize(
     ("selector", "found"),
     [
-        ("l", "ab"), ("!l", "c"), ("l%3D1", "a"), ("l!%3D1", "bc"), ("l+in+(1,2)", "ab"), ("l+notin+(1)", "bc"),
-        ("l%3E1", "b"), ("l,m", "b"), ("", "abc"), ("m%3D", "b"),
+        ("l", "ab"),
+        ("!l", "c"),
+        ("l%3D1", "a"),
+        ("l!%3D1", "bc"),
+        ("l+in+(1,2)", "ab"),
+        ("l+notin+(1)", "bc"),
+        ("l%3E1", "b"),
+        ("l,m", "b"),
+        ("", "abc"),
+        ("m%3D", "b"),
     ],
-)  # fmt: skip
+)
 def test_a_label_selector_chooses(client: Client, selector: str, found: str) -> None:
     target = foos(client.namespace)
     for name, labels in (("a", {"l": "1"}), ("b", {"l": "2", "m": ""}), ("c", {})):
@@ -167,8 +181,11 @@ def test_sv_26_a_list_comes_as_metadata_only(client: Client) -> None:
 
 def test_a_form_that_nobody_can_give_is_not_acceptable(client: Client) -> None:
     client.config("a")
-    for target, accept in ((client.configmaps, "text/html"), (client.configmaps, METADATA),
-                           (f"{client.configmaps}/a", METADATA_LIST)):  # fmt: skip
+    for target, accept in (
+        (client.configmaps, "text/html"),
+        (client.configmaps, METADATA),
+        (f"{client.configmaps}/a", METADATA_LIST),
+    ):
         status = client.refused("GET", target, Accept=accept)
         assert (status["code"], status["reason"]) == (406, "NotAcceptable")
 

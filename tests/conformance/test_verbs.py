@@ -61,7 +61,7 @@ def test_sv_18_a_replacement_of_an_older_version_is_a_conflict_and_one_of_no_ver
     first.spec.size = 9
     with pytest.raises(Conflict):
         client.call(api.replace(first))
-    first.metadata.resource_version = None
+    first.metadata.resource_version = ""
     with pytest.raises(Invalid):
         client.call(api.replace(first))
 
@@ -176,6 +176,7 @@ def test_a_cluster_scoped_kind_is_served_in_each_of_its_versions(client: Client)
     client.ask("DELETE", f"{BARS}/{name}")
 
 
+NOT_ALLOWED = "the server does not allow this method on the requested resource"
 NOT_FOUND = "the server could not find the requested resource"
 
 
@@ -188,8 +189,7 @@ NOT_FOUND = "the server could not find the requested resource"
         ("GET", "/api/v1/configmaps/a", 404, NOT_FOUND),
         ("GET", "/api/v2/pods", 404, NOT_FOUND),
         ("GET", "/apis/apps/v9", 404, NOT_FOUND),
-        ("PUT", "/api/v1/namespaces/{ns}/configmaps", 405, "the server does not allow this method on"
-                                                            " the requested resource"),
+        ("PUT", "/api/v1/namespaces/{ns}/configmaps", 405, NOT_ALLOWED),
         ("PUT", "/apis/suite.test/v1/namespaces/{ns}/foos", 400, "name must be provided"),
     ],
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from conformance.client import DEFINITIONS, METADATA, TABLE, Client, version_of
 from conformance.kinds import BAZ, foo, foos
 
@@ -161,11 +163,14 @@ def test_shards_of_a_watch_tell_of_each_change_once(client: Client) -> None:
 
 def test_a_new_schema_ends_the_watches_of_its_kind_cleanly(client: Client) -> None:
     names = {"plural": "ends", "singular": "end", "kind": "End", "listKind": "EndList"}
-    definition = BAZ | {"metadata": {"name": "ends.suite.test"}, "spec": BAZ["spec"] | {"names": names}}
+    definition: dict[str, Any] = BAZ | {
+        "metadata": {"name": "ends.suite.test"},
+        "spec": BAZ["spec"] | {"names": names},
+    }
     client.define(definition)
     target = f"/apis/suite.test/v1/namespaces/{client.namespace}/ends"
     with client.watch(f"{target}?resourceVersion={version_of(client.get(target))}") as stream:
-        [version] = definition["spec"]["versions"]
+        version: dict[str, Any] = BAZ["spec"]["versions"][0]
         schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "string"}}}}
         changed = {"spec": {"versions": [{**version, "schema": schema}]}}
         client.merge(f"{DEFINITIONS}/ends.suite.test", changed)
