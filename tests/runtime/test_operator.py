@@ -79,6 +79,7 @@ class Election:
         self.log = log
         self.leads = False
         self.healthy = True
+        self.terms = 0
         self.won = anyio.Event()
         self.term = anyio.CancelScope()
 
@@ -91,6 +92,7 @@ class Election:
             while True:
                 await self.won.wait()
                 self.leads = True
+                self.terms += 1
                 with anyio.CancelScope() as self.term:
                     await work()
                     return
@@ -234,6 +236,7 @@ def test_mg_06_who_is_stopped_before_it_leads_never_does(backend: Backend) -> No
             operator.stop()
             election.win()
         assert log.lines == ["1 released"]
+        assert election.terms == 0
 
     on(backend, body)
 

@@ -233,22 +233,31 @@ def test_a_run_that_answers_its_end_with_an_error_tells_it(backend: Backend) -> 
 def test_a_run_that_will_not_end_is_stuck_and_holds_its_worker_alone(backend: Backend) -> None:
     async def main() -> None:
         async def perform(work: Work[str]) -> None:
-            if work.key == "stubborn":
+            if work.key.startswith("stubborn"):
                 with anyio.CancelScope(shield=True):
                     await anyio.sleep(1000)
 
-        rig = Rig(perform, concurrency=2, limit=1.0)
+        rig = Rig(perform, concurrency=3, limit=1.0)
 
         async def body() -> None:
-            rig.add("stubborn")
+            rig.add("stubborn", "stubborn too")
             await anyio.sleep(10)
             rig.add("other")
             assert rig.workers.stuck(anyio.current_time()) == []
             await anyio.sleep(100)
             assert [key for _, key in rig.told("ends")] == ["other"]
-            assert rig.workers.stuck(anyio.current_time()) == ["stubborn"]
+            assert sorted(rig.workers.stuck(anyio.current_time())) == ["stubborn", "stubborn too"]
             await anyio.sleep(1000)
             assert rig.workers.stuck(anyio.current_time()) == []
+            rig.add("x", "y")
+            await anyio.sleep(1)
+            rig.add("z")
+            await anyio.sleep(1)
+            # They ended well after all, late as it was.
+            ended = [key for _, key in rig.told("ends")]
+            assert sorted(ended[1:3]) == ["stubborn", "stubborn too"]
+            assert ended[3:] == ["x", "y", "z"]
+            assert rig.told("is cut") == []
 
         await rig.during(body)
 
