@@ -1,0 +1,142 @@
+"""A server of prepared objects in this process: it lists them in pages, or streams them, and then is silent.
+
+It hands over 64 KiB at a time, as a busy socket does, and costs next to nothing itself.
+"""
+
+import json
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+
+from benchmarks._data import list_page, segments
+from benchmarks._pods import go_json
+from kubeproto import KubeObject
+from kubeproto.watching import resync
+from kubeproto.wire import Head, Headers
+from kubeproto_runtime import Client
+from kubeproto_runtime._caches import Cache, Caches
+
+PAGES: Final = 10  # of a list: more would wait for their turn, since so many requests go out at once
+_JSON: Final[Headers] = (("Content-Type", "application/json"),)
+_END: Final = (
+    b'{"type":"BOOKMARK","object":{"kind":"%b","apiVersion":"%b","metadata":{"resourceVersion":"900000000",'
+    b'"annotations":{"k8s.io/initial-events-end":"true"}}}}\n'
+)
+
+
+class Incoming:
+    """An answer in pieces; `silent` ones stay open after that."""
+
+    def __init__(self, pieces: Sequence[bytes], *, silent: bool) -> None:
+        self.status = 200
+        self.headers = _JSON
+        self._pieces = pieces
+        self._silent = silent
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+        if self._silent:
+            await anyio.sleep_forever()
+
+
+class Server:
+    """A transport that answers by itself."""
+
+    def __init__(self, objects: Sequence[bytes], kind: tuple[bytes, bytes], *, streams: bool = False) -> None:
+        size = -(-len(objects) // PAGES)
+        parts = [objects[at : at + size] for at in range(0, len(objects), size)]
+        bodies = [list_page(part, more=len(objects)) for part in parts[:-1]] + [list_page(parts[-1])]
+        bodies = [body.replace(b'"continue":"', b'"continue":"%d' % at) for at, body in enumerate(bodies)]
+        self._pages = [segments(body) for body in bodies]
+        self._page = 0
+        events = [b'{"type":"ADDED","object":%b}\n' % each for each in objects] if streams else []
+        self._stream = segments(b"".join([*events, _END % kind]))
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Incoming]:
+        asked = parse_qs(urlsplit(head.target).query)
+        if "sendInitialEvents" in asked:
+            yield Incoming(self._stream, silent=False)
+        elif "watch" in asked:
+            yield Incoming((), silent=True)
+        else:
+            self._page = self._page + 1 if "continue" in asked else 0
+            yield Incoming(self._pages[self._page], silent=False)
+
+
+async def mirrored(server: Server, kind: type[KubeObject], **options: Any) -> Cache[Any]:
+    """A cache of all that the server has; it follows no more."""
+    async with Caches(Client(server)) as caches:
+        cache: Cache[Any] = caches.cache(kind, **options)
+        await cache.wait_synced()
+    return cache
+
+
+def listed(objects: Sequence[bytes], kind: type[KubeObject], **options: Any) -> Callable[[], Cache[Any]]:
+    """What lists the objects in pages, and gives the cache that comes of it."""
+    server = Server(objects, (b"", b""))
+    settings = resync.Settings(streaming=False)
+
+    async def main() -> Cache[Any]:
+        return await mirrored(server, kind, settings=settings, **options)
+
+    return lambda: anyio.run(main)
+
+
+def relisted(objects: Sequence[bytes], kind: type[KubeObject]) -> tuple[float, float]:
+    """A new world that is the old one, streamed: how long that takes, and for how long others wait at most.
+
+    Both in seconds of this thread, which a busy machine does not prolong.
+    """
+
+    async def main() -> tuple[float, float]:
+        resource = kind.resource
+        server = Server(objects, (resource.kind.encode(), resource.api_version.encode()), streams=True)
+        async with Caches(Client(server)) as caches, anyio.create_task_group() as tasks:
+            cache = caches.cache(kind)
+            await cache.wait_synced()
+            told: list[Any] = []
+            cache.listen(told.append)
+            told.clear()
+            other = Other()
+            tasks.start_soon(other.run)
+            await anyio.sleep(0.01)
+            begun, version, other.longest = time.thread_time(), cache.proof.heard, 0.0
+            cache.refresh()
+            while not (cache.proof.live and cache.proof.heard != version):
+                await anyio.sleep(0)
+            took = time.thread_time() - begun
+            tasks.cancel_scope.cancel()
+        if told or len(cache) != len(objects):
+            raise ValueError("an unchanged world was told: the figures would mean nothing")
+        return took, other.longest
+
+    return anyio.run(main)
+
+
+class Other:
+    """Another task, which notes how long it had to wait."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def run(self) -> None:
+        before = time.thread_time()
+        while True:
+            await anyio.sleep(0)
+            now = time.thread_time()
+            self.longest = max(self.longest, now - before)
+            before = now
+
+
+def metadata_of(objects: Sequence[bytes]) -> list[bytes]:
+    """The objects as a server sends their metadata alone."""
+    kind = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
+    return [go_json(kind | {"metadata": json.loads(each)["metadata"]}) for each in objects]

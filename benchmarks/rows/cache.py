@@ -1,0 +1,150 @@
+"""What a mirror costs: to list and keep a world, to find that a new one is the old one, and to hold it.
+
+Objects go the whole way from 64 KiB pieces of pages through the resync machine into a Store, without a
+network. The baseline reads the same pages with `json.loads` and keeps the dicts.
+"""
+
+import gc
+import json
+import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import kubeproto as kp
+from benchmarks._data import books, list_page, pods
+from benchmarks._measure import Contest, Further, Probe
+from benchmarks._mirrored import PAGES, listed, metadata_of, relisted
+from benchmarks._rows import KILOBYTES, MILLISECONDS, SECONDS, Goal, Row, Setting
+from benchmarks._stopwatch import Stopwatch
+from kubeproto.kinds.core_v1 import Pod
+
+SEED: Final = 7
+
+
+class Book(kp.Object[dict[str, Any], dict[str, Any]], group="example.technosophos.com", version="v1"):
+    """The custom resources of 660 bytes."""
+
+
+def dicts(objects: Sequence[bytes]) -> Callable[[], list[Any]]:
+    """The baseline: everybody's `json.loads` of the same pages, kept."""
+    size = -(-len(objects) // PAGES)
+    bodies = [list_page(objects[at : at + size]) for at in range(0, len(objects), size)]
+    return lambda: [json.loads(body)["items"] for body in bodies]
+
+
+def seconds(setting: Setting) -> Contest:
+    """Ten thousand pods; fewer stand for them when quick."""
+    count = setting.size(10_000, quick=3_000)
+    objects = pods(count, SEED)
+    ours, theirs = Stopwatch(listed(objects, Pod)), Stopwatch(dicts(objects))
+    return Contest(ours=lambda: ours() * 10_000 / count, baseline=lambda: theirs() * 10_000 / count)
+
+
+def kilobytes(count: int, make: Callable[[], object]) -> Probe:
+    """What Python allocates for an object."""
+
+    def probe() -> float:
+        gc.collect()
+        tracemalloc.start()
+        try:
+            held = make()
+            gc.collect()
+            taken, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        del held
+        return taken / count / 1000
+
+    return probe
+
+
+def held(setting: Setting, kind: Any, make: Callable[[int], list[bytes]], **options: Any) -> Contest:
+    """Memory of an object beside that of its dicts."""
+    count = setting.size(2_000, quick=500)
+    objects = make(count)
+    ours, theirs = listed(objects, kind, **options), dicts(objects)
+    ours(), theirs()  # what is made once for all is not an object's
+    return Contest(ours=kilobytes(count, ours), baseline=kilobytes(count, theirs))
+
+
+def relist(setting: Setting) -> Contest:
+    """A hundred thousand custom resources, streamed anew and the same; fewer stand for them when quick."""
+    count = setting.size(100_000, quick=10_000)
+    objects = books(count, SEED)
+    gaps: list[float] = []
+
+    def ours() -> float:
+        took, gap = relisted(objects, Book)
+        gaps.append(gap)
+        return took * 100_000 / count
+
+    def also() -> Further:
+        return {"ms that others wait": {"at most": max(gaps[1:]) * 1000}}
+
+    return Contest(ours=ours, also=also)
+
+
+def gap(setting: Setting) -> Contest:
+    """The same; the objects are as many also when quick, for what is looked for grows with them."""
+    objects = books(setting.size(100_000, quick=100_000), SEED)
+    return Contest(ours=lambda: relisted(objects, Book)[1] * 1000)
+
+
+def pods_of(count: int) -> list[bytes]:
+    """The pods of these rows."""
+    return pods(count, SEED)
+
+
+def metadata_alone(count: int) -> list[bytes]:
+    """Their metadata, as a server sends it alone."""
+    return metadata_of(pods(count, SEED))
+
+
+ROWS: Final = (
+    Row(
+        "cache.pods.seconds",
+        SECONDS,
+        seconds,
+        says="10,000 pods of 5.7 KB listed in pages and cached, without managed fields",
+        against="json.loads into dicts",
+        goal=Goal(at_least=7.2, says="0.25 s where json.loads needs 1.8"),
+    ),
+    Row(
+        "cache.pods.kb",
+        KILOBYTES,
+        lambda setting: held(setting, Pod, pods_of, managed_fields=True),
+        says="memory of a cached pod of 5.7 KB",
+        against="dicts",
+        goal=Goal(at_most=6.5, of="ours"),
+    ),
+    Row(
+        "cache.pods.dropped.kb",
+        KILOBYTES,
+        lambda setting: held(setting, Pod, pods_of),
+        says="memory of a cached pod without its managed fields",
+        against="dicts with them",
+        goal=Goal(at_most=4.8, of="ours"),
+    ),
+    Row(
+        "cache.metadata.kb",
+        KILOBYTES,
+        lambda setting: held(setting, kp.Metadata[Pod], metadata_alone),
+        says="memory of the metadata of a pod",
+        against="dicts",
+        goal=Goal(at_most=1.2, of="ours"),
+    ),
+    Row(
+        "cache.relist.seconds",
+        SECONDS,
+        relist,
+        says="100,000 unchanged objects of 660 B streamed anew, which tells nobody anything",
+        goal=Goal(at_most=3.0, of="ours"),
+    ),
+    Row(
+        "cache.relist.gap",
+        MILLISECONDS,
+        gap,
+        says="the longest that another task waits meanwhile",
+        goal=Goal(at_most=20.0, of="ours"),
+    ),
+)
