@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar, get_origin
+from typing import Final, Generic, TypeVar, get_origin
 
 import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import Dynamic, KubeObject, ListMeta, Metadata, ObjectList, Resource, Status, decode
-from ..watching import WatchDecoder, WatchEvent
+from ..objects import Dynamic, KubeObject, Metadata, ObjectList, Resource, Status, decode
+from ..watching import WatchDecoder, WatchEvent, read_page
 from ..wire import Decoder, Head, Headers, header
 
 T = TypeVar("T")
@@ -106,13 +106,6 @@ class Done(Struct, frozen=True):
         return decode(body, Status)
 
 
-class _Page(Struct, Generic[K]):
-    # Some servers behind an aggregator write null for a list without items; a missing `items` is no list.
-    items: list[K] | None
-    kind: str = ""
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-
-
 class Many(Struct, Generic[K], frozen=True):
     """A page of objects."""
 
@@ -120,20 +113,18 @@ class Many(Struct, Generic[K], frozen=True):
     resource: Resource
 
     def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K]:
-        """The page. Items of built-in kinds come without kind and apiVersion: they are filled in."""
-        page: _Page[K] = read_json(_page_of(self.kind), headers, body)
-        if page.kind and not page.kind.endswith("List"):
-            raise InvalidObject(f"its body is a {page.kind}, no list of {self.resource.plural}")
-        items = page.items or []
-        for item in items:
+        """The page. An item that does not fit is in `malformed`, and keeps nobody from the others."""
+        try:
+            page = read_page(body, self.kind)
+        except RemoteProtocolError:
+            if problem := _why_no_json(headers, body):
+                raise RemoteProtocolError(problem) from None
+            raise
+        for item in page.items:
             if not item.kind:
                 item.kind = self.resource.kind
                 item.api_version = self.resource.api_version
-        return ObjectList(items=items, metadata=page.metadata)
-
-
-def _page_of(kind: Any) -> Any:
-    return _Page[kind]
+        return page
 
 
 class ManyOrStatus(Struct, Generic[K], frozen=True):

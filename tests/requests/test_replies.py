@@ -298,3 +298,17 @@ def test_requests_say_which_codings_they_can_read() -> None:
 
     assert {coding(head) for head in (CONFIG_MAPS.get("a"), CONFIG_MAPS.list(), version())} == {"gzip"}
     assert {coding(head) for head in (CONFIG_MAPS.watch(), PODS.follow_log("p"))} == {"identity"}
+
+
+def test_the_items_of_a_list_of_any_kind_keep_their_content_and_get_their_kind() -> None:
+    pods = kp.Resource(group="", version="v1", kind="Pod", plural="pods")
+    body = b'{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"},"spec":{"x":1}}]}'
+    [pod] = kp.Api(kp.Dynamic, resource=pods).list().parse(200, (), body).value
+    assert (pod.kind, pod.api_version, pod["spec"]) == ("Pod", "v1", {"x": 1})
+
+
+def test_an_item_that_is_no_object_keeps_nobody_from_the_others() -> None:
+    body = b'{"kind":"ConfigMapList","items":[7,{"metadata":{"name":"moby"}}]}'
+    page = kp.Api(ConfigMap).list().parse(200, (), body).value
+    assert [found.metadata.name for found in page] == ["moby"]
+    assert [broken.raw for broken in page.malformed] == [b"7"]
