@@ -15,7 +15,7 @@ from ._discovering import NotInstalled
 from ._entry import Entry
 from ._events import Events, recording
 from ._finalizing import finalizer
-from ._leading import Leading
+from ._leading import BootClock, Coordinated, Leading
 from ._operator import Election, Operator, Run
 from ._reconciling import Overdue, Result, Terminal
 from ._rollouts import Unattainable
@@ -38,12 +38,14 @@ __all__ = [
     "BlockingClient",
     "BlockingFollowed",
     "BlockingReflector",
+    "BootClock",
     "BoundApi",
     "Cache",
     "Caches",
     "Client",
     "Context",
     "Controller",
+    "Coordinated",
     "Election",
     "Entry",
     "Events",
