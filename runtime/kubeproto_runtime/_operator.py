@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from kubeproto.control import election as elections
 
+    from ._caches import Cache
     from ._client import Client
 
 
@@ -186,7 +187,7 @@ class Operator:
         """Whether every cache has a world, be it for the leader or for one who stands by."""
         caches = {id(cache): cache for one in self._controllers.values() for cache in one.caches}
         lines = [
-            (cache.synced, f"cache of {cache.resource}: {cache.proof.why or 'in step'}")
+            (cache.synced, f"cache of {_place(cache)}: {cache.proof.why or 'in step'}")
             for cache in caches.values()
         ]
         lines += [
@@ -276,6 +277,12 @@ class _Stages:
 async def _hold(caches: Caches) -> None:
     async with caches:
         await anyio.sleep_forever()
+
+
+def _place(cache: Cache[Any]) -> str:
+    return (
+        f"{cache.resource} in {cache.namespace}" if isinstance(cache.namespace, str) else str(cache.resource)
+    )
 
 
 def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
