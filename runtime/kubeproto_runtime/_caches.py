@@ -202,7 +202,15 @@ class Caches:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        return await self._stack.__aexit__(exc_type, exc, traceback)
+        try:
+            return await self._stack.__aexit__(exc_type, exc, traceback)
+        except ExceptionGroup as group:
+            error, *others = group.exceptions
+            if others:
+                raise
+        if error is exc:
+            return False  # it leaves as it came
+        raise error  # out here, so that what it has met stays its context
 
     def _end(self) -> None:
         assert self._tasks is not None

@@ -127,14 +127,19 @@ class Events:
 async def recording(client: Client, *, controller: str, instance: str) -> AsyncGenerator[Events]:
     """Events that are told in the background until the block is left, and for two seconds more if need be."""
     events = Events(client, controller=controller, instance=instance)
+    error: Exception | None = None
     async with anyio.create_task_group() as tasks:
         scope = anyio.CancelScope(shield=True)
         tasks.start_soon(_run_in, scope, events)
         try:
             yield events
+        except Exception as raised:  # it leaves without the group around it
+            error = raised
         finally:
             events.stop()
             scope.deadline = anyio.current_time() + _GRACE
+    if error is not None:
+        raise error
 
 
 async def _run_in(scope: anyio.CancelScope, events: Events) -> None:

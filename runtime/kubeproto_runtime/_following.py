@@ -200,6 +200,8 @@ class Following(Generic[K]):
         assert planned is not None
         await anyio.sleep_until(self._client.random.uniform(planned.at, planned.latest))
         await self._client.admit()
+        if self._planned is not planned:
+            return  # who interrupts in the moment in which a wait ends has planned another one
         self._planned = None
         given = self._client, self._api
         if isinstance(planned, resync.SendList):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable
 from inspect import isawaitable
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -105,6 +106,7 @@ class Reconciling:
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
         self._ready = anyio.Event()
         self._until_ready = anyio.CancelScope()
+        self._stopped = False
 
     async def follow(self) -> None:
         """Follow the sources until cancelled; what they bring waits in the queue until `work` runs."""
@@ -130,12 +132,15 @@ class Reconciling:
 
     async def work(self) -> None:
         """Reconcile until stopped, and until the last run has ended."""
+        if self._stopped and not self.synced:
+            return  # before this had its turn
         with anyio.CancelScope() as self._until_ready:
             await self._ready.wait()
             await self.workers.run()
 
     def stop(self) -> None:
         """Begin no more runs."""
+        self._stopped = True
         self.queue.stop()
         self.workers.stop()
         if not self.synced:
@@ -226,6 +231,14 @@ class Reconciling:
             _check(action)
         except Exception as error:
             self._fail(work, error, context, began)
+        except anyio.get_cancelled_exc_class() as error:
+            if anyio.current_effective_deadline() == -inf:
+                raise
+            # asyncio cannot tell a run that awaits what somebody has cancelled from one that is cancelled;
+            # the worker would end without a word, and the key be taken for running for ever.
+            stray = RuntimeError("what the reconcile waited for was cancelled")
+            stray.__cause__ = error
+            self._fail(work, stray, context, began)
         else:
             self._succeed(work, action, began)
 

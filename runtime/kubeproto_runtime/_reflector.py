@@ -61,7 +61,8 @@ class Reflector(Generic[K]):
         self._notified: dict[object, Callable[[], None]] = {}
         self._highest = ""
         self._setbacks = 0
-        self._opaque: dict[str, int] = {}
+        self._failure: Exception | None = None
+        self._opaque: dict[object, str] = {}  # versions without an order that somebody waits for
         self._said = ""
 
     async def run(self) -> None:
@@ -69,6 +70,9 @@ class Reflector(Generic[K]):
         try:
             with self._scope:
                 await self._following.run()
+        except Exception as error:
+            self._failure = error
+            raise
         finally:
             self.close()
 
@@ -152,13 +156,12 @@ class Reflector(Generic[K]):
         # A version without an order is only known when it is met, in the world or on an object.
         if any(entry.version == version for entry in self.store.entries().values()):
             return
-        self._opaque.setdefault(version, 0)
+        mark = object()
+        self._opaque[mark] = version
         try:
-            await self._wait(
-                lambda: self._opaque[version] > 0 or self.store.version == version, timeout, what
-            )
+            await self._wait(lambda: mark not in self._opaque or self.store.version == version, timeout, what)
         finally:
-            self._opaque.pop(version, None)
+            _forget(self._opaque, mark)
 
     def _passed(self, version: str) -> bool:
         order = _order(self._highest, version)
@@ -183,6 +186,8 @@ class Reflector(Generic[K]):
 
     def _check(self) -> None:
         if self.closed:
+            if self._failure is not None:
+                raise LocalProtocolError(f"{self.resource} is mirrored no more") from self._failure
             raise LocalProtocolError(f"{self.resource} is mirrored no more: its caches have been closed")
 
     def _wake(self) -> None:
@@ -206,6 +211,7 @@ class Reflector(Generic[K]):
         changes = self.store.commit(version)
         if _order(version, before) == -1:
             self._setbacks += 1
+            self._highest = version  # what was higher is gone, and will be given to other writes
         self._missing, self._said = None, ""
         self._tell(changes)
 
@@ -235,9 +241,9 @@ class Reflector(Generic[K]):
             return
         for index in self._indexes.values():
             index.apply(changes)
-        for version in self._opaque:
-            if any(change.new is not None and change.new.version == version for change in changes):
-                self._opaque[version] += 1
+        for mark, awaited in list(self._opaque.items()):
+            if any(change.new is not None and change.new.version == awaited for change in changes):
+                del self._opaque[mark]
         self._wake()
         failures: list[Exception] = []
         for mark, callback in list(self._listeners.items()):

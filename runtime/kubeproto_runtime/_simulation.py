@@ -141,9 +141,11 @@ async def simulated(
         error, *others = group.exceptions
         if others:
             raise
-        raise error from error.__cause__
+    else:
+        return
     finally:
         client.tasks = None
+    raise error  # out here, so that what it has met stays its context
 
 
 async def _await(work: Awaitable[object]) -> None:
