@@ -17,8 +17,7 @@ from benchmarks._pods import go_json
 from kubeproto import KubeObject
 from kubeproto.watching import resync
 from kubeproto.wire import Head, Headers
-from kubeproto_runtime import Client
-from kubeproto_runtime._caches import Cache, Caches
+from kubeproto_runtime import Cache, Caches, Client
 
 PAGES: Final = 10  # of a list: more would wait for their turn, since so many requests go out at once
 _JSON: Final[Headers] = (("Content-Type", "application/json"),)
@@ -63,7 +62,7 @@ class Server:
     ) -> AsyncGenerator[Incoming]:
         asked = parse_qs(urlsplit(head.target).query)
         if "sendInitialEvents" in asked:
-            yield Incoming(self._stream, silent=False)
+            yield Incoming(self._stream, silent=True)
         elif "watch" in asked:
             yield Incoming((), silent=True)
         else:
