@@ -22,8 +22,7 @@ from benchmarks._data import pods
 from benchmarks._mirrored import metadata_of
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.wire import Head, Headers
-from kubeproto_runtime import Client
-from kubeproto_runtime._caches import Caches
+from kubeproto_runtime import Caches, Client
 
 POINTS: Final = (100_000, 250_000, 500_000, 750_000, 1_000_000)
 TARGET: Final = Path(__file__).parent / "results" / "cache-growth.svg"

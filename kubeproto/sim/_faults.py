@@ -325,22 +325,13 @@ class Broken:
     """A body that stops after so many bytes. Until then it is what it would be."""
 
     def __init__(self, source: Stream | None, data: bytes, limit: int, ending: Ending) -> None:
-        self._wake: Callable[[], None] | None = None
+        self.wake: Callable[[], None] | None = None
         self._source = source
+        if source is not None:
+            source.wake = self._come
         self._data = data
         self._left = limit
         self._ending: Ending = ending
-
-    @property
-    def wake(self) -> Callable[[], None] | None:
-        """What is called when something may have come: what the watch behind this one calls."""
-        return self._wake
-
-    @wake.setter
-    def wake(self, wake: Callable[[], None] | None) -> None:
-        self._wake = wake
-        if self._source is not None:
-            self._source.wake = wake
 
     @property
     def ended(self) -> bool:
@@ -372,3 +363,7 @@ class Broken:
         """Nobody listens any more."""
         if self._source is not None:
             self._source.close()
+
+    def _come(self) -> None:
+        if self.wake is not None:
+            self.wake()
