@@ -26,7 +26,7 @@ PERCENT: Final = Unit("% of a core")
 
 def throughput(setting: Setting) -> Contest:
     """Reconciles a second of distinct objects, empty ones, and kopf's in the same rounds."""
-    count = setting.size(19_000, quick=4_000)
+    count = setting.size(19_000, quick=8_000)
     url, ours = _ours(setting, "burst", program.Options("", "throughput", count))
 
     def kopf() -> Probe:
