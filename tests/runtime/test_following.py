@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -101,6 +103,79 @@ def test_refresh_at_any_moment_builds_one_new_world(go: Go, streaming: bool) -> 
 
     for tenths in range(0, 120, 3):
         go(partial(main, tenths / 10))
+
+
+class Gated:
+    """A transport whose chunks wait at a gate, and whose answers take a second to close."""
+
+    def __init__(self, within: kp.Transport) -> None:
+        self.within = within
+        self.gate = anyio.Event()
+        self.gate.set()
+
+    @asynccontextmanager
+    async def send(self, head: kp.Head, **options: Any) -> AsyncGenerator[kp.Incoming]:
+        async with self.within.send(head, **options) as incoming:
+            try:
+                yield Held(self, incoming)
+            finally:
+                await anyio.sleep(1)
+
+
+class Held:
+    def __init__(self, transport: Gated, incoming: kp.Incoming) -> None:
+        self.status, self.headers = incoming.status, incoming.headers
+        self.transport = transport
+        self.chunks: Any = aiter(incoming)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk: bytes = await anext(self.chunks)
+        await self.transport.gate.wait()
+        return chunk
+
+
+def test_a_chunk_that_comes_in_the_moment_of_a_refresh_is_dropped(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        sink = Sink()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            client.transport = gated = Gated(client.transport)
+            follows = following(client, sink)
+            tasks.start_soon(follows.run)
+            await anyio.sleep(5)
+            gated.gate = anyio.Event()
+            cluster.put(book("a"))
+            await anyio.sleep(1)
+            gated.gate.set()
+            follows.refresh()
+            await anyio.sleep(10)
+            assert (len(sink.store), follows.proof.live, sink.troubles) == (1, True, [])
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_a_refresh_while_an_answer_closes_makes_its_end_void(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        sink = Sink()
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+            client.transport = Gated(client.transport)
+            follows = following(client, sink)
+            tasks.start_soon(follows.run)
+            await anyio.sleep(5)
+            cluster.end_watches()
+            await anyio.sleep(0.5)
+            follows.refresh()
+            cluster.put(book("a"))
+            await anyio.sleep(10)
+            assert (len(sink.store), follows.proof.live, sink.troubles) == (1, True, [])
+            tasks.cancel_scope.cancel()
+
+    go(main)
 
 
 def test_stop_ends_it_at_once_and_for_good(go: Go) -> None:
