@@ -25,6 +25,7 @@ from ._health import Pages, serve
 from ._metrics import Controlled, Counting, exposition
 from ._reconciling import Plan, Reconciling
 from ._signals import heed_signals
+from ._strays import complain
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -129,11 +130,13 @@ class Operator:
                 stages.outer.cancel_scope.cancel()
         except ExceptionGroup as group:
             error = _only(group)
-            raise error from error.__cause__
+        else:
+            return
         finally:
             for client in self._caches:
                 if isinstance(client.transport, Counting):
                     client.transport = client.transport.inner
+        raise error  # out here, so that what it has met stays its context
 
     def add(self, *parts: Part) -> None:
         """Run these as well; of an operator that runs, from now on."""
@@ -144,7 +147,7 @@ class Operator:
             if not isinstance(part, Run):
                 self._others.append(part)
                 if stages.others is not None:
-                    stages.others.start_soon(part)
+                    stages.others.start_soon(complain, part)
                 continue
             reconciling = self._begin(part, stages)
             stages.following.start_soon(reconciling.follow)
@@ -249,7 +252,7 @@ class Operator:
             with anyio.CancelScope() as scope:
                 async with anyio.create_task_group() as stages.others:
                     for other in self._others:
-                        stages.others.start_soon(other)
+                        stages.others.start_soon(complain, other)
                     async with anyio.create_task_group() as stages.working:
                         for reconciling in self._controllers.values():
                             stages.working.start_soon(reconciling.work)
@@ -297,7 +300,9 @@ def _told(keys: list[str]) -> str:
 
 def _only(group: ExceptionGroup[Exception]) -> Exception:
     """The one error in a group; if there are several, a group of them that says so."""
-    errors = list(_leaves(group))
+    found = list(_leaves(group))
+    # Who waited for what has failed says the same once more.
+    errors = [error for error in found if error.__cause__ not in found] or found
     return errors[0] if len(errors) == 1 else ExceptionGroup("several parts have failed", errors)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable
 from inspect import isawaitable
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -24,6 +23,7 @@ from kubeproto.control import LOW, Action, AwaitChange, Backoff, Rate, Requeue, 
 
 from ._context import Context, ref_of
 from ._metrics import Tally
+from ._strays import complain, is_stray
 from ._tracing import find_tracer
 from ._workers import Workers, clock
 
@@ -128,7 +128,7 @@ class Reconciling:
         self._ready.set()
         async with anyio.create_task_group() as tasks:
             for keys in self.plan.triggers:
-                tasks.start_soon(self._take, keys)
+                tasks.start_soon(complain, self._take, keys)
 
     async def work(self) -> None:
         """Reconcile until stopped, and until the last run has ended."""
@@ -232,10 +232,8 @@ class Reconciling:
         except Exception as error:
             self._fail(work, error, context, began)
         except anyio.get_cancelled_exc_class() as error:
-            if anyio.current_effective_deadline() == -inf:
+            if not is_stray():
                 raise
-            # asyncio cannot tell a run that awaits what somebody has cancelled from one that is cancelled;
-            # the worker would end without a word, and the key be taken for running for ever.
             stray = RuntimeError("what the reconcile waited for was cancelled")
             stray.__cause__ = error
             self._fail(work, stray, context, began)

@@ -70,9 +70,7 @@ def test_a_reconcile_that_awaits_what_was_cancelled_has_failed_and_is_tried_agai
     async def reconcile(obj: Book, ctx: Context[None]) -> None:
         runs.append(ctx.name)
         if runs.count("moby") == 1 and ctx.name == "moby":
-            lost = asyncio.ensure_future(asyncio.sleep(60))
-            asyncio.get_running_loop().call_later(1, lost.cancel)
-            await lost
+            await _await_what_is_cancelled()
 
     async def main() -> None:
         cluster = library()
@@ -88,6 +86,35 @@ def test_a_reconcile_that_awaits_what_was_cancelled_has_failed_and_is_tried_agai
     run(main, backend="asyncio")
     assert sorted(runs) == ["mardi", "moby", "moby", "omoo", "typee"]
     assert [type(error.__cause__) for error in errors] == [asyncio.CancelledError]
+
+
+async def _await_what_is_cancelled() -> None:
+    lost = asyncio.ensure_future(asyncio.sleep(60))
+    asyncio.get_running_loop().call_later(1, lost.cancel)
+    await lost
+
+
+async def _keys() -> AsyncGenerator[str]:
+    yield "default/moby"
+    await _await_what_is_cancelled()
+
+
+@pytest.mark.parametrize("which", ["part", "trigger"])
+def test_a_part_or_a_trigger_that_awaits_what_was_cancelled_has_failed(which: str) -> None:
+    async def reconcile(obj: Book, ctx: Context[None]) -> None:
+        pass
+
+    async def main() -> None:
+        async with simulated(library()) as client:
+            if which == "part":
+                going = Operator().run(_await_what_is_cancelled)
+            else:
+                going = Operator().run(Controller(client, Book).triggered_by(_keys()).run(reconcile))
+            with anyio.fail_after(60), pytest.raises(RuntimeError, match="was cancelled") as caught:
+                await going
+            assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+
+    run(main, backend="asyncio")
 
 
 def test_a_controller_that_is_cancelled_is_not_taken_for_one_that_has_failed(go: Go) -> None:
@@ -200,6 +227,35 @@ def test_who_waits_for_a_cache_that_has_failed_is_told_why(go: Go) -> None:
             with pytest.raises(LocalProtocolError) as caught:
                 await books.wait_synced()
             assert isinstance(caught.value.__cause__, Refusal)
+
+    go(main)
+
+
+def test_a_cache_that_fails_before_it_has_a_world_is_one_error(go: Go) -> None:
+    async def reconcile(obj: Book, ctx: Context[None]) -> None:
+        pass
+
+    async def main() -> None:
+        async with simulated(library()) as client:
+            client.transport = Odd()
+            with pytest.raises(Refusal):
+                await Controller(client, Book).run(reconcile)
+
+    go(main)
+
+
+def test_an_error_of_a_part_keeps_what_it_has_met(go: Go) -> None:
+    async def part() -> None:
+        try:
+            raise KeyError("before")
+        except KeyError:
+            raise Refusal("then")  # noqa: B904 # what it has met is what this is about
+
+    async def main() -> None:
+        with pytest.raises(Refusal) as caught:
+            await Operator().run(part)
+        assert isinstance(caught.value.__context__, KeyError)
+        assert not caught.value.__suppress_context__
 
     go(main)
 
