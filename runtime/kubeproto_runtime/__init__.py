@@ -7,6 +7,7 @@ from . import _predicates as predicates
 from ._applying import Applied, NotApplied, apply_manifests
 from ._authorized import Authorized
 from ._caches import Cache, Caches
+from ._candidacy import Coordinated
 from ._client import Client, Streamed
 from ._connect import connect
 from ._context import Context
@@ -15,7 +16,7 @@ from ._discovering import NotInstalled
 from ._entry import Entry
 from ._events import Events, recording
 from ._finalizing import finalizer
-from ._leading import BootClock, Coordinated, Leading
+from ._leading import BootClock, Leading
 from ._operator import Election, Operator, Run
 from ._reconciling import Overdue, Result, Terminal
 from ._rollouts import Unattainable
