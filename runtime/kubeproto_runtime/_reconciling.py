@@ -228,7 +228,7 @@ class Reconciling:
             else:
                 with self._tracer(context):
                     action = await plan.reconcile(subject, context)
-            _check(action)
+            _check(action, "a reconcile")
         except Exception as error:
             self._fail(work, error, context, began)
         except anyio.get_cancelled_exc_class() as error:
@@ -262,6 +262,7 @@ class Reconciling:
         tally.observe(now - began)
         tally.failed += 1
         action = None if self.plan.on_error is None else self.plan.on_error(error, context)
+        _check(action, "on_error")
         after = None
         shown = None if isinstance(error, Overdue) else error
         if isinstance(action, Requeue):
@@ -319,7 +320,7 @@ class Reconciling:
             self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
 
 
-def _check(action: object) -> None:
+def _check(action: object, whose: str) -> None:
     """What is returned is the user's: nobody has to have run a type checker."""
     if not (action is None or isinstance(action, Requeue | AwaitChange)):
-        raise TypeError(f"a reconcile gives requeue(...) or await_change(), not {action!r}")
+        raise TypeError(f"{whose} gives requeue(...) or await_change(), not {action!r}")

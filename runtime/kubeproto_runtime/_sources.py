@@ -88,7 +88,7 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
     def keys_of(change: Change[K]) -> Iterable[str]:
         for entry in _entries(change):
             try:
-                keys = list(to_keys(decode(entry.raw, kind)))
+                keys = _checked(to_keys(decode(entry.raw, kind)))
             except InvalidObject as error:
                 log.warning("%s, which leads to no object: %s", change.ref, error)
             except Exception:
@@ -99,6 +99,14 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
                 yield from keys
 
     return keys_of
+
+
+def _checked(given: Iterable[str]) -> list[str]:
+    """What a function gives is its author's: a key alone would be taken for one key a letter."""
+    keys: list[object] = [given] if isinstance(given, str) else list(given)
+    if isinstance(given, str) or not all(isinstance(key, str) for key in keys):
+        raise TypeError(f"it has to give several keys, each namespace/name, not {given!r}")
+    return [str(key) for key in keys]
 
 
 def _entries(change: Change[Any]) -> Iterable[Entry]:

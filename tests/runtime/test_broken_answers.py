@@ -1,0 +1,60 @@
+"""What the functions of a user give is checked where it is given, for nobody has to run a type checker."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import anyio
+import pytest
+from virtual_time import Book, Go, book, go, library
+
+from kubeproto import ObjectMeta
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_runtime import Context, Controller
+from kubeproto_runtime.testing import simulated
+
+__all__ = ["go"]
+
+
+@pytest.mark.parametrize("given", ["default/moby", [3], [["default/moby"]], [None]])
+def test_a_mapping_to_anything_but_keys_leads_to_nothing_and_is_said(
+    given: Any, go: Go, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[str] = []
+
+    async def reconcile(key: str, ctx: Context[None]) -> None:
+        seen.append(key)
+
+    async def main() -> None:
+        cluster = library()
+        cluster.put(ConfigMap(metadata=ObjectMeta(name="card", namespace="default")))
+        async with simulated(cluster) as client:
+            controller = Controller(client, Book).watches(ConfigMap, lambda _: given)
+            client.start(controller.run_keys(reconcile))
+            await anyio.sleep(5)
+            cluster.put(book())
+            await anyio.sleep(5)
+
+    with caplog.at_level(logging.ERROR, "kubeproto.controller.book"):
+        go(main)
+    assert seen == ["default/moby"]
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "it has to give several keys" in caplog.text
+
+
+def test_an_on_error_that_gives_no_action_is_refused_and_not_taken_for_one(go: Go) -> None:
+    async def reconcile(obj: Book, ctx: Context[None]) -> None:
+        raise LookupError("no shelf")
+
+    def on_error(error: Exception, ctx: Context[None]) -> Any:
+        return 5
+
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        async with simulated(cluster) as client:
+            with pytest.raises(TypeError, match="on_error gives requeue"), anyio.fail_after(60):
+                await Controller(client, Book).run(reconcile, on_error=on_error)
+
+    go(main)
