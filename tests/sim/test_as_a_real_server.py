@@ -71,12 +71,13 @@ def test_a_cluster_that_begins_at_a_version_knows_nothing_before_it() -> None:
 
 def test_a_strategic_patch_that_does_not_fit_is_told_in_go(asker: Asker) -> None:
     asker.config("a")
-    for change, why in (
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"data": 5}, '"map[data:5]": cannot restore map from int64'),
         ({"data": []}, '"map[data:[]]": cannot restore map from slice'),
         ({"data": {"a": 5}}, '"map[data:map[a:5]]": cannot convert int64 to string'),
         ({"metadata": 5}, '"map[metadata:5]": cannot restore struct from: int64'),
-    ):
+    ]
+    for change, why in changes:
         status = asker.refused("PATCH", f"{CONFIGMAPS}/a", change, STRATEGIC)
         assert status["message"] == f' "" is invalid: patch: Invalid value: {why}'
 
