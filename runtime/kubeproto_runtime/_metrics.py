@@ -1,8 +1,8 @@
 """What is counted, and how Prometheus reads it: names and labels are those of Go's controllers.
 
 Dashboards and alerts that were made for controller-runtime fit as they are. The text is written here, in a
-page of code: prometheus_client would bring a registry for the whole process, and takes a lock and a
-microsecond for each figure that a run counts; what is counted here is an integer in a task.
+page of code: prometheus_client would bring a registry for the whole process and a lock around each figure;
+what is counted here is an integer in a task.
 """
 
 from __future__ import annotations

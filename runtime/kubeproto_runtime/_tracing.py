@@ -15,7 +15,7 @@ Tracer: TypeAlias = Callable[[Context[Any]], AbstractContextManager[object]]
 def find_tracer() -> Tracer | None:
     """What makes a span of a context; None without OpenTelemetry.
 
-    Whoever does not set up an exporter pays for spans that record nothing: about two microseconds each.
+    Whoever does not set up an exporter pays for spans that record nothing.
     """
     try:
         trace: Any = import_module("opentelemetry.trace")
