@@ -18,6 +18,10 @@ class Entry(Struct, frozen=True, gc=False):
     version: str
     raw: bytes
 
+    def __repr__(self) -> str:
+        # What is in it may be a Secret, and changes are printed and logged.
+        return f"Entry(version={self.version!r}, raw=<{len(self.raw)} bytes>)"
+
 
 class Change(Struct, Generic[K], frozen=True, gc=False):
     """One object has changed. `old` is what the world held, `new` what has come.

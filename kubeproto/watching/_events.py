@@ -53,6 +53,11 @@ class Malformed(Struct, frozen=True, gc=False):
     raw: bytes
     type: str = ""
 
+    def __repr__(self) -> str:
+        # What is in it may be a Secret, and events are printed and logged.
+        about = f"metadata={self.metadata!r}, error={self.error!r}"
+        return f"Malformed({about}, raw=<{len(self.raw)} bytes>, type={self.type!r})"
+
 
 class Unknown(Struct, frozen=True, gc=False):
     """An event of a type that this version of the library does not know."""
