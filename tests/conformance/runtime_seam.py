@@ -1,0 +1,316 @@
+"""The seam of the runtime's tests: clients of either server, on each event loop, in the time that it has.
+
+A simulated cluster is new for each test, and virtual time passes in no time. A real one is shared, and its
+time is that of the wall: a test has a namespace of its own there, and nobody waits but until a deadline.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, overload
+
+import anyio
+import pytest
+from anyio.to_thread import run_sync
+
+import kubeproto as kp
+from conformance.conftest import PLUGIN
+from kubeproto import sim
+from kubeproto.crd import definition_of
+from kubeproto.kinds.apps_v1 import Deployment, DeploymentStatus
+from kubeproto.kinds.batch_v1 import Job
+from kubeproto.kinds.core_v1 import Namespace, Pod
+from kubeproto.kinds.meta_v1 import Condition
+from kubeproto.kinds.rbac_authorization_v1 import RoleBinding
+from kubeproto.wire import Headers
+from kubeproto_runtime import Client, connect
+from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
+
+if TYPE_CHECKING:
+    from realserver import RealServer
+
+T = TypeVar("T")
+
+Body: TypeAlias = Callable[[Client], Awaitable[None]]
+Watched: TypeAlias = kp.Added[Any] | kp.Modified[Any] | kp.Deleted[Any] | kp.Bookmark | kp.Malformed
+
+PATIENCE: Final = 240.0  # seconds until a test gives up; never waited for where all is well
+LOOK: Final = 0.1  # seconds between two looks at what nobody tells of
+_NAMED: Final = {kp.Added: "added", kp.Modified: "modified", kp.Deleted: "deleted"}
+_JSON: Final[Headers] = (("Content-Type", "application/json"),)
+_OBJECTS: Final = re.compile(
+    r"/(?:api|apis/(?P<group>[^/]+))/[^/]+/(?:namespaces/(?P<namespace>[^/]+)/)?"
+    r"(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?"
+)
+_VERBS: Final = {
+    ("GET", False): "list", ("GET", True): "get", ("POST", False): "create", ("PUT", True): "update",
+    ("PATCH", True): "patch", ("DELETE", True): "delete", ("DELETE", False): "deletecollection",
+}  # fmt: skip
+_numbers = itertools.count(1)
+
+
+class ShipSpec(kp.Fields):
+    crew: int
+    port: str = ""
+    cargo: list[str] = []
+
+
+class ShipStatus(kp.Fields):
+    crew: int = 0
+    conditions: list[Condition] = []
+
+
+class Ship(kp.Object[ShipSpec, ShipStatus], group="runtime.example.com", version="v1"):
+    """What the tests' controllers look after."""
+
+
+def ship(name: str = "pequod", *, crew: int = 30, port: str = "") -> Ship:
+    return Ship(metadata=kp.ObjectMeta(name=name), spec=ShipSpec(crew=crew, port=port))
+
+
+class World(Protocol):
+    """A server for the tests of the runtime, and the loop that they run on."""
+
+    real: bool
+    namespace: str
+
+    def client(self, user: str = "admin") -> AbstractAsyncContextManager[Client]:
+        """Connect as somebody: "admin" may do everything, "nobody" what a RoleBinding lets him."""
+        ...
+
+    def run(self, body: Body, *kinds: type[kp.KubeObject]) -> None:
+        """Run a test with the client of an admin, once these kinds are served."""
+        ...
+
+    def compact(self) -> None:
+        """Forget all history."""
+        ...
+
+    async def restart(self) -> None:
+        """End the server without a word, and start it again with the same objects."""
+        ...
+
+    async def pods(self, client: Client, deployment: str) -> int:
+        """How many pods there are for an `app`; where nobody makes pods, how many are asked for."""
+        ...
+
+    async def nodes(self, client: Client) -> None:
+        """Let pods run, until cancelled, so that deployments come to be available and jobs complete."""
+        ...
+
+
+class Simulated:
+    """A new cluster. Nobody makes pods there, and only namespaces with a RoleBinding are open to "nobody"."""
+
+    real = False
+
+    def __init__(self, backend: Backend, *, watch_cache: bool) -> None:
+        self.namespace = f"runtime-{next(_numbers)}"
+        self._backend: Backend = backend
+        self._cluster = sim.Cluster(version=100, modes=sim.Modes(watch_cache=watch_cache))
+        self._paths = {user: _Path(self._cluster, user) for user in ("admin", "nobody")}
+
+    def client(self, user: str = "admin") -> AbstractAsyncContextManager[Client]:
+        return simulated(self._cluster, faults=self._paths[user], namespace=self.namespace)
+
+    def run(self, body: Body, *kinds: type[kp.KubeObject]) -> None:
+        run(_test, self, body, kinds, backend=self._backend)
+
+    def compact(self) -> None:
+        self._cluster.compact()
+
+    async def restart(self) -> None:
+        for path in self._paths.values():
+            path.script.append(sim.Refuse())
+        self._cluster.end_watches()
+
+    async def pods(self, client: Client, deployment: str) -> int:
+        found = await client.api(Deployment).get_or_none(deployment)
+        return 0 if found is None else found.spec.replicas or 0
+
+    async def nodes(self, client: Client) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_play_deployments, client)
+            tasks.start_soon(_play_jobs, client)
+
+
+class Real:
+    """The control plane of `make real`, reached by its kubeconfig. It has no nodes."""
+
+    real = True
+
+    def __init__(self, backend: Backend, server: RealServer) -> None:
+        self.namespace = f"runtime-{next(_numbers)}"
+        self._backend = backend
+        self._server = server
+
+    def client(self, user: str = "admin") -> AbstractAsyncContextManager[Client]:
+        return connect(kubeconfig=self._server.kubeconfig, context=user, namespace=self.namespace)
+
+    def run(self, body: Body, *kinds: type[kp.KubeObject]) -> None:
+        anyio.run(_test, self, body, kinds, backend=self._backend)
+
+    def compact(self) -> None:
+        self._server.compact()
+
+    async def restart(self) -> None:
+        await run_sync(self._server.restart)
+
+    async def pods(self, client: Client, deployment: str) -> int:
+        return len((await client.api(Pod).list(label_selector=f"app={deployment}")).items)
+
+    async def nodes(self, client: Client) -> None:
+        pods = client.api(Pod)
+        async with pods.follow() as events:
+            async for event in events:
+                if not isinstance(event, kp.Added):
+                    continue
+                phase = "Succeeded" if event.object.spec.restart_policy == "Never" else "Running"
+                ready = [{"type": "Ready", "status": "True"}]
+                await pods.status.merge_patch(
+                    event.object.metadata.name, {"status": {"phase": phase, "conditions": ready}}
+                )
+
+
+@pytest.fixture(params=BACKENDS)
+def world(request: pytest.FixtureRequest) -> World:
+    """A server of either sort, on each event loop."""
+    return _world(request, "real_server", watch_cache=True)
+
+
+@pytest.fixture(params=BACKENDS)
+def bare_world(request: pytest.FixtureRequest) -> World:
+    """The same without a watch cache, where history is gone as soon as it is compacted."""
+    return _world(request, "uncached_server", watch_cache=False)
+
+
+def _world(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> World:
+    if request.config.pluginmanager.hasplugin(PLUGIN):
+        return Real(request.param, request.getfixturevalue(name))
+    return Simulated(request.param, watch_cache=watch_cache)
+
+
+async def _test(world: World, body: Body, kinds: tuple[type[kp.KubeObject], ...]) -> None:
+    with anyio.fail_after(PATIENCE):
+        async with world.client() as client:
+            await client.api(Namespace).create(Namespace(metadata=kp.ObjectMeta(name=world.namespace)))
+            definitions = [definition_of(kind) for kind in kinds]
+            await client.apply_manifests(definitions, field_manager="suite", force=True)
+            for kind in kinds:
+                await until(partial(_is_served, client, kind))
+            await body(client)
+
+
+async def _is_served(client: Client, kind: type[kp.KubeObject]) -> bool:
+    try:
+        await client.api(kind).list(limit=1)
+    except kp.NotFound:
+        return False
+    return True
+
+
+@asynccontextmanager
+async def beside(*works: Callable[[], Awaitable[object]]) -> AsyncGenerator[None]:
+    """Run these beside the block, until it is left."""
+    async with anyio.create_task_group() as tasks:
+        for work in works:
+            tasks.start_soon(_perform, work)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def _perform(work: Callable[[], Awaitable[object]]) -> None:
+    await work()
+
+
+@overload
+async def until(look: Callable[[], Awaitable[T]], *, within: float = 60.0) -> T: ...
+@overload
+async def until(look: Callable[[], T], *, within: float = 60.0) -> T: ...
+async def until(look: Callable[[], Any], *, within: float = 60.0) -> Any:
+    """Look again and again until it is so, and give what was seen then."""
+    with anyio.fail_after(within):
+        while True:
+            seen = look()
+            found: Any = (await seen) if isawaitable(seen) else seen
+            if found:
+                return found
+            await anyio.sleep(LOOK)
+
+
+def told(event: Watched) -> str:
+    """An event in two words."""
+    if isinstance(event, kp.Added | kp.Modified | kp.Deleted):
+        return f"{_NAMED[type(event)]} {event.object.metadata.name}"
+    return type(event).__name__
+
+
+# What the simulated server lacks
+
+
+class _Path(sim.Faults):
+    """The way of one user to a simulated cluster; all but the admin need a RoleBinding in a namespace."""
+
+    def __init__(self, cluster: sim.Cluster, user: str) -> None:
+        super().__init__(cluster)
+        self._user = user
+
+    def answer(self, head: kp.Head) -> sim.Answer:
+        path, _, query = head.target.partition("?")
+        asked = _OBJECTS.match(path)
+        if self._user == "admin" or asked is None or self._is_bound(asked["namespace"]):
+            return super().answer(head)
+        group, plural, name = asked["group"] or "", asked["plural"], asked["name"]
+        verb = "watch" if "watch=" in query else _VERBS[head.method, name is not None]
+        where = f'in the namespace "{asked["namespace"]}"' if asked["namespace"] else "at the cluster scope"
+        named = f' "{name}"' if name else ""
+        message = (
+            f"{plural}{group and '.'}{group}{named} is forbidden: User"
+            f' "{self._user}" cannot {verb} resource "{plural}" in API group "{group}" {where}'
+        )
+        status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        status |= {"message": message, "reason": "Forbidden", "code": 403}
+        details = {"name": name, "group": group, "kind": plural}
+        given = {key: value for key, value in details.items() if value}
+        return sim.Answer(403, _JSON, json.dumps(status | {"details": given}).encode())
+
+    def _is_bound(self, namespace: str | None) -> bool:
+        bindings = self.cluster.objects(RoleBinding)
+        return any(
+            binding["metadata"]["namespace"] == namespace and subject["name"] == self._user
+            for binding in bindings
+            for subject in binding.get("subjects", ())
+        )
+
+
+async def _play_deployments(client: Client) -> None:
+    """As a controller manager and nodes: a deployment has its pods, and a little later they are available."""
+    deployments = client.api(Deployment)
+    async with deployments.follow() as events:
+        async for event in events:
+            if isinstance(event, kp.Added | kp.Modified):
+                meta, wanted = event.object.metadata, event.object.spec.replicas
+                status = {"observedGeneration": meta.generation, "replicas": wanted}
+                status |= {"updatedReplicas": wanted, "availableReplicas": 0}
+                await anyio.sleep(1)
+                if (event.object.status or DeploymentStatus()).observed_generation != meta.generation:
+                    await deployments.status.merge_patch(meta.name, {"status": status})
+                else:
+                    await deployments.status.merge_patch(meta.name, {"status": {"availableReplicas": wanted}})
+
+
+async def _play_jobs(client: Client) -> None:
+    """As a controller manager and nodes: each job is complete at once."""
+    jobs = client.api(Job)
+    async with jobs.follow() as events:
+        async for event in events:
+            if isinstance(event, kp.Added):
+                complete = [{"type": "Complete", "status": "True"}]
+                status = {"succeeded": 1, "conditions": complete}
+                await jobs.status.merge_patch(event.object.metadata.name, {"status": status})
