@@ -3,8 +3,8 @@
     python tests/mutants/run_mutants.py [patch ...]
 
 Each `*.patch` beside this file is a unified diff against the working tree. It is tried in a copy of the tree,
-so nothing here is touched. The exit code is 1 if a mutant survives, 2 if a patch does not apply any more or
-the tests fail without one.
+so nothing here is touched. A patch that does not apply any more is passed over and named at the end. The exit
+code is 1 if a mutant survives, 2 if there is such a patch or if the tests fail without any.
 """
 
 from __future__ import annotations
@@ -91,6 +91,43 @@ def killer(patch: Path, tree: Path, tests: tuple[str, ...] = TESTS) -> str | Non
         apply(patch, tree, "--reverse")
 
 
+def fits(patch: Path, tree: Path) -> str:
+    """Nothing if a patch applies to a tree, or why it does not."""
+    try:
+        apply(patch, tree, "--check")
+    except DoesNotApply as error:
+        return str(error)
+    return ""
+
+
+def run(patches: list[Path], tree: Path, tests: tuple[str, ...] = TESTS) -> int:
+    """Try each patch on a tree and say what became of it: the exit code."""
+    broken = first_failure(tree, tests)
+    if broken is not None:
+        say(f"the tests fail without any mutant: {broken}")
+        return 2
+    # Found out at the start, so that a patch that cannot be taken back later is not taken for one of these.
+    stale = {patch: why for patch in patches if (why := fits(patch, tree))}
+    tried = [patch for patch in patches if patch not in stale]
+    survivors = 0
+    for patch in tried:
+        test = killer(patch, tree, tests)
+        survivors += test is None
+        say(f"{'SURVIVED' if test is None else 'killed'}  {patch.stem}  {test or ''}")
+    say(f"{len(tried) - survivors} of {len(tried)} killed")
+    for why in stale.values():
+        say(f"does not apply: {why}")
+    if stale:
+        return 2
+    return 1 if survivors else 0
+
+
+def say(line: str) -> None:
+    """One line, at once: the run takes long."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main(arguments: list[str]) -> int:
     """Try the patches that are named, or all."""
     patches = [Path(name) for name in arguments] or sorted(HERE.glob("*.patch"))
@@ -98,22 +135,7 @@ def main(arguments: list[str]) -> int:
         tree = Path(folder) / "tree"
         tree.mkdir()
         copy_tree(ROOT, tree)
-        broken = first_failure(tree)
-        if broken is not None:
-            sys.stdout.write(f"the tests fail without any mutant: {broken}\n")
-            return 2
-        survivors = 0
-        for patch in patches:
-            try:
-                test = killer(patch, tree)
-            except DoesNotApply as error:
-                sys.stdout.write(f"does not apply: {error}\n")
-                return 2
-            survivors += test is None
-            sys.stdout.write(f"{'SURVIVED' if test is None else 'killed'}  {patch.stem}  {test or ''}\n")
-            sys.stdout.flush()
-    sys.stdout.write(f"{len(patches) - survivors} of {len(patches)} killed\n")
-    return 1 if survivors else 0
+        return run(patches, tree)
 
 
 if __name__ == "__main__":
