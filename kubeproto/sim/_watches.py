@@ -73,7 +73,9 @@ class Watch:
         if now >= self._deadline:
             self.ended = True
         elif self._bookmarks and now >= self._next_bookmark:
-            self._bookmark({})
+            # A server that was set back has nothing to say to a watch from its future.
+            if self.world.reached >= self._after:
+                self._bookmark({})
             following = self._next_bookmark + BOOKMARK_EVERY
             last = self._deadline - LAST_BOOKMARK
             self._next_bookmark = following if following < last else last if now < last else self._deadline

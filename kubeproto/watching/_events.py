@@ -65,5 +65,8 @@ class Unknown(Struct, frozen=True, gc=False):
     type: str
     raw: bytes
 
+    def __repr__(self) -> str:
+        return f"Unknown(type={self.type!r}, raw=<{len(self.raw)} bytes>)"
+
 
 WatchEvent: TypeAlias = Added[T] | Modified[T] | Deleted[T] | Bookmark | Failed | Malformed | Unknown

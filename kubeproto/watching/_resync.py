@@ -38,8 +38,8 @@ House rules
   make a tight loop.
 - Only progress forgives failures: a version that advanced on a watch, or a watch that stayed open for a
   minute. A list that worked forgives none, so list, watch and 410 cannot spin at full speed.
-- Every request, list or watch, takes a token from one bucket. So whatever a server does, it is asked at most
-  ten times at once and then once a second.
+- Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
+  none. So whatever a server does, it is asked at most ten times at once and then once a second.
 - Silence is told from death by bookmarks, which come about every minute: 75 s without a byte, and the watch
   is closed. A server without bookmarks costs one watch to find out. Two mute watches in a row rebuild the
   world, for a server that was set back to an older state keeps a watch at a future version open for ever.

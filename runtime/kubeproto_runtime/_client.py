@@ -63,6 +63,7 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 _RETRIES: Final = RetryPolicy()
 _TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
+_SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, and a server says nothing meanwhile
 _MOST_WARNINGS: Final = 1000
 
 _log: Final = logging.getLogger("kubeproto.client")
@@ -280,8 +281,13 @@ class Client:
     async def _ask(self, request: Head, deadline: float | None) -> tuple[int, Headers, bytes]:
         await self.admit(inf if deadline is None else deadline)
         timeout = None if deadline is None else max(0.0, deadline - anyio.current_time())
-        async with self.transport.send(request, timeout=timeout) as incoming:
-            pieces = [piece async for piece in incoming]
+        try:
+            async with self.transport.send(request, timeout=timeout, idle=_SILENCE) as incoming:
+                pieces = [piece async for piece in incoming]
+        except DeadlineExceeded as error:
+            if deadline is not None and anyio.current_time() >= deadline:
+                raise
+            raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
         return incoming.status, incoming.headers, b"".join(pieces)
 
     def _warn(self, warnings: tuple[str, ...]) -> None:

@@ -128,7 +128,7 @@ class Operator:
                     await self._lead(stages)
                     stages.following.cancel_scope.cancel()
                 stages.outer.cancel_scope.cancel()
-        except ExceptionGroup as group:
+        except BaseExceptionGroup as group:
             error = _only(group)
         else:
             return
@@ -298,18 +298,18 @@ def _told(keys: list[str]) -> str:
     return f"{', '.join(keys[:5])} does not end, although it was cut off" if keys else ""
 
 
-def _only(group: ExceptionGroup[Exception]) -> Exception:
+def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The one error in a group; if there are several, a group of them that says so."""
     found = list(_leaves(group))
     # Who waited for what has failed says the same once more.
     errors = [error for error in found if error.__cause__ not in found] or found
-    return errors[0] if len(errors) == 1 else ExceptionGroup("several parts have failed", errors)
+    return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)
 
 
-def _leaves(group: ExceptionGroup[Exception]) -> Generator[Exception]:
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Generator[BaseException]:
     for error in group.exceptions:
         match error:
-            case ExceptionGroup():
+            case BaseExceptionGroup():
                 yield from _leaves(error)
             case _:
                 yield error

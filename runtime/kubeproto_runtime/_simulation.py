@@ -235,6 +235,8 @@ class _SimulatedTransport:
         begun = anyio.current_time()
         self._cluster.advance_to(begun + self._offset)
         answer = self._answering(head)
+        if self._cluster.on_due is not None:  # the bookmarks and the end of a watch that is open now
+            self._cluster.on_due()
         try:
             self._cluster.advance_to(begun + self._offset)
             limits = [limit for limit in (timeout, idle) if limit is not None]

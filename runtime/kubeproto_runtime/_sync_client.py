@@ -56,6 +56,7 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 _RETRIES: Final = RetryPolicy()
 _TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
+_SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, and a server says nothing meanwhile
 _MOST_WARNINGS: Final = 1000
 
 _log: Final = logging.getLogger("kubeproto.client")
@@ -262,8 +263,13 @@ class BlockingClient:
         self.admit(inf if deadline is None else deadline)
         # Not 0, which some sockets take for "do not wait at all" and others for "for ever".
         timeout = None if deadline is None else max(0.001, deadline - self.clock())
-        with self.transport.send(request, timeout=timeout) as incoming:
-            body = b"".join(incoming)
+        try:
+            with self.transport.send(request, timeout=timeout, idle=_SILENCE) as incoming:
+                body = b"".join(incoming)
+        except DeadlineExceeded as error:
+            if deadline is not None and self.clock() >= deadline:
+                raise
+            raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
         return incoming.status, incoming.headers, body
 
     def _warn(self, warnings: tuple[str, ...]) -> None:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
-from kubeproto import Added, Deleted, FieldSelector, KubeObject, KubeprotoError, Malformed, Modified
+from kubeproto import (
+    Added,
+    Deleted,
+    FieldSelector,
+    KubeObject,
+    KubeprotoError,
+    Malformed,
+    Modified,
+    TransportError,
+)
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
@@ -49,8 +58,12 @@ async def wait_for(
     wanted: Condition[K] = predicate(condition) if callable(condition) else condition
     looking = _Looking(wanted)
     with anyio.move_on_after(timeout):
-        found = await api.get_or_none(name)
-        looking.see(found)
+        try:
+            found = await api.get_or_none(name)
+        except TransportError as error:  # a server that restarts is waited for
+            found, looking.trouble = None, str(error)
+        else:
+            looking.see(found)
         if not looking.done:
             await _follow(api, name, found, looking)
     if looking.error is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 from virtual_time import Go, go, library
 
-from kubeproto import Malformed, ObjectMeta
+from kubeproto import Malformed, ObjectMeta, Unknown
 from kubeproto.kinds.core_v1 import Secret
 from kubeproto_runtime import Caches
 from kubeproto_runtime.testing import simulated
@@ -39,3 +39,4 @@ def test_what_could_not_be_read_is_not_shown_either() -> None:
     assert repr(broken) == (
         "Malformed(metadata=None, error=ValueError('no object'), raw=<29 bytes>, type='ADDED')"
     )
+    assert repr(Unknown("LATER", b"aHVudGVyMg==")) == "Unknown(type='LATER', raw=<12 bytes>)"

@@ -294,6 +294,7 @@ def test_a_world_that_is_set_back_is_mirrored(go: Go) -> None:
         cluster.put(book("a"))
         backup = cluster.fork()
         cluster.put(book("b"))
+        cluster.put(book("d"))
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
             await books.wait_synced()

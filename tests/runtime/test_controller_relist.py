@@ -1,0 +1,49 @@
+"""A controller, and a world that changed while nobody could see it."""
+
+from __future__ import annotations
+
+import anyio
+from virtual_time import Book, Go, book, go, library
+
+from kubeproto_runtime import Action, Context, Controller, await_change
+from kubeproto_runtime.testing import simulated
+
+__all__ = ["go"]
+
+
+def test_w_29b_each_key_that_changed_in_a_gap_is_reconciled_with_its_newest_state(go: Go) -> None:
+    seen: dict[str, str] = {}
+    runs: list[str] = []
+
+    async def reconcile(obj: Book, ctx: Context[None]) -> Action:
+        await anyio.sleep(0.5)
+        runs.append(ctx.key)
+        seen[ctx.name] = obj.spec.title
+        return await_change()
+
+    async def main() -> None:
+        cluster = library()
+        for number in range(20):
+            cluster.put(book(f"b{number}", title="old"))
+        async with simulated(cluster) as client:
+            client.start(Controller(client, Book).run(reconcile))
+            await client.until(lambda: len(seen) == 20)
+            runs.clear()
+            cluster.end_watches()
+            for number in range(0, 20, 2):
+                cluster.put(book(f"b{number}", title="new"))
+            cluster.put(book("born", title="new"))
+            cluster.remove(Book, "b1")
+            cluster.compact()
+            await client.until(lambda: seen.get("born"))
+            # Others change while the runs of the relist are under way.
+            cluster.put(book("b3", title="newer"))
+            await client.until(lambda: seen["b3"] == "newer")
+            await anyio.sleep(60)
+
+    go(main)
+    assert {name for name, title in seen.items() if title == "new"} == {
+        "born",
+        *(f"b{n}" for n in range(0, 20, 2)),
+    }
+    assert sorted(runs) == sorted(f"default/{name}" for name, title in seen.items() if title != "old")
