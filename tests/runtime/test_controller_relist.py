@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+
 import anyio
+import pytest
 from virtual_time import Book, Go, book, go, library
 
 from kubeproto_runtime import Action, Context, Controller, await_change
@@ -47,3 +50,27 @@ def test_w_29b_each_key_that_changed_in_a_gap_is_reconciled_with_its_newest_stat
         *(f"b{n}" for n in range(0, 20, 2)),
     }
     assert sorted(runs) == sorted(f"default/{name}" for name, title in seen.items() if title != "old")
+
+
+def test_a_conflict_is_no_news_and_is_tried_again(go: Go, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kubeproto.controller")
+    runs: list[int] = []
+
+    async def reconcile(obj: Book, ctx: Context[None]) -> Action:
+        runs.append(ctx.attempt)
+        if ctx.attempt == 1:
+            obj.metadata.resource_version = "1"
+            await ctx.client.api(Book, namespace=ctx.namespace).replace(obj)
+        return await_change()
+
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book("a"))
+        async with simulated(cluster) as client:
+            client.start(Controller(client, Book).run(reconcile))
+            await client.until(lambda: len(runs) == 2)
+
+    go(main)
+    [told] = [record for record in caplog.records if record.name.startswith("kubeproto.controller")]
+    assert (told.levelname, told.exc_info) == ("INFO", None)
+    assert "conflict" in told.getMessage()
