@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import anyio
 from msgspec import Struct
 
-from kubeproto import InvalidObject, KubeprotoError, Resource, decode
+from kubeproto import Conflict, InvalidObject, KubeprotoError, Resource, decode
 from kubeproto.control import LOW, Action, AwaitChange, Backoff, Rate, Requeue, Work, WorkQueue
 
 from ._context import Context, ref_of
@@ -271,7 +271,10 @@ class Reconciling:
             tally.terminal += 1
         elif action is None:
             after = queue.retry(work.key, now)
-        if after is None:
+        if isinstance(error, Conflict) and after is not None:
+            # Daily business: the run saw an object that has changed since, and the next one sees the new one.
+            log.info("met a conflict, tried again in %.3g s: %s", after, error)
+        elif after is None:
             log.error("failed, and waits for a change: %s", error, exc_info=shown)
         else:
             log.error("attempt %d failed, the next in %.3g s: %s", work.attempt, after, error, exc_info=shown)
