@@ -30,7 +30,7 @@ _NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def drop_managed_fields(raw: bytes) -> bytes:
-    """The JSON of an object without ``metadata.managedFields``; what is no object stays as it is."""
+    """The JSON of an object without ``metadata.managedFields``; what else is no object stays as it is."""
     begin = raw.find(_METADATA)
     start = raw.find(_FIELDS, begin)
     if begin >= 0 <= start and (end := _end(raw, start)) and _is_own(raw, begin, start):
