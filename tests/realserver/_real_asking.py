@@ -71,8 +71,14 @@ class Asker:
         ).metadata.name
 
     def define(self, definition: CustomResourceDefinition) -> dict[str, Any]:
-        """Create a definition and wait until its kind is served; the spec that is stored."""
-        name = self.ask(DEFINITIONS.create(definition)).metadata.name
+        """Create a definition and wait until its kind is served; the spec that is stored.
+
+        One that other tests have left there goes before.
+        """
+        name = definition.metadata.name
+        if self.ask(DEFINITIONS.list(field_selector=f"metadata.name={name}")).items:
+            self.undefine(definition)
+        self.ask(DEFINITIONS.create(definition))
         with self.watch(DEFINITIONS.watch(field_selector=f"metadata.name={name}")) as events:
             found = next(
                 event.object
