@@ -71,14 +71,8 @@ class Asker:
         ).metadata.name
 
     def define(self, definition: CustomResourceDefinition) -> dict[str, Any]:
-        """Create a definition and wait until its kind is served; the spec that is stored.
-
-        One that other tests have left there goes before.
-        """
-        name = definition.metadata.name
-        if self.ask(DEFINITIONS.list(field_selector=f"metadata.name={name}")).items:
-            self.undefine(definition)
-        self.ask(DEFINITIONS.create(definition))
+        """Create a definition and wait until its kind is served; the spec that is stored."""
+        name = self.ask(DEFINITIONS.create(definition)).metadata.name
         with self.watch(DEFINITIONS.watch(field_selector=f"metadata.name={name}")) as events:
             found = next(
                 event.object
@@ -97,6 +91,12 @@ class Asker:
                 self._pause(0.05)
             else:
                 return
+
+    def defines(self, definition: CustomResourceDefinition) -> bool:
+        """Whether there is a definition of this name."""
+        return bool(
+            self.ask(DEFINITIONS.list(field_selector=f"metadata.name={definition.metadata.name}")).items
+        )
 
     def undefine(self, definition: CustomResourceDefinition) -> None:
         """Delete a definition with all its objects, and wait until it is gone."""
