@@ -47,7 +47,7 @@ def awaited(
     async def send(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
-    return _named(send, verb, "BoundApi")
+    return named(send, verb, "BoundApi")
 
 
 def awaited_below(
@@ -58,14 +58,16 @@ def awaited_below(
     async def send(self: BoundSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
-    return _named(send, verb, "BoundSubresource")
+    return named(send, verb, "BoundSubresource")
 
 
-class _Only(Generic[B_contra, P, R_co]):
+class Only(Generic[B_contra, P, R_co]):
     """A verb that only some kinds have; a type checker refuses it to the others."""
 
-    def __init__(self, verb: Callable[..., Any], perform: Callable[..., R_co]) -> None:
-        self.perform = _named(perform, verb, "BoundApi")
+    def __init__(
+        self, verb: Callable[..., Any], perform: Callable[..., R_co], owner: str = "BoundApi"
+    ) -> None:
+        self.perform = named(perform, verb, owner)
 
     @overload
     def __get__(self, bound: None, owner: object = None) -> Callable[..., R_co]: ...
@@ -77,12 +79,12 @@ class _Only(Generic[B_contra, P, R_co]):
         return self.perform if bound is None else partial(self.perform, bound)
 
 
-def of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Running, P, Awaitable[T]]:
-    return _Only(verb, _sending(verb))
+def of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Running, P, Awaitable[T]]:
+    return Only(verb, _sending(verb))
 
 
-def of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Tokened, P, Awaitable[T]]:
-    return _Only(verb, _sending(verb))
+def of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Tokened, P, Awaitable[T]]:
+    return Only(verb, _sending(verb))
 
 
 def _sending(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
@@ -94,18 +96,18 @@ def _sending(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
 
 def process(
     verb: Callable[Concatenate[Any, P], UpgradeRequest],
-) -> _Only[_Running, P, AbstractAsyncContextManager[Process]]:
+) -> Only[_Running, P, AbstractAsyncContextManager[Process]]:
     @asynccontextmanager
     async def converse(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
         async with self.client.upgrade(verb(self.requests, *args, **kwargs)) as socket:
             yield Process(socket)
 
-    return _Only(verb, converse)
+    return Only(verb, converse)
 
 
 def ports(
     verb: Callable[Concatenate[Any, P], UpgradeRequest],
-) -> _Only[_Running, P, AbstractAsyncContextManager[Forwarding]]:
+) -> Only[_Running, P, AbstractAsyncContextManager[Forwarding]]:
     ask: Callable[..., UpgradeRequest] = verb
 
     @asynccontextmanager
@@ -113,18 +115,18 @@ def ports(
         async with self.client.upgrade(ask(self.requests, name, ports)) as socket:
             yield Forwarding(socket, ports, signal=anyio.Event)
 
-    return _Only(verb, forward)
+    return Only(verb, forward)
 
 
 def lines(
     verb: Callable[Concatenate[Any, P], StreamRequest[E]],
-) -> _Only[_Running, P, AbstractAsyncContextManager[Each[E]]]:
+) -> Only[_Running, P, AbstractAsyncContextManager[Each[E]]]:
     @asynccontextmanager
     async def follow(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Each[E]]:
         async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
             yield Each(streamed)
 
-    return _Only(verb, follow)
+    return Only(verb, follow)
 
 
 def streamed(
@@ -135,10 +137,10 @@ def streamed(
         async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
             yield streamed
 
-    return _named(stream, verb, "BoundApi")
+    return named(stream, verb, "BoundApi")
 
 
-def _named(made: F, verb: Callable[..., Any], owner: str) -> F:
+def named(made: F, verb: Callable[..., Any], owner: str) -> F:
     """Give what was made the name, the words and the parameters of the verb."""
     function: Any = made
     function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"

@@ -6,17 +6,15 @@ happens here is waiting.
 
 from __future__ import annotations
 
-import logging
 import random
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
 
 import anyio
 
 from kubeproto import (
-    ALL,
     Api,
     ApiError,
     DeadlineExceeded,
@@ -26,9 +24,9 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.requests import health, openapi_document, openapi_index, version
-from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify
 
 from ._applying import Applying, apply_manifests
+from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
 from ._discovering import discover, require
 from ._verbs import BoundApi
 
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
     )
     from kubeproto.control import Rate
     from kubeproto.requests import AllNamespaces, Health, ServerVersion
-    from kubeproto.wire import WebSocket
+    from kubeproto.wire import RetryPolicy, WebSocket
 
     from ._applying import Applied, Manifests
 
@@ -60,13 +58,6 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 _Endpoint = Literal["livez", "readyz", "healthz"]
-
-_RETRIES: Final = RetryPolicy()
-_TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
-_SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, and a server says nothing meanwhile
-_MOST_WARNINGS: Final = 1000
-
-_log: Final = logging.getLogger("kubeproto.client")
 
 
 def _wall() -> datetime:
@@ -86,8 +77,8 @@ class Client:
         transport: Transport,
         *,
         namespace: str = "default",
-        retries: RetryPolicy = _RETRIES,
-        timeout: float | None = _TIMEOUT,
+        retries: RetryPolicy = RETRIES,
+        timeout: float | None = TIMEOUT,
         rate: Rate | None = None,
         wall: Callable[[], datetime] = _wall,
         dice: random.Random | None = None,
@@ -101,7 +92,7 @@ class Client:
         self.random = dice or random.Random()  # spreads retries, guards nothing
         self.discovery: Discovery | None = None
         self._full_at = -inf
-        self._warned: set[str] = set()
+        self._warned = Warned()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
@@ -126,10 +117,7 @@ class Client:
         resource: Resource | None = None,
     ) -> Api[K]:
         """The same verbs as requests, for `call` and `open`."""
-        api = Api(kind, resource=resource)
-        if not api.resource.namespaced and (namespace is ALL or not namespace):
-            return api  # all there are
-        return Api(kind, namespace=namespace or self.namespace, resource=resource)
+        return requests_of(kind, namespace, resource, self.namespace)
 
     async def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
         """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
@@ -186,7 +174,7 @@ class Client:
         If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
         reply = await self._persist(request, request.parse, timeout, retries)
-        self._warn(reply.warnings)
+        self._warned.say(reply.warnings)
         return reply
 
     async def fetch(
@@ -261,53 +249,27 @@ class Client:
         policy = self.retries if retries is None else retries
         limit = self.timeout if timeout is None else timeout
         deadline = None if limit is None else anyio.current_time() + limit
-        uncertain: Exception | None = None
-        attempt = 0
+        attempts = Attempts(request.safety, policy, deadline)
         while True:
-            attempt += 1
             try:
                 return read(*await self._ask(request, deadline))
             except (ApiError, TransportError, RemoteProtocolError) as error:
-                now, outcome, draw = anyio.current_time(), classify(error), self.random.random()
-                match policy.decide(request.safety, outcome, attempt, now, jitter=draw, deadline=deadline):
-                    case GiveUp():
-                        _add_cause(error, uncertain)
-                        raise
-                    case Retry(at, may_be_done):
-                        uncertain = error if may_be_done else uncertain
-                        _log.debug("%s, tried again in %.3g s", error, at - now)
+                at = attempts.again_at(error, anyio.current_time(), self.random.random())
+                if at is None:
+                    raise
             await anyio.sleep_until(at)
 
     async def _ask(self, request: Head, deadline: float | None) -> tuple[int, Headers, bytes]:
         await self.admit(inf if deadline is None else deadline)
         timeout = None if deadline is None else max(0.0, deadline - anyio.current_time())
         try:
-            async with self.transport.send(request, timeout=timeout, idle=_SILENCE) as incoming:
+            async with self.transport.send(request, timeout=timeout, idle=SILENCE) as incoming:
                 pieces = [piece async for piece in incoming]
         except DeadlineExceeded as error:
             if deadline is not None and anyio.current_time() >= deadline:
                 raise
             raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
         return incoming.status, incoming.headers, b"".join(pieces)
-
-    def _warn(self, warnings: tuple[str, ...]) -> None:
-        """Say what the server warns of, once: a deprecated version is asked for thousands of times."""
-        for warning in warnings:
-            if warning not in self._warned and len(self._warned) < _MOST_WARNINGS:
-                self._warned.add(warning)
-                _log.warning("%s", warning)
-
-
-def _add_cause(error: BaseException, cause: BaseException | None) -> None:
-    """Put a cause behind those that an error has already: a transport's has the error of its socket."""
-    if cause is None or str(cause) == str(error):
-        return
-    seen = {id(cause)}
-    while error.__cause__ is not None and id(error) not in seen:
-        seen.add(id(error))
-        error = error.__cause__
-    if id(error) not in seen:
-        error.__cause__ = cause
 
 
 class Streamed(Generic[E]):

@@ -6,13 +6,12 @@ resync machine. Threads may share one. `clock` and `sleep` are arguments, so a t
 
 from __future__ import annotations
 
-import logging
 import random
 import time
 from contextlib import contextmanager
 from math import inf
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from kubeproto import (
     Api,
@@ -25,9 +24,8 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.requests import health, openapi_document, openapi_index, version
-from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify
 
-from ._client import _add_cause
+from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
 from ._discovering import _AGAIN, NotInstalled, _resource_of, _serves
 from ._sync_verbs import BlockingApi
 
@@ -47,19 +45,13 @@ if TYPE_CHECKING:
     )
     from kubeproto.control import Rate
     from kubeproto.requests import AllNamespaces, Health, ServerVersion
+    from kubeproto.wire import RetryPolicy
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 E = TypeVar("E")
 
 _Endpoint = Literal["livez", "readyz", "healthz"]
-
-_RETRIES: Final = RetryPolicy()
-_TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
-_SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, and a server says nothing meanwhile
-_MOST_WARNINGS: Final = 1000
-
-_log: Final = logging.getLogger("kubeproto.client")
 
 
 class BlockingClient:
@@ -75,8 +67,8 @@ class BlockingClient:
         transport: BlockingTransport,
         *,
         namespace: str = "default",
-        retries: RetryPolicy = _RETRIES,
-        timeout: float | None = _TIMEOUT,
+        retries: RetryPolicy = RETRIES,
+        timeout: float | None = TIMEOUT,
         rate: Rate | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
@@ -92,7 +84,7 @@ class BlockingClient:
         self.discovery: Discovery | None = None
         self._sleep = sleep
         self._full_at = -inf
-        self._warned: set[str] = set()
+        self._warned = Warned()
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -116,10 +108,7 @@ class BlockingClient:
         resource: Resource | None = None,
     ) -> Api[K]:
         """The same verbs as requests, for `call` and `open`."""
-        api = Api(kind, namespace=namespace, resource=resource)
-        if namespace or not api.resource.namespaced:
-            return api
-        return Api(kind, namespace=self.namespace, resource=resource)
+        return requests_of(kind, namespace, resource, self.namespace)
 
     def version(self) -> ServerVersion:
         """Which server this is."""
@@ -177,7 +166,7 @@ class BlockingClient:
         If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
         reply = self._persist(request, request.parse, timeout, retries)
-        self._warn(reply.warnings)
+        self._warned.say(reply.warnings)
         return reply
 
     def fetch(
@@ -242,21 +231,14 @@ class BlockingClient:
         policy = self.retries if retries is None else retries
         limit = self.timeout if timeout is None else timeout
         deadline = None if limit is None else self.clock() + limit
-        uncertain: Exception | None = None
-        attempt = 0
+        attempts = Attempts(request.safety, policy, deadline)
         while True:
-            attempt += 1
             try:
                 return read(*self._ask(request, deadline))
             except (ApiError, TransportError, RemoteProtocolError) as error:
-                now, outcome, draw = self.clock(), classify(error), self.random.random()
-                match policy.decide(request.safety, outcome, attempt, now, jitter=draw, deadline=deadline):
-                    case GiveUp():
-                        _add_cause(error, uncertain)
-                        raise
-                    case Retry(at, may_be_done):
-                        uncertain = error if may_be_done else uncertain
-                        _log.debug("%s, tried again in %.3g s", error, at - now)
+                at = attempts.again_at(error, self.clock(), self.random.random())
+                if at is None:
+                    raise
             self.sleep_until(at)
 
     def _ask(self, request: Head, deadline: float | None) -> tuple[int, Headers, bytes]:
@@ -264,23 +246,13 @@ class BlockingClient:
         # Not 0, which some sockets take for "do not wait at all" and others for "for ever".
         timeout = None if deadline is None else max(0.001, deadline - self.clock())
         try:
-            with self.transport.send(request, timeout=timeout, idle=_SILENCE) as incoming:
+            with self.transport.send(request, timeout=timeout, idle=SILENCE) as incoming:
                 body = b"".join(incoming)
         except DeadlineExceeded as error:
             if deadline is not None and self.clock() >= deadline:
                 raise
             raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
         return incoming.status, incoming.headers, body
-
-    def _warn(self, warnings: tuple[str, ...]) -> None:
-        """Say what the server warns of, once: a deprecated version is asked for thousands of times."""
-        for warning in warnings:
-            with self._lock:
-                news = warning not in self._warned and len(self._warned) < _MOST_WARNINGS
-                if news:
-                    self._warned.add(warning)
-            if news:
-                _log.warning("%s", warning)
 
 
 class BlockingStreamed(Generic[E]):

@@ -7,7 +7,6 @@ The verbs are those of the core, with its parameters and its refusals, and have 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -27,13 +26,13 @@ from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, Has
 from kubeproto.requests import ListOptions, Subresource, Tables, WriteOptions
 from kubeproto.watching import pager, resync
 
+from ._binding import Only, named
 from ._entry import is_missing
 from ._sync_entry import update
 from ._sync_pages import BlockingItems, BlockingPages
 from ._sync_reflector import BlockingReflector
 from ._sync_waiting import wait_for
 from ._sync_watch import BlockingFollowed
-from ._verbs import _named
 from ._waiting import WAIT
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def _sent(
     def send(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
 
-    return _named(send, verb, "BlockingApi")
+    return named(send, verb, "BlockingApi")
 
 
 def _sent_below(
@@ -102,26 +101,15 @@ def _sent_below(
     def send(self: BlockingSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
 
-    return _named(send, verb, "BlockingSubresource")
+    return named(send, verb, "BlockingSubresource")
 
 
-class _Only(Generic[B_contra, P, R_co]):
-    """A verb that only some kinds have; a type checker refuses it to the others."""
-
-    def __init__(self, verb: Callable[..., Any], perform: Callable[..., R_co]) -> None:
-        self.perform = _named(perform, verb, "BlockingApi")
-
-    def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]:
-        # On the class itself, for documentation, there is nothing to bind it to.
-        return self.perform if bound is None else partial(self.perform, bound)
+def _of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Running, P, T]:
+    return Only(verb, _sending(verb), "BlockingApi")
 
 
-def _of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Running, P, T]:
-    return _Only(verb, _sending(verb))
-
-
-def _of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> _Only[_Tokened, P, T]:
-    return _Only(verb, _sending(verb))
+def _of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Tokened, P, T]:
+    return Only(verb, _sending(verb), "BlockingApi")
 
 
 def _sending(verb: Callable[..., Request[T]]) -> Callable[..., T]:
@@ -133,13 +121,13 @@ def _sending(verb: Callable[..., Request[T]]) -> Callable[..., T]:
 
 def _lines(
     verb: Callable[Concatenate[Any, P], StreamRequest[E]],
-) -> _Only[_Running, P, AbstractContextManager[Iterator[E]]]:
+) -> Only[_Running, P, AbstractContextManager[Iterator[E]]]:
     @contextmanager
     def follow(self: BlockingBound[Any], /, *args: Any, **kwargs: Any) -> Generator[Iterator[E]]:
         with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
             yield (one for several in streamed for one in several)
 
-    return _Only(verb, follow)
+    return Only(verb, follow, "BlockingApi")
 
 
 def _streamed(
@@ -150,7 +138,7 @@ def _streamed(
         with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
             yield streamed
 
-    return _named(stream, verb, "BlockingApi")
+    return named(stream, verb, "BlockingApi")
 
 
 # The verbs

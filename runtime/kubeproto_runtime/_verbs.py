@@ -12,7 +12,6 @@ from kubeproto import Api, KubeObject, NotFound
 from kubeproto.requests import Subresource
 from kubeproto.watching import resync
 
-from ._binding import _named as _named  # the blocking verbs take it from here
 from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process, streamed
 from ._entry import entry, is_missing, patch_status, update
 from ._pages import Items, Pages

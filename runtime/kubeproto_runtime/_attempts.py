@@ -1,0 +1,90 @@
+"""What both clients decide alike: which namespace is meant, when to try again, what is said once."""
+
+from __future__ import annotations
+
+import logging
+from threading import Lock
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from kubeproto import ALL, Api, ApiError, KubeObject, RemoteProtocolError, TransportError
+from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify
+
+if TYPE_CHECKING:
+    from kubeproto import Resource
+    from kubeproto.requests import AllNamespaces
+    from kubeproto.wire import Safety
+
+K = TypeVar("K", bound=KubeObject)
+
+RETRIES: Final = RetryPolicy()
+TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
+SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, and a server says nothing meanwhile
+
+_MOST_WARNINGS: Final = 1000
+
+_log: Final = logging.getLogger("kubeproto.client")
+
+
+def requests_of(kind: type[K], namespace: str | AllNamespaces, resource: Resource | None, own: str) -> Api[K]:
+    """The verbs on a kind, in its namespace, in all, or in a client's own where none is named."""
+    api = Api(kind, resource=resource)
+    if not api.resource.namespaced and (namespace is ALL or not namespace):
+        return api  # all there are
+    return Api(kind, namespace=namespace or own, resource=resource)
+
+
+class Attempts:
+    """The attempts at one request: how many there were, and whether one of them may have been carried out."""
+
+    def __init__(self, safety: Safety, policy: RetryPolicy, deadline: float | None) -> None:
+        self._safety = safety
+        self._policy = policy
+        self._deadline = deadline
+        self._count = 0
+        self._uncertain: Exception | None = None
+
+    def again_at(
+        self, error: ApiError | TransportError | RemoteProtocolError, now: float, draw: float
+    ) -> float | None:
+        """When to try again after this failure; None if it is final, which then has its causes behind it."""
+        self._count += 1
+        match self._policy.decide(
+            self._safety, classify(error), self._count, now, jitter=draw, deadline=self._deadline
+        ):
+            case GiveUp():
+                _add_cause(error, self._uncertain)
+                return None
+            case Retry(at, may_be_done):
+                self._uncertain = error if may_be_done else self._uncertain
+                _log.debug("%s, tried again in %.3g s", error, at - now)
+                return at
+
+
+class Warned:
+    """The warnings of a server, each said once: a deprecated version is asked for thousands of times."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+        self._lock = Lock()  # threads may share a client
+
+    def say(self, warnings: tuple[str, ...]) -> None:
+        """Log what is new."""
+        for warning in warnings:
+            with self._lock:
+                news = warning not in self._said and len(self._said) < _MOST_WARNINGS
+                if news:
+                    self._said.add(warning)
+            if news:
+                _log.warning("%s", warning)
+
+
+def _add_cause(error: BaseException, cause: BaseException | None) -> None:
+    """Put a cause behind those that an error has already: a transport's has the error of its socket."""
+    if cause is None or str(cause) == str(error):
+        return
+    seen = {id(cause)}
+    while error.__cause__ is not None and id(error) not in seen:
+        seen.add(id(error))
+        error = error.__cause__
+    if id(error) not in seen:
+        error.__cause__ = cause
