@@ -18,6 +18,7 @@ help:
 	@echo 'make churn   mirrors of a real API server that crashes, compacts and loses connections'
 	@echo 'make record  ask the real API server anew for the conversations that the tests replay'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
+	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
@@ -61,6 +62,11 @@ kinds: $(READY)
 .PHONY: real churn record
 real churn record: $(READY)
 	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)
+
+# Some by name or by area: ARGS="watching.toml told-deletion-shows-the-state-before-it".
+.PHONY: mutants
+mutants: $(READY)
+	@$(BIN)/python tests/mutants/run_mutants.py $(ARGS)
 
 # Enters in tests/conformance.toml the tests that carry an id of the conformance list in their name.
 .PHONY: map

@@ -1,10 +1,11 @@
-"""Break the code on purpose, one patch at a time, and see which test notices first.
+"""Break the code on purpose, one mutant at a time, and see which test notices first.
 
-    python tests/mutants/run_mutants.py [patch ...]
+    python tests/mutants/run_mutants.py [NAME or FILE.toml ...]
 
-Each `*.patch` beside this file is a unified diff against the working tree. It is tried in a copy of the tree,
-so nothing here is touched. A patch that does not apply any more is passed over and named at the end. The exit
-code is 1 if a mutant survives, 2 if there is such a patch or if the tests fail without any.
+Each `*.toml` beside this file holds the mutants of one area: a name, the tests that are to notice, and edits,
+each a text that stands exactly once in a file and what takes its place. They are made in a copy of the tree,
+so nothing here is touched. A mutant whose text is not found is stale: it is skipped and named at the end. The
+exit code is 1 if a mutant survives, 2 if one is stale or if its tests fail without it.
 """
 
 from __future__ import annotations
@@ -15,20 +16,69 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, convert
+
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
-TREE: Final = ("kubeproto", "tests", "pyproject.toml")
-TESTS: Final = ("tests/watching", "tests/control")
+TREE: Final = (
+    "kubeproto", "transports", "runtime", "examples", "benchmarks", "tools", "docs", "tests",
+    "README.md", "CONTRIBUTING.md", "pyproject.toml", ".importlinter",
+)  # fmt: skip
+SOURCE_ROOTS: Final = ("", "transports", "runtime", "tests")
 
-# A mutant may well go round in circles; the tests take some seconds.
-PATIENCE: Final = 180.0
+# A mutant may well loop for ever; the tests of one area take less than a minute.
+PATIENCE: Final = 300.0
 
 
-class DoesNotApply(Exception):
-    """A patch no longer fits the tree: it must be written anew."""
+class Edit(Struct, frozen=True, forbid_unknown_fields=True):
+    """A text that stands exactly once in a file, and what takes its place."""
+
+    file: str
+    old: str
+    new: str
+
+
+class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
+    """A bug that once was, or could be, and the tests that must notice it."""
+
+    name: str
+    tests: tuple[str, ...]
+    edits: tuple[Edit, ...]
+
+
+class Stale(Exception):
+    """A mutant no longer fits the tree: it must be written anew."""
+
+
+def load(path: Path) -> list[Mutant]:
+    """Return the mutants of one file."""
+    return convert(tomllib.loads(path.read_text())["mutant"], list[Mutant])
+
+
+def load_all(folder: Path = HERE) -> list[Mutant]:
+    """Return the mutants of all files, in order."""
+    return [mutant for path in sorted(folder.glob("*.toml")) for mutant in load(path)]
+
+
+def choose(arguments: list[str]) -> list[Mutant]:
+    """Return the mutants that are named, one by one or by file; all of them if none is."""
+    mutants = load_all()
+    if not arguments:
+        return mutants
+    by_name = {mutant.name: mutant for mutant in mutants}
+    chosen: list[Mutant] = []
+    for argument in arguments:
+        if argument.endswith(".toml"):
+            chosen += load(HERE / Path(argument).name)
+        elif argument in by_name:
+            chosen.append(by_name[argument])
+        else:
+            raise SystemExit(f"there is no mutant called {argument!r}")
+    return chosen
 
 
 def copy_tree(root: Path, to: Path, parts: tuple[str, ...] = TREE) -> None:
@@ -41,38 +91,33 @@ def copy_tree(root: Path, to: Path, parts: tuple[str, ...] = TREE) -> None:
             shutil.copy2(source, to / part)
 
 
-def apply(patch: Path, tree: Path, *how: str) -> None:
-    """Apply a patch to a tree, or, with ``--check`` or ``--reverse``, something else of that kind."""
-    # Above the tree no repository must be found, or its paths would be taken as relative to that.
-    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.parent)}
-    done = subprocess.run(
-        ["git", "apply", *how, str(patch.resolve())],
-        cwd=tree,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise DoesNotApply(f"{patch.name}: {done.stderr.strip()}")
+def mutated(mutant: Mutant, tree: Path) -> dict[Path, str]:
+    """Return what the files of a tree hold with the mutant in them; `Stale` if a text is not there once."""
+    files: dict[Path, str] = {}
+    for edit in mutant.edits:
+        path = tree / edit.file
+        if path not in files and not path.exists():
+            raise Stale(f"{mutant.name}: there is no {edit.file}")
+        text = files.get(path) or path.read_text()
+        if (count := text.count(edit.old)) != 1:
+            raise Stale(f"{mutant.name}: its text stands {count} times in {edit.file}")
+        files[path] = text.replace(edit.old, edit.new)
+    return files
 
 
-def first_failure(tree: Path, tests: tuple[str, ...] = TESTS) -> str | None:
-    """Run the tests of a tree: the first that fails, or None."""
+def first_failure(tree: Path, tests: tuple[str, ...]) -> str | None:
+    """Run the tests of a tree; return the first that fails, or None."""
     command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--hypothesis-seed=0",
-        *tests,
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests,
+    ]  # fmt: skip
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(str(tree / root) for root in SOURCE_ROOTS),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     try:
         done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=PATIENCE
+            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     except subprocess.TimeoutExpired:
         return f"none: the tests did not end within {PATIENCE:.0f} s"
@@ -82,60 +127,60 @@ def first_failure(tree: Path, tests: tuple[str, ...] = TESTS) -> str | None:
     return said[1] if said else f"none, but: {(done.stdout + done.stderr).strip()[-200:]}"
 
 
-def killer(patch: Path, tree: Path, tests: tuple[str, ...] = TESTS) -> str | None:
-    """The first test that notices this mutant, or None if it survives. The tree is left as it was."""
-    apply(patch, tree)
+def killer(mutant: Mutant, tree: Path) -> str | None:
+    """Return the first test that notices this mutant, or None if it survives. The tree is left as it was."""
+    files = mutated(mutant, tree)
+    originals = {path: path.read_text() for path in files}
     try:
-        return first_failure(tree, tests)
+        for path, text in files.items():
+            path.write_text(text)
+        return first_failure(tree, mutant.tests)
     finally:
-        apply(patch, tree, "--reverse")
+        for path, text in originals.items():
+            path.write_text(text)
 
 
-def fits(patch: Path, tree: Path) -> str:
-    """Nothing if a patch applies to a tree, or why it does not."""
-    try:
-        apply(patch, tree, "--check")
-    except DoesNotApply as error:
-        return str(error)
-    return ""
-
-
-def run(patches: list[Path], tree: Path, tests: tuple[str, ...] = TESTS) -> int:
-    """Try each patch on a tree and say what became of it: the exit code."""
-    broken = first_failure(tree, tests)
-    if broken is not None:
-        say(f"the tests fail without any mutant: {broken}")
-        return 2
-    # Found out at the start, so that a patch that cannot be taken back later is not taken for one of these.
-    stale = {patch: why for patch in patches if (why := fits(patch, tree))}
-    tried = [patch for patch in patches if patch not in stale]
-    survivors = 0
-    for patch in tried:
-        test = killer(patch, tree, tests)
+def run(mutants: list[Mutant], tree: Path) -> int:
+    """Try each mutant on a tree and report what became of it; return the exit code."""
+    broken: dict[tuple[str, ...], str | None] = {}
+    survivors = tried = 0
+    skipped: list[str] = []
+    for mutant in mutants:
+        if mutant.tests not in broken:
+            broken[mutant.tests] = first_failure(tree, mutant.tests)
+        if (failure := broken[mutant.tests]) is not None:
+            skipped.append(f"{mutant.name}: its tests fail without it: {failure}")
+            continue
+        try:
+            test = killer(mutant, tree)
+        except Stale as error:
+            skipped.append(str(error))
+            continue
+        tried += 1
         survivors += test is None
-        say(f"{'SURVIVED' if test is None else 'killed'}  {patch.stem}  {test or ''}")
-    say(f"{len(tried) - survivors} of {len(tried)} killed")
-    for why in stale.values():
-        say(f"does not apply: {why}")
-    if stale:
+        report(f"{'SURVIVED' if test is None else 'killed'}  {mutant.name}  {test or ''}")
+    report(f"{tried - survivors} of {tried} killed")
+    for reason in skipped:
+        report(f"not tried: {reason}")
+    if skipped:
         return 2
     return 1 if survivors else 0
 
 
-def say(line: str) -> None:
-    """One line, at once: the run takes long."""
+def report(line: str) -> None:
+    """Print one line at once: the run takes long."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def main(arguments: list[str]) -> int:
-    """Try the patches that are named, or all."""
-    patches = [Path(name) for name in arguments] or sorted(HERE.glob("*.patch"))
+    """Try the mutants that are named, or all."""
+    mutants = choose(arguments)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(folder) / "tree"
         tree.mkdir()
         copy_tree(ROOT, tree)
-        return run(patches, tree)
+        return run(mutants, tree)
 
 
 if __name__ == "__main__":

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import run_mutants
+from run_mutants import Edit, Mutant
 
-PATCHES = sorted(run_mutants.HERE.glob("*.patch"))
-
-
-def test_there_are_mutants() -> None:
-    assert PATCHES
+MUTANTS = run_mutants.load_all()
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)
-def test_a_mutant_still_applies(patch: Path) -> None:
-    run_mutants.apply(patch, run_mutants.ROOT, "--check")
+def test_there_are_mutants_and_no_two_have_one_name() -> None:
+    assert MUTANTS
+    assert [name for name, count in Counter(mutant.name for mutant in MUTANTS).items() if count > 1] == []
 
 
-def diff(folder: Path, name: str, before: str, after: str) -> Path:
-    patch = folder / f"{name}.patch"
-    patch.write_text(f"--- a/one.py\n+++ b/one.py\n@@ -1 +1 @@\n-{before}\n+{after}\n")
-    return patch
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_still_fits_the_tree_and_names_tests_that_are_there(mutant: Mutant) -> None:
+    assert run_mutants.mutated(mutant, run_mutants.ROOT)
+    assert mutant.tests
+    for test in mutant.tests:
+        assert (run_mutants.ROOT / test.partition("::")[0]).exists(), test
+
+
+def mutant_of(name: str, before: str, after: str) -> Mutant:
+    return Mutant(name, ("tests",), (Edit("one.py", before, after),))
 
 
 def small_tree(folder: Path) -> Path:
@@ -33,39 +37,49 @@ def small_tree(folder: Path) -> Path:
     return tree
 
 
-def test_a_mutant_is_killed_by_name_survives_or_does_not_apply(tmp_path: Path) -> None:
-    tree, tests = small_tree(tmp_path), ("tests",)
-    dead = diff(tmp_path, "dead", "ONE = 1", "ONE = 2")
-    alive = diff(tmp_path, "alive", "ONE = 1", "ONE = 1.0")
-    stale = diff(tmp_path, "stale", "ONE = 3", "ONE = 2")
-    assert run_mutants.killer(dead, tree, tests) == "tests/test_one.py::test_one"
-    assert run_mutants.killer(alive, tree, tests) is None
+def test_a_mutant_is_killed_by_name_survives_or_is_stale(tmp_path: Path) -> None:
+    tree = small_tree(tmp_path)
+    assert run_mutants.killer(mutant_of("dead", "= 1", "= 2"), tree) == "tests/test_one.py::test_one"
+    assert run_mutants.killer(mutant_of("alive", "= 1", "= 1.0"), tree) is None
     assert (tree / "one.py").read_text() == "ONE = 1\n"
-    with pytest.raises(run_mutants.DoesNotApply, match=r"stale\.patch"):
-        run_mutants.killer(stale, tree, tests)
+    with pytest.raises(run_mutants.Stale, match=r"stale: its text stands 0 times in one\.py"):
+        run_mutants.killer(mutant_of("stale", "= 3", "= 2"), tree)
+    with pytest.raises(run_mutants.Stale, match="stands 3 times"):
+        run_mutants.killer(mutant_of("vague", "N", "M"), small_tree_with(tree, "N = 1\nONE = N\n"))
+    lost = Mutant("lost", ("tests",), (Edit("two.py", "a", "b"),))
+    with pytest.raises(run_mutants.Stale, match=r"there is no two\.py"):
+        run_mutants.killer(lost, tree)
 
 
-def test_a_mutant_that_does_not_apply_keeps_none_from_being_tried(
+def small_tree_with(tree: Path, text: str) -> Path:
+    (tree / "one.py").write_text(text)
+    return tree
+
+
+def test_edits_of_one_file_build_on_each_other(tmp_path: Path) -> None:
+    tree = small_tree(tmp_path)
+    both = Mutant("both", ("tests",), (Edit("one.py", "ONE", "TWO"), Edit("one.py", "= 1", "= 2")))
+    assert run_mutants.mutated(both, tree) == {tree / "one.py": "TWO = 2\n"}
+
+
+def test_a_stale_mutant_keeps_none_from_being_tried(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tree, tests = small_tree(tmp_path), ("tests",)
-    stale = diff(tmp_path, "stale", "ONE = 3", "ONE = 2")
-    dead = diff(tmp_path, "dead", "ONE = 1", "ONE = 2")
-    assert run_mutants.run([stale, dead], tree, tests) == 2
+    tree = small_tree(tmp_path)
+    assert run_mutants.run([mutant_of("stale", "= 3", "= 2"), mutant_of("dead", "= 1", "= 2")], tree) == 2
     first, count, last, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("killed  dead")
     assert count == "1 of 1 killed"
-    assert last.startswith("does not apply: stale.patch")
+    assert last.startswith("not tried: stale: ")
 
 
 def test_the_exit_code_tells_of_survivors_and_of_tests_that_fail_anyway(tmp_path: Path) -> None:
-    tree, tests = small_tree(tmp_path), ("tests",)
-    dead = diff(tmp_path, "dead", "ONE = 1", "ONE = 2")
-    alive = diff(tmp_path, "alive", "ONE = 1", "ONE = 1.0")
-    assert run_mutants.run([dead], tree, tests) == 0
-    assert run_mutants.run([alive, dead], tree, tests) == 1
+    tree = small_tree(tmp_path)
+    dead, alive = mutant_of("dead", "= 1", "= 2"), mutant_of("alive", "= 1", "= 1.0")
+    assert run_mutants.run([dead], tree) == 0
+    assert run_mutants.run([alive, dead], tree) == 1
     (tree / "one.py").write_text("ONE = 2\n")
-    assert run_mutants.run([], tree, tests) == 2
+    assert run_mutants.run([dead], tree) == 2
 
 
 def test_a_tree_is_copied_without_what_was_left_in_it(tmp_path: Path) -> None:
