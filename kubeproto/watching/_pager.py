@@ -25,7 +25,9 @@ House rules
   server offers. The rest is then of another version than the beginning: such a list is no snapshot
   (`Done.consistent`), and no watch may start from it.
 - The fallback is tried once, and a server that answers with the token it was asked with would do so for
-  ever: both end the list.
+  ever: both end the list. So do what else a server could go on with for ever: the same page under another
+  token, page after page without an object, more pages than any list has, and a token or a version that is
+  too long to be sent back.
 - A 410 on page 1 is the caller's: the version it asked for is too old. Retries are the caller's as well.
 """
 
@@ -40,6 +42,25 @@ from .._errors import LocalProtocolError
 from ..wire import Expired, Garbled, Outcome
 
 PAGE: Final = 500  # objects a page, as Go's client and kubectl ask for
+
+# A token is the base64 of a version and a key of etcd, some 400 bytes. Percent-encoded, this many still fit
+# the request line that proxies take, and httpx takes no URL of over 64 KiB.
+MAX_TOKEN: Final = 16 * 1024
+
+# Versions are numbers of 20 digits; those of other stores may be longer, and every watch sends one back.
+MAX_VERSION: Final = 1024
+
+# An API server fills each page up to the limit, so not even one empty page with a token comes from it.
+MAX_EMPTY_PAGES: Final = 10
+
+# Bounds the pages of a list, whatever the limit: at 500 objects a page this is six million objects.
+_MAX_PAGES: Final = 12_000
+_MAX_OBJECTS: Final = 1_000_000
+
+# Seconds. An API server gives a list 60 s, and ends it then (`--request-timeout`): whoever has not sent one
+# object in that time is not making progress, and ten times as long is enough for the slowest of proxies.
+PROGRESS: Final = 60.0
+LIST_TIMEOUT: Final = 600.0
 
 
 class Plan(Struct, frozen=True, kw_only=True, gc=False):
@@ -64,12 +85,19 @@ class First(Struct, frozen=True, gc=False):
 
 
 class Following(Struct, frozen=True, gc=False):
-    """A further page has been asked for."""
+    """A further page has been asked for.
+
+    `pages` came before it, the last `empty` of them without an object; `first` names the object that the last
+    one began with.
+    """
 
     plan: Plan
     token: str
     version: str
     consistent: bool = True
+    pages: int = 1
+    empty: int = 0
+    first: str = ""
 
 
 class Whole(Struct, frozen=True, gc=False):
@@ -100,11 +128,15 @@ class Started(Struct, frozen=True, gc=False):
 
 
 class Listed(Struct, frozen=True, gc=False):
-    """A page is complete. `token` asks for the next one and is empty on the last; `count` is its objects."""
+    """A page is complete. `token` asks for the next one and is empty on the last; `count` is its objects.
+
+    `first` names the first of them, so that a server that sends the same page again can be told.
+    """
 
     version: str
     token: str = ""
     count: int = 0
+    first: str = ""
 
 
 class Failed(Struct, frozen=True, gc=False):
@@ -117,7 +149,11 @@ Event: TypeAlias = Started | Listed | Failed
 
 
 class SendList(Struct, frozen=True, kw_only=True, gc=False):
-    """Ask for a page at a time between `at` and `latest`; both are the same where no jitter is wanted."""
+    """Ask for a page at a time between `at` and `latest`; both are the same where no jitter is wanted.
+
+    After `idle` seconds in which no object was completed, or `timeout` seconds in all, the driver closes it
+    and reports `Failed(TimedOut(…))`.
+    """
 
     at: float
     latest: float
@@ -125,6 +161,8 @@ class SendList(Struct, frozen=True, kw_only=True, gc=False):
     match: str = ""
     limit: int = 0
     token: str = ""
+    idle: float = PROGRESS
+    timeout: float = LIST_TIMEOUT
 
 
 class Stage(Struct, frozen=True, gc=False):
@@ -155,15 +193,18 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
     match state, event:
         case Ready(plan), Started():
             return _ask(First(plan), now)
+        case First() | Following() | Whole(), Listed() if endless := _endless(state, event):
+            return _lose(Garbled(endless))
         case First() | Following() | Whole(), Listed(token=""):
             done = _done(state, event)
             return done, (Stage(), Commit(done.version))
-        case Following(token=token), Listed(token=again) if token == again:
-            return _lose(Garbled("the server answers each page with the token that it was asked with"))
         case First(plan) | Whole(plan), Listed(version, token):
-            return _ask(Following(plan, token, version), now, Stage())
+            following = Following(plan, token, version, empty=int(not event.count), first=event.first)
+            return _ask(following, now, Stage())
         case Following(), Listed(token=token):
-            return _ask(replace(state, token=token), now, Stage())
+            empty = 0 if event.count else state.empty + 1
+            after = replace(state, token=token, pages=state.pages + 1, empty=empty, first=event.first)
+            return _ask(after, now, Stage())
         case Following(Plan(on_expired="go on")), Failed(Expired(token=token)) if token:
             return _ask(replace(state, token=token, consistent=False), now)
         case Following(Plan(on_expired="list whole" | "go on") as plan), Failed(Expired()):
@@ -183,6 +224,24 @@ def request(state: First | Following | Whole, *, at: float, latest: float) -> Se
             return SendList(at=at, latest=latest, limit=plan.limit, token=token)
         case Whole(plan):
             return SendList(at=at, latest=latest, version=plan.version, match=plan.match)
+
+
+def _endless(state: First | Following | Whole, page: Listed) -> str:
+    """Why this page cannot be gone on from, or would be for ever; "" if it can."""
+    if len(page.version) > MAX_VERSION:
+        return f"a version of {len(page.version)} characters came; {MAX_VERSION} are the limit"
+    if len(page.token) > MAX_TOKEN:
+        return f"a continue token of {len(page.token)} characters came; {MAX_TOKEN} are the limit"
+    if not isinstance(state, Following) or not page.token:
+        return ""
+    if page.token == state.token:
+        return "the server answers each page with the token that it was asked with"
+    if page.first and page.first == state.first:
+        return "the server sends the same page again under another token"
+    if not page.count and state.empty + 1 >= MAX_EMPTY_PAGES:
+        return f"{MAX_EMPTY_PAGES} pages in a row have a token for the next page, and no object"
+    most = max(_MAX_PAGES, _MAX_OBJECTS // max(state.plan.limit, 1))
+    return f"the list goes on after {most} pages" if state.pages >= most else ""
 
 
 def _ask(state: First | Following | Whole, now: float, *before: Action) -> tuple[State, tuple[Action, ...]]:

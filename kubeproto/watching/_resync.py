@@ -40,9 +40,11 @@ House rules
   minute. A list that worked forgives none, so list, watch and 410 cannot spin at full speed.
 - Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
   none. So whatever a server does, it is asked at most ten times at once and then once a second.
-- Silence is told from death by bookmarks, which come about every minute: 75 s without a byte, and the watch
-  is closed. A server without bookmarks costs one watch to find out. Two mute watches in a row rebuild the
-  world, for a server that was set back to an older state keeps a watch at a future version open for ever.
+- Silence is told from death by bookmarks, which come about every minute: 75 s without an event, and the
+  watch is closed. Bytes that make no event are no sign of life: else a server that drips one of them now
+  and then would be believed for ever. Of a list the same is asked: an object in 60 s. A server without
+  bookmarks costs one watch to find out. Two mute watches in a row rebuild the world, for a server that was
+  set back to an older state keeps a watch at a future version open for ever.
 - A watch that opens, and fails on the server's side five times in a row without progress, stumbles over
   something at that version: the world is rebuilt. A server that does not let a watch open is waited for.
 - 401, 403, 404 and requests that are wrong wait at least ten seconds and go on asking: rights and kinds
@@ -227,8 +229,8 @@ def step(state: State, event: Event, now: float) -> Step:
         case Streaming(course, version) | Lagging(course, version), Failed(outcome):
             return unasked(course, version, outcome, now, Close(), Discard())
 
-        case Listing(course, paging, count), Received():
-            return Listing(hear(course, now), paging, count + event.count), _STAGE
+        case Listing(course, paging, count, before), Received():
+            return Listing(hear(course, now), paging, count + event.count, before), _STAGE
         case Listing(), Listed():
             return listed(state, event, now)
         case Listing(course, paging), Failed(outcome):

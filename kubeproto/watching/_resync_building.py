@@ -96,10 +96,11 @@ def mark(state: Streaming | Lagging, version: str, now: float) -> Step:
 
 def listed(state: Listing, event: Listed, now: float) -> Step:
     course, count = hear(state.course, now), state.count + event.count
-    match pager.step(state.paging, event, now)[0]:
+    page = replace(event, count=count - state.before)
+    match pager.step(state.paging, page, now)[0]:
         case pager.Following() as paging:
             # The pages of a list that works take no tokens: beyond ten it would take a second for each.
-            return Listing(course, paging, count), (Stage(), pager.request(paging, at=now, latest=now))
+            return Listing(course, paging, count, count), (Stage(), pager.request(paging, at=now, latest=now))
         case pager.Done(version, paged) if version:
             if paged and isinstance(state.paging, pager.Following) and state.paging.plan.version == "0":
                 course = replace(course, endpoint=replace(course.endpoint, paged=True))

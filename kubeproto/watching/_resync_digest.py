@@ -11,7 +11,7 @@ from ..objects import KubeObject, compare_versions
 from ..wire import Garbled, classify
 from . import _events as events
 from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent
-from ._pager import Failed
+from ._pager import MAX_VERSION, Failed
 from ._resync_values import Received
 
 K = TypeVar("K", bound=KubeObject)
@@ -45,7 +45,7 @@ def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     kinds, last = set(map(type, chunk)), chunk[-1]
     if kinds <= _CHANGES and isinstance(last, Added | Modified | Deleted):
         version = last.object.metadata.resource_version
-        if version:
+        if version and len(version) <= MAX_VERSION:
             return [(chunk, Received(len(chunk), version, live=not kinds <= _ADDED))]
     return _scan(chunk)
 
@@ -78,6 +78,8 @@ def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
             return [*parts, ([event], failure)]
         part.append(event)
         said = _version(event)
+        # A version that cannot be sent back is as good as none.
+        said = said if len(said) <= MAX_VERSION else ""
         version = said or version
         live = live or type(event) is not Added
         lost = lost or not (said or isinstance(event, Bookmark | Unknown)) or _is_nameless(event)

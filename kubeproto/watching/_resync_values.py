@@ -108,11 +108,12 @@ class Lagging(Struct, frozen=True, gc=False):
 
 
 class Listing(Struct, frozen=True, gc=False):
-    """A page has been asked for; the pager says which."""
+    """A page has been asked for; the pager says which. `count` objects have come, `before` this page."""
 
     course: Course
     paging: pager.First | pager.Following | pager.Whole
     count: int = 0
+    before: int = 0
 
 
 class Opening(Struct, frozen=True, gc=False):
@@ -182,8 +183,8 @@ class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
 
     `initial` asks for a streaming list: ``sendInitialEvents``, with the match that it needs. The server is to
     end the watch after a number of seconds drawn from `seconds`, and the whole may take `grace` longer.
-    After `idle` seconds of silence the driver closes it and reports `Failed(TimedOut(…))`; None leaves that
-    to the end of the whole.
+    After `idle` seconds without an event, be it that bytes come or none, the driver closes it and reports
+    `Failed(TimedOut(…))`; None leaves that to the end of the whole.
     """
 
     at: float

@@ -1,6 +1,6 @@
 """Between the core and the bytes: the transports' seam, inflating, and what an outcome means."""
 
-from ._answers import header, read_status, refusal, retry_after, warnings
+from ._answers import header, is_enough, read_status, refusal, retry_after, warnings
 from ._bodies import Body, BodyUntilClose, ChunkedBody, SizedBody, open_body
 from ._inflate import Inflater, Unchanged, inflate, open_inflater
 from ._outcomes import (
@@ -88,6 +88,7 @@ __all__ = [
     "classify",
     "header",
     "inflate",
+    "is_enough",
     "open_body",
     "open_inflater",
     "read_status",

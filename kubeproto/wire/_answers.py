@@ -23,6 +23,10 @@ _QUOTED: Final = 2048
 # A refusal may be compressed, but nobody has this much to say in one.
 _MAX_REFUSAL: Final = 4 << 20
 
+# Of a refusal as much is read, and for so many seconds: what has come by then says why.
+MAX_REFUSAL: Final = 1 << 20
+REFUSAL_TIME: Final = 10.0
+
 # A server that asks for more than a day is mistaken, and a clock must not overflow for it.
 _MAX_WAIT: Final = 86_400.0
 
@@ -86,6 +90,14 @@ def read_status(code: int, headers: Headers, body: bytes, *, method: str = "") -
     except RemoteProtocolError as error:
         return _made(code, headers, str(error), method)
     return _with_wait(headers, status) if status else _made(code, headers, _quote(body), method)
+
+
+def is_enough(status: int, size: int, seconds: float) -> bool:
+    """Return True if no more of a refusal's body is to be read: it is too long, or is not coming to its end.
+
+    `size` bytes of it have come in `seconds`. Of any other response all is wanted.
+    """
+    return not 200 <= status < 300 and (size >= MAX_REFUSAL or seconds >= REFUSAL_TIME)
 
 
 def refusal(request: Head, code: int, headers: Headers, body: bytes) -> ApiError:

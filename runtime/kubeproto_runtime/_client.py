@@ -24,6 +24,7 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.requests import health, openapi_document, openapi_index, version
+from kubeproto.wire import is_enough
 
 from ._applying import Applying, apply_manifests
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
@@ -264,12 +265,31 @@ class Client:
         timeout = None if deadline is None else max(0.0, deadline - anyio.current_time())
         try:
             async with self.transport.send(request, timeout=timeout, idle=SILENCE) as incoming:
-                pieces = [piece async for piece in incoming]
+                body = await _body(incoming)
         except DeadlineExceeded as error:
             if deadline is not None and anyio.current_time() >= deadline:
                 raise
             raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
-        return incoming.status, incoming.headers, b"".join(pieces)
+        return incoming.status, incoming.headers, body
+
+
+async def _body(incoming: Incoming) -> bytes:
+    """Read a body; of one that refuses, no more than a Status needs."""
+    if 200 <= incoming.status < 300:
+        return b"".join([piece async for piece in incoming])
+    chunks = aiter(incoming)
+    begun, size, pieces = anyio.current_time(), 0, list[bytes]()
+    try:
+        async for piece in chunks:
+            pieces.append(piece)
+            size += len(piece)
+            if is_enough(incoming.status, size, anyio.current_time() - begun):
+                break
+    finally:
+        # A generator that is not at its end would be left to the garbage collector, which trio warns of.
+        if (close := getattr(chunks, "aclose", None)) is not None:
+            await close()
+    return b"".join(pieces)
 
 
 class Streamed(Generic[E]):

@@ -8,11 +8,12 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
+import anyio
 from anyio.lowlevel import checkpoint
 
-from kubeproto import Failed, KubeObject, ListDecoder
+from kubeproto import DeadlineExceeded, Failed, KubeObject, ListDecoder, TransportError
 from kubeproto.watching import resync
-from kubeproto.wire import classify
+from kubeproto.wire import classify, is_enough
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -27,8 +28,6 @@ End: TypeAlias = resync.Listed | resync.Closed | resync.Failed
 
 # What is decoded before other tasks have their turn: some milliseconds.
 _SLICE: Final = 128 * 1024
-# No list may be silent for longer than this.
-_SILENCE: Final = 60.0
 
 
 class Tell(Protocol):
@@ -47,6 +46,9 @@ class Exchange:
         self._tell = tell
         self._stack = AsyncExitStack()
         self._taken = 0
+        self._size = 0
+        self._progressed = False  # an object was completed since the last look
+        self._progress = 0.0  # when that was seen, or when the head came
 
     async def open(self) -> None:
         """Send the request, and wait for the head of its answer."""
@@ -58,8 +60,13 @@ class Exchange:
             chunk = await anext(self._chunks)
         except StopAsyncIteration:
             return None if self.dropped else self._finish()
+        except TransportError:
+            if self.dropped or not self._refused:
+                raise
+            return self._finish()  # that it refuses is known; why, as far as it came
         if self.dropped:  # while this was waited for
             return None
+        self._size += len(chunk)
         for piece in _slices(chunk):
             end = self._feed(piece)
             if end is not None or self.dropped:
@@ -68,6 +75,18 @@ class Exchange:
             if self._taken >= _SLICE:
                 self._taken = 0
                 await checkpoint()
+        return self._check_progress()
+
+    def _check_progress(self) -> End | None:
+        """End what does not come on, though it may bring bytes."""
+        now = anyio.current_time()
+        if self._progressed:
+            self._progress, self._progressed = now, False
+        elif self._refused and is_enough(self._status, self._size, now - self._progress):
+            return self._finish()
+        elif self._idle is not None and now - self._progress >= self._idle:
+            what = f"{self._request.method} {self._request.target.partition('?')[0]}"
+            raise DeadlineExceeded(f"{what}: bytes came, and no object in {self._idle:g} s")
         return None
 
     async def close(self, error: BaseException | None = None) -> None:
@@ -79,10 +98,14 @@ class Exchange:
                 raise
 
     async def _send(
-        self, client: Client, request: Head, *, idle: float | None, timeout: float | None = None
+        self, client: Client, request: Head, *, idle: float | None, timeout: float | None
     ) -> Incoming:
+        self._request, self._idle = request, idle
         sending = client.transport.send(request, idle=idle, timeout=timeout)
         incoming = await self._stack.enter_async_context(sending)
+        self._progress = anyio.current_time()
+        self._status = incoming.status
+        self._refused = not 200 <= incoming.status < 300
         self._chunks: AsyncIterator[bytes] = aiter(incoming)
         # One that is a generator would be left to the garbage collector, of which trio warns.
         if (close := getattr(self._chunks, "aclose", None)) is not None:
@@ -105,7 +128,9 @@ class Listing(Exchange, Generic[K]):
         super().__init__(tell)
         self._client = client
         self._kind = api.kind
-        self._request = api.list(
+        self._planned = planned
+        self._first = ""
+        self._list = api.list(
             resource_version=planned.version,
             resource_version_match="NotOlderThan" if planned.match else "",
             limit=planned.limit,
@@ -115,7 +140,8 @@ class Listing(Exchange, Generic[K]):
 
     async def open(self) -> None:
         """Send the request, and wait for the head of its answer."""
-        incoming = await self._send(self._client, self._request, idle=_SILENCE)
+        planned = self._planned
+        incoming = await self._send(self._client, self._list, idle=planned.idle, timeout=planned.timeout)
         self._decoder = ListDecoder(self._kind, status=incoming.status, headers=incoming.headers)
 
     def _feed(self, piece: bytes) -> End | None:
@@ -125,11 +151,14 @@ class Listing(Exchange, Generic[K]):
         if (end := self._stage(self._decoder.finish())) is not None or self.dropped:
             return end
         metadata = self._decoder.metadata
-        return resync.Listed(metadata.resource_version, metadata.continue_, 0)
+        return resync.Listed(metadata.resource_version, metadata.continue_, 0, self._first)
 
     def _stage(self, items: list[Any]) -> End | None:
         if items and isinstance(last := items[-1], Failed):
             return resync.Failed(classify(last.status))
+        if items:
+            self._progressed = True
+            self._first = self._first or first_of(items)
         self._tell(resync.Received(len(items)), items)
         return None
 
@@ -142,10 +171,10 @@ class Watch(Exchange, Generic[K]):
     ) -> None:
         super().__init__(tell)
         self._client = client
-        self._idle = planned.idle
+        self._planned = planned
         seconds = client.random.randint(*planned.seconds)
         self._timeout = seconds + planned.grace
-        self._request = api.watch(
+        self._watch = api.watch(
             resource_version=planned.version,
             send_initial_events=planned.initial or None,
             timeout_seconds=seconds,
@@ -154,16 +183,16 @@ class Watch(Exchange, Generic[K]):
 
     async def open(self) -> None:
         """Send the request, and wait for the head of its answer."""
-        incoming = await self._send(self._client, self._request, idle=self._idle, timeout=self._timeout)
-        self._decoder: Decoder[WatchEvent[K]] = self._request.open(incoming.status, incoming.headers)
-        self._opened = 200 <= incoming.status < 300
-        if self._opened:
+        idle, timeout = self._planned.idle, self._timeout
+        incoming = await self._send(self._client, self._watch, idle=idle, timeout=timeout)
+        self._decoder: Decoder[WatchEvent[K]] = self._watch.open(incoming.status, incoming.headers)
+        if not self._refused:
             self._tell(resync.Opened())
 
     def _feed(self, piece: bytes) -> End | None:
         news = self._decoder.feed(piece)
         # What a refusal says is known at its end.
-        return self._hear(news) if self._opened else None
+        return None if self._refused else self._hear(news)
 
     def _finish(self) -> End | None:
         rest = self._decoder.finish()
@@ -171,6 +200,7 @@ class Watch(Exchange, Generic[K]):
         return end if end is not None or self.dropped else resync.Closed()
 
     def _hear(self, events: list[WatchEvent[K]]) -> End | None:
+        self._progressed = self._progressed or bool(events)
         for batch, event in resync.digest(events):
             if isinstance(event, resync.Failed):
                 return event
@@ -178,6 +208,12 @@ class Watch(Exchange, Generic[K]):
             if self.dropped:
                 break
         return None
+
+
+def first_of(items: Sequence[Any]) -> str:
+    """Name the object that a page begins with; "" if it has no name."""
+    metadata = items[0].metadata
+    return "" if metadata is None else f"{metadata.namespace}/{metadata.name}"
 
 
 def _slices(chunk: bytes) -> Sequence[bytes]:

@@ -10,6 +10,8 @@ from kubeproto import ApiError, KubeObject, ObjectList, RemoteProtocolError
 from kubeproto.watching import pager
 from kubeproto.wire import classify
 
+from ._exchanges import first_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
@@ -68,7 +70,12 @@ class Pages(Generic[K]):
                     raise
             else:
                 self._tell(
-                    pager.Listed(page.metadata.resource_version, page.metadata.continue_, len(page.items))
+                    pager.Listed(
+                        page.metadata.resource_version,
+                        page.metadata.continue_,
+                        len(page.items),
+                        first_of(page.items) if page.items else "",
+                    )
                 )
                 if isinstance(self._state, pager.Lost):
                     raise RemoteProtocolError(self._state.outcome.reason)

@@ -24,6 +24,7 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.requests import health, openapi_document, openapi_index, version
+from kubeproto.wire import is_enough
 
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
 from ._discovering import _AGAIN, NotInstalled, _resource_of, _serves
@@ -247,12 +248,21 @@ class BlockingClient:
         timeout = None if deadline is None else max(0.001, deadline - self.clock())
         try:
             with self.transport.send(request, timeout=timeout, idle=SILENCE) as incoming:
-                body = b"".join(incoming)
+                body = b"".join(self._pieces(incoming))
         except DeadlineExceeded as error:
             if deadline is not None and self.clock() >= deadline:
                 raise
             raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
         return incoming.status, incoming.headers, body
+
+    def _pieces(self, incoming: BlockingIncoming) -> Iterator[bytes]:
+        """Give the pieces of a body; of one that refuses, no more than a Status needs."""
+        begun, size = self.clock(), 0
+        for piece in incoming:
+            yield piece
+            size += len(piece)
+            if is_enough(incoming.status, size, self.clock() - begun):
+                return
 
 
 class BlockingStreamed(Generic[E]):

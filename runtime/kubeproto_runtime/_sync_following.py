@@ -15,15 +15,25 @@ from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from kubeproto import ApiError, Failed, KubeObject, ListDecoder, RemoteProtocolError, TransportError
+from kubeproto import (
+    ApiError,
+    DeadlineExceeded,
+    Failed,
+    KubeObject,
+    ListDecoder,
+    RemoteProtocolError,
+    TransportError,
+)
 from kubeproto.config import ConfigError, CredentialsError
 from kubeproto.watching import resync
-from kubeproto.wire import Refused, classify
+from kubeproto.wire import Refused, classify, is_enough
+
+from ._exchanges import first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from kubeproto import Api, WatchEvent
+    from kubeproto import Api, BlockingIncoming, Head, WatchEvent
 
     from ._following import Sink
     from ._sync_client import BlockingClient
@@ -31,9 +41,6 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 
 Planned: TypeAlias = resync.SendList | resync.SendWatch
-
-# No list may be silent for longer than this.
-_SILENCE: Final = 60.0
 
 _SETTINGS: Final = resync.Settings()
 _ENDPOINT: Final = resync.Endpoint()
@@ -165,15 +172,22 @@ class BlockingFollowing(Generic[K]):
             continue_=planned.token,
             **self._selection,
         )
-        with self._client.transport.send(request, idle=_SILENCE, timeout=self._within(inf)) as incoming:
+        first, timeout = "", self._within(planned.timeout)
+        with self._client.transport.send(request, idle=planned.idle, timeout=timeout) as incoming:
             decoder = ListDecoder(self._api.kind, status=incoming.status, headers=incoming.headers)
-            for chunk in incoming:
-                if not self._stage(exchange, decoder.feed(chunk)):
+            progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
+            for chunk in _read(incoming, progress):
+                items = decoder.feed(chunk)
+                progress.note(items)
+                first = first or (first_of(items) if items else "")
+                if not self._stage(exchange, items):
                     return
-            if not self._stage(exchange, decoder.finish()):
+            items = decoder.finish()
+            if not self._stage(exchange, items):
                 return
+        first = first or (first_of(items) if items else "")
         metadata = decoder.metadata
-        self._hear(exchange, resync.Listed(metadata.resource_version, metadata.continue_, 0))
+        self._hear(exchange, resync.Listed(metadata.resource_version, metadata.continue_, 0, first))
         yield
 
     def _stage(self, exchange: int, items: list[Any]) -> bool:
@@ -195,8 +209,10 @@ class BlockingFollowing(Generic[K]):
             opened = 200 <= incoming.status < 300
             if opened:
                 self._hear(exchange, resync.Opened())
-            for chunk in incoming:
+            progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
+            for chunk in _read(incoming, progress):
                 news = decoder.feed(chunk)
+                progress.note(news)
                 if not opened:
                     continue  # what a refusal says is known at its end
                 going = self._digest(exchange, news)
@@ -214,3 +230,46 @@ class BlockingFollowing(Generic[K]):
 
     def _digest(self, exchange: int, events: list[WatchEvent[K]]) -> bool:
         return all(self._hear(exchange, event, batch) for batch, event in resync.digest(events))
+
+
+class _Progress:
+    """When a response last came on: its head, or an object. Bytes alone are no progress."""
+
+    def __init__(self, clock: Callable[[], float], request: Head, status: int, idle: float | None) -> None:
+        self.refused = not 200 <= status < 300
+        self._clock = clock
+        self._request = request
+        self._status = status
+        self._idle = idle
+        self._last = clock()
+        self._size = 0
+        self._noted = True
+
+    def note(self, news: list[Any]) -> None:
+        """Take what a chunk has completed."""
+        self._noted = bool(news)
+
+    def ended(self, chunk: bytes) -> bool:
+        """Return True if this was enough of a refusal; `DeadlineExceeded` if nothing comes on."""
+        now = self._clock()
+        if self._noted:
+            self._last = now
+        self._size += len(chunk)
+        if self.refused:
+            return is_enough(self._status, self._size, now - self._last)
+        if not self._noted and self._idle is not None and now - self._last >= self._idle:
+            what = f"{self._request.method} {self._request.target.partition('?')[0]}"
+            raise DeadlineExceeded(f"{what}: bytes came, and no object in {self._idle:g} s")
+        return False
+
+
+def _read(incoming: BlockingIncoming, progress: _Progress) -> Iterator[bytes]:
+    """Give the chunks of a response; of one that refuses, those that came before it broke off."""
+    try:
+        for chunk in incoming:
+            yield chunk
+            if progress.ended(chunk):
+                return
+    except TransportError:
+        if not progress.refused:
+            raise

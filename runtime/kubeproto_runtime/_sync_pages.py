@@ -8,6 +8,8 @@ from kubeproto import ApiError, KubeObject, ObjectList, RemoteProtocolError
 from kubeproto.watching import pager
 from kubeproto.wire import classify
 
+from ._exchanges import first_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -56,7 +58,8 @@ class BlockingPages(Generic[K]):
                 if self._next is None:
                     raise
             else:
-                self._tell(pager.Listed(page.version, page.next_page, len(page.items)))
+                first = first_of(page.items) if page.items else ""
+                self._tell(pager.Listed(page.version, page.next_page, len(page.items), first))
                 if isinstance(self._state, pager.Lost):
                     raise RemoteProtocolError(self._state.outcome.reason)
                 return page

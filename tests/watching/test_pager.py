@@ -36,6 +36,13 @@ OFFER = Expired("too old", 410, token="rest")
 BUSY = Throttled("busy", 429)
 CIRCLE = Garbled("the server answers each page with the token that it was asked with")
 
+EMPTY = Garbled("10 pages in a row have a token for the next page, and no object")
+AGAIN = Garbled("the server sends the same page again under another token")
+MANY = Garbled("the list goes on after 500000 pages")
+LONG = "x" * 16_385
+LONG_TOKEN = Garbled("a continue token of 16385 characters came; 16384 are the limit")
+LONG_VERSION = Garbled("a version of 16385 characters came; 1024 are the limit")
+
 
 def send(**fields: Any) -> SendList:
     return SendList(at=NOW, latest=NOW, **fields)
@@ -50,18 +57,48 @@ TABLE: list[Row] = [
     ("begins", Ready(PLAN), Started(), First(PLAN), (PAGE_1,)),
     ("one page", First(PLAN), Listed("9"), Done("9"), (Stage(), Commit("9"))),
     (
-        "more pages", First(PLAN), Listed("9", "b"),
-        Following(PLAN, "b", "9"), (Stage(), send(limit=2, token="b")),
+        "more pages", First(PLAN), Listed("9", "b", 2, "a1"),
+        Following(PLAN, "b", "9", first="a1"), (Stage(), send(limit=2, token="b")),
     ),
     (
-        "still more", Following(PLAN, "b", "9"), Listed("9", "c"),
-        Following(PLAN, "c", "9"), (Stage(), send(limit=2, token="c")),
+        "still more", Following(PLAN, "b", "9", first="a1"), Listed("9", "c", 2, "b1"),
+        Following(PLAN, "c", "9", pages=2, first="b1"), (Stage(), send(limit=2, token="c")),
     ),
     (
         "the last of some", Following(PLAN, "c", "9"), Listed("9"),
         Done("9", paged=True), (Stage(), Commit("9")),
     ),
     ("a circle", Following(PLAN, "b", "9"), Listed("9", "b"), Lost(CIRCLE), (Abandon(CIRCLE),)),
+    (
+        "an empty page", Following(PLAN, "b", "9", pages=4, empty=3), Listed("9", "c"),
+        Following(PLAN, "c", "9", pages=5, empty=4), (Stage(), send(limit=2, token="c")),
+    ),
+    (
+        "an object after empty pages", Following(PLAN, "b", "9", pages=4, empty=9), Listed("9", "c", 1, "x"),
+        Following(PLAN, "c", "9", pages=5, first="x"), (Stage(), send(limit=2, token="c")),
+    ),
+    (
+        "empty pages without end", Following(PLAN, "b", "9", pages=12, empty=9), Listed("9", "c"),
+        Lost(EMPTY), (Abandon(EMPTY),),
+    ),
+    (
+        "the last page may be empty", Following(PLAN, "b", "9", pages=12, empty=9), Listed("9"),
+        Done("9", paged=True), (Stage(), Commit("9")),
+    ),
+    (
+        "the same page again", Following(PLAN, "b", "9", first="a1"), Listed("9", "c", 2, "a1"),
+        Lost(AGAIN), (Abandon(AGAIN),),
+    ),
+    (
+        "pages without end", Following(PLAN, "b", "9", pages=500_000), Listed("9", "c", 2, "b1"),
+        Lost(MANY), (Abandon(MANY),),
+    ),
+    ("a long token", First(PLAN), Listed("9", LONG, 2), Lost(LONG_TOKEN), (Abandon(LONG_TOKEN),)),
+    (
+        "a long token later", Following(PLAN, "b", "9"), Listed("9", LONG, 2),
+        Lost(LONG_TOKEN), (Abandon(LONG_TOKEN),),
+    ),
+    ("a long version", Whole(FAIL), Listed(LONG), Lost(LONG_VERSION), (Abandon(LONG_VERSION),)),
     (
         "expired", Following(PLAN, "b", "9"), Failed(GONE),
         Whole(FAIL), (Discard(), WHOLE),
@@ -81,7 +118,7 @@ TABLE: list[Row] = [
     ),
     ("whole", Whole(FAIL), Listed("9"), Done("9"), (Stage(), Commit("9"))),
     (
-        "whole, but paged", Whole(FAIL), Listed("9", "b"),
+        "whole, but paged", Whole(FAIL), Listed("9", "b", 2),
         Following(FAIL, "b", "9"), (Stage(), send(limit=2, token="b")),
     ),
     ("page 1 expired", First(PLAN), Failed(GONE), Lost(GONE), (Abandon(GONE),)),

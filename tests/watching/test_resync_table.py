@@ -301,7 +301,7 @@ row(
 # Listing
 row("a part of a page", Listing(NEW, FIRST, 2), Received(3), Listing(heard(NEW), FIRST, 5), Stage())
 row(
-    "a page", Listing(NEW, FIRST, 2), Listed("9", "two", 3), Listing(heard(NEW), PAGE_2, 5),
+    "a page", Listing(NEW, FIRST, 2), Listed("9", "two", 3), Listing(heard(NEW), PAGE_2, 5, 5),
     Stage(), send_list(limit=500, token="two"),
 )  # fmt: skip
 row(
