@@ -16,6 +16,7 @@ _JSON: Final = ("application/json", "text/json", "*/*", "")
 _YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml")
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
+_NO_YAML: Final = "error decoding YAML: "
 _SHOWN: Final = 30  # bytes of a body that a refusal shows
 _NO_KIND: Final = "couldn't get version/kind; json parse error: "
 _INTO_MAP: Final = "into Go value of type map[string]interface {}"
@@ -40,7 +41,7 @@ def read_object(
     """
     media = content_type.partition(";")[0].strip()
     if media in _YAML:
-        return read_yaml(body)
+        return _read_yaml_object(body, kind), []
     if media not in _JSON:
         raise unsupported_media("application/json, application/yaml, application/vnd.kubernetes.protobuf")
     try:
@@ -52,16 +53,31 @@ def read_object(
     if obj is not None and not is_map(obj):
         raise unrecognized(kind, f"{_NO_KIND}json: cannot unmarshal {go_kind(obj)} {_INTO_TYPE}", body)
     obj = obj or {}
-    for name in ("kind", "apiVersion"):
-        if not isinstance(value := obj.get(name, ""), str):
-            why = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
-            raise unrecognized(kind, f"{_NO_KIND}{why}", body)
-    if obj.get("apiVersion", "").count("/") > 1:
-        raise unrecognized(kind, f"unexpected GroupVersion string: {obj['apiVersion']}", body)
+    _check_kind(obj, kind, body)
     if custom and not obj.get("kind"):
         raise unrecognized(kind, f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'", body)
     # Keys that stand twice make the body longer than its meaning; most bodies are compact.
     return obj, [] if len(_encode(obj)) == len(body) else duplicates(body)
+
+
+def _read_yaml_object(body: bytes, kind: str) -> dict[str, Any]:
+    try:
+        obj, _ = read_yaml(body)
+    except Refused as refused:
+        why = refused.status["message"].removeprefix(_NO_YAML)
+        raise unrecognized(kind, why, body) from None
+    _check_kind(obj, kind, body)
+    return obj
+
+
+def _check_kind(obj: dict[str, Any], kind: str, body: bytes) -> None:
+    """Refuse an object whose kind or apiVersion cannot be one."""
+    for name in ("kind", "apiVersion"):
+        if (value := obj.get(name)) is not None and not isinstance(value, str):
+            why = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
+            raise unrecognized(kind, f"{_NO_KIND}{why}", body)
+    if (obj.get("apiVersion") or "").count("/") > 1:
+        raise unrecognized(kind, f"unexpected GroupVersion string: {obj['apiVersion']}", body)
 
 
 def unrecognized(kind: str, why: str, body: bytes) -> Refused:
@@ -76,19 +92,19 @@ def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
     """The object in a YAML body. JSON is YAML, and is read as such first."""
     try:
         obj = _decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         from .._yaml import YamlError, YamlUnavailable, read_documents
 
         try:
             documents = list(read_documents(body.decode()))
-        except (YamlError, YamlUnavailable, UnicodeDecodeError) as error:
-            raise bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {error}") from None
+        except (YamlError, YamlUnavailable, UnicodeDecodeError, RecursionError) as error:
+            raise bad_request(f"{_NO_YAML}error converting YAML to JSON: yaml: {error}") from None
         obj = documents[0].value if documents else None
     if obj is None:
         return {}, []
     if not is_map(obj):
         why = f"json: cannot unmarshal {go_kind(obj)} {_INTO_MAP}"
-        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
+        raise bad_request(f"{_NO_YAML}error unmarshaling JSON: while decoding JSON: {why}")
     return obj, []
 
 

@@ -262,8 +262,9 @@ class Cluster:
     ) -> None:  # fmt: skip
         """Change an object in place, as a controller of the cluster would; KeyError if it is not there."""
         served = self._kind(kind)
-        obj: dict[str, Any] = _decode(served.shelf.objects[served.key(namespace, name)].data)
+        obj = served.read(served.shelf.objects[served.key(namespace, name)].data)
         change(obj)
+        obj = _decode(served.kept(obj))
         put(self._world, served, served.key(namespace, name), obj)
 
     def compact(self, version: int | None = None) -> None:

@@ -128,7 +128,7 @@ def _service(obj: dict[str, Any]) -> None:
 
 def _namespace(obj: dict[str, Any]) -> None:
     meta = obj["metadata"]
-    meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta["name"]
+    meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta.get("name", "")
 
 
 def _secret(obj: dict[str, Any]) -> None:

@@ -118,7 +118,7 @@ def delete(world: World, served: Served, key: str, name: str, options: DeleteOpt
     if finalizers:
         meta["finalizers"] = finalizers
     if dry:
-        return Deleted(served.write(obj), gone=False)
+        return Deleted(served.again(obj), gone=False)
     return Deleted(put(world, served, key, obj).data, gone=False)
 
 
@@ -144,7 +144,7 @@ def _close_namespace(world: World, served: Served, old: Stored, obj: dict[str, A
     obj["metadata"]["deletionTimestamp"] = world.clock.stamp()
     obj.setdefault("status", {})["phase"] = "Terminating"
     if dry:
-        return Deleted(served.write(obj), gone=False)
+        return Deleted(served.again(obj), gone=False)
     return Deleted(put(world, served, old.key, obj).data, gone=False)
 
 

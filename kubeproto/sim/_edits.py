@@ -31,7 +31,7 @@ def put(world: World, served: Served, key: str, obj: dict[str, Any]) -> Stored:
     """Store an object as it is."""
     version = world.storage.version + 1
     obj["metadata"]["resourceVersion"] = str(version)
-    stored = make_stored(key, obj, version, served.write(obj))
+    stored = make_stored(key, obj, version, served.again(obj))
     world.commit(served.shelf, stored)
     return stored
 
@@ -41,4 +41,4 @@ def remove(world: World, served: Served, stored: Stored) -> None:
     version = world.storage.version + 1
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
-    world.remove(served.shelf, make_stored(stored.key, obj, version, served.write(obj)))
+    world.remove(served.shelf, make_stored(stored.key, obj, version, served.again(obj)))

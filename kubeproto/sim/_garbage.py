@@ -7,7 +7,7 @@ lose their reference. An object whose owners are all gone, or never were, goes t
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ._refusals import Refused
 from ._storage import Event, Shelf, Stored
 from ._world import World
 
+_FOREGROUND: Final = "foregroundDeletion"
 Place = tuple[str, str]
 """A shelf's name and a key on it."""
 
@@ -114,15 +115,33 @@ class Garbage:
             for kind, dependent in dependents:
                 edit(self.world, kind, dependent, lambda obj: _let_go(obj, uid))
             self._drop(served, stored, "orphan")
-        elif "foregroundDeletion" in finalizers:
+        elif _FOREGROUND in finalizers:
             blocking = [one for one in dependents if _blocks(one[1], uid)]
             for kind, dependent in dependents:
                 if b'"deletionTimestamp":' not in dependent.data:
-                    self._delete(kind, dependent, "Foreground")
+                    self._attempt(kind, dependent)
             if not blocking:
-                self._drop(served, stored, "foregroundDeletion")
+                self._drop(served, stored, _FOREGROUND)
         else:
             self.waiting.pop(uid, None)
+
+    def _attempt(self, served: Served, stored: Stored) -> None:
+        """Delete a dependent of an owner that is going; one with another owner only loses the reference."""
+        owners: list[dict[str, Any]] = msgspec.json.decode(stored.data)["metadata"]["ownerReferences"]
+        left = [owner for owner in owners if self._stays(owner, stored.namespace)]
+        if left:
+            edit(self.world, served, stored, lambda obj: obj["metadata"].update(ownerReferences=left))
+        else:
+            self._delete(served, stored, "Foreground" if self.dependents.get(stored.uid) else "Background")
+
+    def _stays(self, owner: dict[str, Any], namespace: str) -> bool:
+        if not self._is_there(owner, namespace):
+            return False
+        place = self.waiting.get(owner["uid"])
+        found = self._find(place) if place else None
+        if found is None:
+            return True
+        return _FOREGROUND not in texts(msgspec.json.decode(found[1].data)["metadata"], "finalizers")
 
     def _drop(self, served: Served, stored: Stored, finalizer: str) -> None:
         def change(obj: dict[str, Any]) -> None:

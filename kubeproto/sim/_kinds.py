@@ -16,6 +16,7 @@ from ..kinds import ResourceFacts, SubresourceFacts, table
 from ..objects import GroupVersionKind, Resource
 from ._apply_facts import Facts
 from ._apply_values import is_map
+from ._conversions import STORED_WITH, convert
 from ._quick import quick_check
 from ._storage import Shelf, Storage
 from ._typed import Misfit, TypedCodec, escaped, plan_of
@@ -126,6 +127,11 @@ class SchemaCodec:
         """The JSON as a server writes it."""
         return escaped(_sorted_json(obj))
 
+    def conform(self, obj: dict[str, Any]) -> None:
+        """Drop from an object, in place, what its schema does not know, without a word about it."""
+        if not self._fits(obj):
+            prune(self.schema, obj)
+
     def violations(
         self, obj: dict[str, Any], old: dict[str, Any] | None, *, rules: bool = True
     ) -> list[Violation]:
@@ -161,6 +167,11 @@ class Served:
         self.warning = defined.deprecation if defined else _DEPRECATED.get(self.full_name, "")
         self.ready_at = 0.0  # before that, its storage is initializing
         self.stored_as = ""  # the apiVersion of stored objects, where it is another
+        # The codecs of all versions of a custom resource, whether they are served or not, by apiVersion.
+        self.codecs: dict[str, SchemaCodec] = {}
+        # Whether stored objects may have been written under another schema, so that reads prune them again.
+        self.outdated = False
+        self.storage_kind: Served | None = None  # the built-in kind in whose form objects are stored
         self.facts: Facts | None = None
         self.owned: dict[Any, list[dict[str, Any]]] = {}  # the books of new objects, by their shape
         if defined:
@@ -183,16 +194,50 @@ class Served:
         return f"{namespace}/{name}" if self.namespaced else name
 
     def write(self, obj: dict[str, Any]) -> bytes:
-        """The JSON of an object; or `Misfit`."""
+        """The JSON of an object as this version shows it; or `Misfit`."""
         return self.codec.write(obj)
+
+    def kept(self, obj: dict[str, Any]) -> bytes:
+        """The JSON of an object of this version as it is stored; or `Misfit`."""
+        if self.storage_kind is not None:
+            return self.storage_kind.write(convert(obj, self, self.storage_kind))
+        if self.stored_as in ("", self.api_version):
+            return self.codec.write(obj)
+        stored: dict[str, Any] = msgspec.json.decode(self.codec.write(obj))
+        stored["apiVersion"] = self.stored_as
+        codec = self.codecs[self.stored_as]
+        codec.conform(stored)
+        return codec.write(stored)
+
+    def again(self, obj: dict[str, Any]) -> bytes:
+        """The JSON of an object that is in its stored form already."""
+        return (self.storage_kind or self).write(obj)
+
+    @property
+    def as_stored(self) -> bool:
+        """Whether stored bytes are what this version shows."""
+        return self.storage_kind is None and not self.outdated and self.stored_as in ("", self.api_version)
 
     def shown(self, data: bytes) -> bytes:
         """Stored bytes as this version shows them."""
-        if not self.custom or self.shelf_version == self.api_version:
-            return data
+        return data if self.as_stored else self.write(self.read(data))
+
+    def read(self, data: bytes) -> dict[str, Any]:
+        """A stored object as this version has it.
+
+        The version that it was stored in prunes and fills in defaults as its schema is now, then this version
+        prunes: a real server does it with every read.
+        """
         obj: dict[str, Any] = msgspec.json.decode(data)
-        obj["apiVersion"] = self.api_version
-        return self.codec.write(obj)
+        if self.storage_kind is not None:
+            return convert(obj, self.storage_kind, self)
+        if not self.as_stored:
+            if (stored := self.codecs.get(obj["apiVersion"])) is not None:
+                stored.tidy(obj)
+            obj["apiVersion"] = self.api_version
+            if isinstance(self.codec, SchemaCodec):
+                self.codec.conform(obj)
+        return obj
 
     @property
     def shelf_version(self) -> str:
@@ -213,6 +258,9 @@ class Kinds:
         self.by_shelf: dict[str, Served] = {}
         for facts in table().resources:
             self._add(_built_in(facts, storage))
+        for served in self:
+            if (home := self.by_shelf[served.shelf.name]) is not served:
+                served.storage_kind = home
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
         """What is served under these names."""
@@ -248,9 +296,11 @@ class Kinds:
         before = [served for served in self if served.custom and served.full_name == kind.name]
         ready = before[0].ready_at if before else ready_at
         self.forget(kind.name)
-        made = [_custom(kind, version, self.storage) for version in kind.versions if version.served]
+        codecs = {one.resource.api_version: SchemaCodec(one.schema) for one in kind.versions}
+        made = [_custom(kind, version, self.storage, codecs) for version in kind.versions if version.served]
         for served in made:
             served.ready_at = ready
+            served.outdated = bool(served.shelf.objects)
             self._add(served)
         return made
 
@@ -272,15 +322,14 @@ class Kinds:
 def _built_in(facts: ResourceFacts, storage: Storage) -> Served:
     resource = facts.resource
     name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-    # Versions of a built-in kind differ in more than their name, so each has a shelf of its own.
-    first = storage.shelves.get(name)
-    taken = first is not None and resource.group == "autoscaling" and resource.version != "v2"
-    shelf = storage.shelf(f"{name}/{resource.version}" if taken else name)
+    name = STORED_WITH.get(name, name)
     codec = TypedCodec(facts.type, resource.kind)
-    return Served(resource, shelf, codec, facts.subresources, type_=facts.type)
+    return Served(resource, storage.shelf(name), codec, facts.subresources, type_=facts.type)
 
 
-def _custom(kind: DefinedKind, version: DefinedVersion, storage: Storage) -> Served:
+def _custom(
+    kind: DefinedKind, version: DefinedVersion, storage: Storage, codecs: dict[str, SchemaCodec]
+) -> Served:
     resource = msgspec.structs.replace(version.resource, verbs=_CUSTOM_VERBS)
     subresources: list[SubresourceFacts] = []
     if version.has_status:
@@ -290,10 +339,11 @@ def _custom(kind: DefinedKind, version: DefinedVersion, storage: Storage) -> Ser
     if version.scale:
         subresources.append(SubresourceFacts(name="scale", kind=_SCALE, verbs=("get", "patch", "update")))
     served = Served(
-        resource, storage.shelf(kind.name), SchemaCodec(version.schema), tuple(subresources), version,
+        resource, storage.shelf(kind.name), codecs[resource.api_version], tuple(subresources), version,
         kind.list_kind,
     )  # fmt: skip
     served.stored_as = kind.stored.resource.api_version
+    served.codecs = codecs
     return served
 
 

@@ -121,8 +121,8 @@ def _change(media: str, body: bytes) -> Any:
 def _patched(writer: Writer, media: str, current: dict[str, Any], change: Any) -> Any:
     match media:
         case _ if media == JSON_PATCH:
-            if any(operation.get("path") == "" for operation in change):
-                raise rejected_patch()  # a server's library does not take the whole for a part
+            if any(operation is None or operation.get("path") == "" for operation in change):
+                raise rejected_patch()  # a server's library takes neither null nor the whole document
             try:
                 return apply_json_patch(current, change, like_server=True)
             except PatchError:
@@ -170,7 +170,7 @@ def _check_type(writer: PatchWriter, result: dict[str, Any]) -> None:
             writer.misnamed = kind, api_version
     elif writer.change is None and (why := writer.mistyped(kind, api_version)):
         raise writer.misfit(Misfit(why))
-    result["kind"], result["apiVersion"] = served.kind, served.shelf_version
+    result["kind"], result["apiVersion"] = served.kind, served.api_version
 
 
 def _apply(writer: PatchWriter, body: bytes, query: Query) -> Written:

@@ -115,7 +115,7 @@ def _scale(server: Server, route: Route, request: Request, warnings: list[str]) 
         write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
     body = _body(request, _SCALE, custom=route.served.custom) if route.verb == "update" else None
     stored = _stored(route)
-    obj: dict[str, Any] = msgspec.json.decode(stored.data)
+    obj = route.served.read(stored.data)
     spec_path, _, _ = _scale_paths(route)
     if writes:
         scale = body or _patched_scale(request, _scale_of(route, obj, strict=False))

@@ -94,7 +94,8 @@ class Tracker:
         self._applied = outcome.managed_fields
         result = outcome.object
         meta = result["metadata"]
-        meta.setdefault("name", writer.route.name)
+        if old is not None:
+            meta.setdefault("name", writer.route.name)
         if old is None and (uid := meta.get("uid")):
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise conflict(served.plural, served.group, meta["name"], why)
@@ -103,7 +104,7 @@ class Tracker:
             return writer.create(result, twice)
         if version:
             meta["resourceVersion"] = version
-        result["apiVersion"] = served.shelf_version
+        result["apiVersion"] = served.api_version
         writer.tidy(result, twice)
         return writer.store(old, result, patched=True)
 

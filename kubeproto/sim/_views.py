@@ -46,7 +46,7 @@ class Viewer:
 
     def row(self, data: bytes, time: float) -> bytes:
         """An object as a row of a Table."""
-        obj: dict[str, Any] = msgspec.json.decode(data)
+        obj = self.served.read(data)
         cells = _encode([column.cell(obj, time) for column in columns_of(self.served)])
         match self.include:
             case "None":

@@ -42,7 +42,7 @@ class Watch:
         self._namespace = route.namespace
         self._matches = matcher(options)
         self._shards = read_shards(options.shards) if options.shards else None
-        self._plain = viewer.view == "object" and route.served.shelf_version == route.served.api_version
+        self._plain = viewer.view == "object" and route.served.as_stored
         self._simple = self._plain and self._matches is None and self._shards is None
         self._generation = self.shelf.generation
         self._pending: list[bytes] = []
@@ -241,6 +241,6 @@ def plain_line(event: Event) -> bytes:
 
 def at_version(viewer: Viewer, stored: Stored, version: int) -> bytes:
     """The content of an object with another version."""
-    obj: dict[str, Any] = msgspec.json.decode(stored.data)
+    obj = viewer.served.read(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
     return viewer.served.write(obj)

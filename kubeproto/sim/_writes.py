@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..crd import Violation
+from ..crd import Violation, check_definition
 from ._apply_values import is_map
 from ._defaults import admit, fill_in
 from ._keeping import count_generation, kept
@@ -160,7 +160,7 @@ class Writer:
     def store(self, old: Stored, obj: dict[str, Any], *, patched: bool = False) -> Written:
         """Store a new state of an object, unless nothing changed; what a client may not change stays."""
         served = self.served
-        before: dict[str, Any] = _decode(old.data)
+        before = served.read(old.data)
         self._check_version(old, obj["metadata"], patched=patched)
         fixed = immutable(before["metadata"], obj["metadata"])
         self.tracker.look_at(before, obj)
@@ -228,7 +228,7 @@ class Writer:
             version = (api_version or served.api_version).rpartition("/")[2]
             shown = f"{kind or served.kind} in version {quoted(version)}"
             raise bad_request(f"{shown} cannot be handled as a {served.kind}: {why}")
-        obj["kind"], obj["apiVersion"] = served.kind, served.shelf_version
+        obj["kind"], obj["apiVersion"] = served.kind, served.api_version
 
     def mistyped(self, kind: str, api_version: str) -> str:
         """Why an object that says this of itself is none of this built-in kind; empty if it is."""
@@ -340,6 +340,8 @@ class Writer:
         else:
             found += check_kind(served, obj, old) if self.route.subresource == "" else []
             found += check_spec(served, obj)
+            if served.full_name == "customresourcedefinitions.apiextensions.k8s.io":
+                found += check_definition(obj)
         if found:
             raise invalid(served.kind, served.group, name, found)
         if served.custom and "finalizers" in obj["metadata"]:
@@ -371,7 +373,7 @@ class Writer:
 
     def _written(self, obj: dict[str, Any]) -> bytes:
         try:
-            data = self.served.write(obj)
+            data = self.served.kept(obj)
         except Misfit as error:
             raise self.misfit(error) from None
         if len(data) > _LARGEST:
@@ -383,7 +385,7 @@ class Writer:
         served, version = self.served, self.world.storage.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
         if served.custom:
-            data = served.write(obj)
+            data = served.kept(obj)
         else:
             # What stands before the version of a built-in object holds no quotes of its own.
             data = data.replace(_VERSION % old.version, _VERSION % version, 1)
@@ -394,7 +396,7 @@ class Writer:
         version = self.world.storage.version + 1
         last = dict(obj)
         last["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
-        self.world.remove(self.served.shelf, make_stored(old.key, last, version, self.served.write(last)))
+        self.world.remove(self.served.shelf, make_stored(old.key, last, version, self.served.kept(last)))
 
 
 def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
+from random_requests import ask_randomly
 
 import kubeproto as kp
 from kubeproto import InvalidObject, RemoteProtocolError
@@ -256,12 +257,18 @@ def _is_json(text: bytes, *, unique_keys: bool = False) -> bool:
     return True
 
 
+def fuzz_requests(data: bytes) -> None:
+    """The simulated server answers every request, whatever came before it."""
+    ask_randomly(data)
+
+
 TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "inflate": fuzz_inflate,
     "manifest": fuzz_manifest,
     "object": fuzz_object,
     "page": fuzz_page,
     "patch": fuzz_patch,
+    "requests": fuzz_requests,
     "status": fuzz_status,
     "text": fuzz_text,
     "watch": fuzz_watch,

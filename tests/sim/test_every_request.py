@@ -1,0 +1,80 @@
+"""Requests that once had no response, or whose definitions were served although no server would."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from asking import APPLY, CONFIGMAPS, JSON_PATCH, Asker
+
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def definition(**changes: Any) -> dict[str, Any]:
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    spec = {
+        "group": "a.b",
+        "scope": "Namespaced",
+        "names": {"plural": "as", "kind": "A"},
+        "versions": [version],
+    }
+    return {"metadata": {"name": "as.a.b"}, "spec": spec | changes}
+
+
+def test_a_namespace_without_a_name_is_refused() -> None:
+    status = Asker().refused("POST", "/api/v1/namespaces", {})
+    assert (status["code"], status["details"]["causes"][0]["field"]) == (422, "metadata.name")
+
+
+def test_a_json_patch_with_null_for_an_operation_is_refused() -> None:
+    asker = Asker()
+    asker.config("a")
+    assert asker.refused("PATCH", f"{CONFIGMAPS}/a", [None], JSON_PATCH)["code"] == 422
+
+
+@pytest.mark.parametrize("body", [b"apiVersion: 5\nkind: ConfigMap\n", b"[" * 5000])
+def test_yaml_that_is_no_object_of_a_kind_is_refused(body: bytes) -> None:
+    status = Asker().refused("POST", CONFIGMAPS, body, "application/yaml")
+    assert status["code"] == 400
+    assert status["message"].startswith("the object provided is unrecognized (must be of type ConfigMap): ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"versions": [{"served": True, "storage": True}]}, "spec.versions[0].name"),
+        ({"versions": []}, "spec.versions"),
+        ({"versions": [definition()["spec"]["versions"][0] | {"name": name} for name in ("v1", "v2")]},
+         "spec.versions"),
+        ({"versions": [definition()["spec"]["versions"][0] | {"additionalPrinterColumns": [
+            {"name": "A", "type": "text", "jsonPath": ".spec.a"}]}]},
+         "spec.versions[0].additionalPrinterColumns[0].type"),
+        ({"versions": [{"name": "v1", "served": True, "storage": True}]},
+         "spec.versions[0].schema.openAPIV3Schema"),
+        ({"versions": [definition()["spec"]["versions"][0] | {"schema": {"openAPIV3Schema": {
+            "type": "object", "properties": {"spec": {}}}}}]},
+         "spec.versions[0].schema.openAPIV3Schema.properties[spec].type"),
+        ({"names": {"plural": "bs", "kind": "A"}}, "metadata.name"),
+    ],
+)  # fmt: skip
+def test_a_definition_that_a_server_cannot_serve_is_refused(changes: dict[str, Any], field: str) -> None:
+    asker = Asker()
+    status = asker.refused("POST", DEFINITIONS, definition(**changes))
+    assert status["code"] == 422
+    assert field in [cause["field"] for cause in status["details"]["causes"]]
+    asker.cluster.advance(1)
+    assert asker.ask("GET", f"{DEFINITIONS}/as.a.b")["code"] == 404
+
+
+def test_an_apply_that_creates_has_to_name_the_object() -> None:
+    asker = Asker()
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}}
+    assert asker.refused("PATCH", f"{CONFIGMAPS}/a?fieldManager=m", body, APPLY)["code"] == 400
+    asker.config("a")
+    asker.ask("PATCH", f"{CONFIGMAPS}/a?fieldManager=m&force=1", body, APPLY)
+    assert asker.status == 200

@@ -1,0 +1,106 @@
+"""Values to try for a field: by its name, by its type, and by what its enum says."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kubeproto.kinds import FieldFacts, table
+
+BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
+    "name": ("a", "a.b", "a.b/c", "cpu", "10.0.0.1"),
+    "path": ("/a", "a"),
+    "url": ("https://a.b/c",),
+    "host": ("a.b",),
+    "port": (80, "a"),
+    "containerPort": (80,),
+    "targetPort": (80,),
+    "namespace": ("default",),
+    "apiVersion": ("v1", "apps/v1"),
+    "kind": ("Deployment", "User", "a"),
+    "ip": ("10.0.0.1",),
+    "ips": ("10.0.0.1",),
+    "cidr": ("10.0.0.0/24",),
+    "mountPath": ("/a",),
+    "devicePath": ("/a",),
+    "key": ("a.b/c", "a"),
+    "operator": ("Exists", "In", "Equal"),
+    "driver": ("a.b",),
+    "expression": ("true", "Object{}"),
+    "messageExpression": ("'a'",),
+    "topologyKey": ("a.b/c",),
+    "server": ("a.b",),
+    "resource": ("limits.cpu", "pods"),
+    "verbs": ("get",),
+    "apiGroups": ("",),
+    "resources": ("pods",),
+    "seconds": (5,),
+    "command": ("a",),
+    "imagePullPolicy": ("Always", "Never", "IfNotPresent"),
+    "metadata": ({},),
+    "subPath": ("a",),
+    "monitors": ("a",),
+    "pdName": ("a",),
+    "restartPolicy": ("Always", "Never", "OnFailure"),
+    "accessModes": ("ReadWriteOnce",),
+    "requests": ({"storage": "1Gi"}, {"cpu": "1"}),
+    "capacity": ({"storage": "1Gi"},),
+    "type": ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "Container", "Pod", "Localhost",
+             "RuntimeDefault", "RollingUpdate", "Recreate", "OnDelete", "Percent", "Pods", "Resource",
+             "DirectoryOrCreate", "Opaque", "a"),
+    "externalName": ("a.b",),
+    "clusterIP": ("None",),
+    "sessionAffinity": ("ClientIP", "None"),
+    "serviceName": ("a",),
+    "whenUnsatisfiable": ("DoNotSchedule",),
+    "startingDeadlineSeconds": (10,),
+    "timeZone": ("Etc/UTC",),
+    "action": ("FailJob", "Ignore"),
+    "averageUtilization": (50,),
+    "conversionReviewVersions": ("v1",),
+    "jsonPath": (".spec.a",),
+}  # fmt: skip
+BY_TYPE: Final[dict[str, tuple[Any, ...]]] = {
+    "string": ("a", "/a", "a.b/c", "10.0.0.1", "1", "true", "10.0.0.0/24"),
+    "integer": (1, 2, 80, 1000, 0, 100000),
+    "number": (1,),
+    "boolean": (True, False),
+    "bytes": ("YQ==",),
+    "time": ("2026-01-01T00:00:00Z",),
+    "micro-time": ("2026-01-01T00:00:00.000000Z",),
+    "quantity": ("1", "1Gi"),
+    "int-or-string": (1, "50%", 80),
+    "object": ({},),
+    "any": ({"a": 1},),
+}
+
+
+def values(name: str, field: FieldFacts, depth: int = 4) -> list[Any]:
+    """Values for a field, the likeliest first."""
+    found: list[Any] = []
+    if "." in field.type:
+        found = [struct(field.type, depth - 1)] if depth else []
+    else:
+        found = [*(field.enum or ()), *BY_NAME.get(name, ()), *BY_TYPE.get(field.type, ("a",))]
+    for form in reversed(field.form):
+        if form == "list":
+            found = [[one] for one in found]
+        else:
+            whole = [one for one in found if isinstance(one, dict)] if name in BY_NAME else []
+            found = whole + [{"a": one} for one in found if not isinstance(one, dict)]
+            if field.type == "quantity":
+                found = [*whole, {"cpu": "1"}, {"storage": "1Gi"}, {"memory": "1Gi"}]
+    return found
+
+
+def struct(type_: str, depth: int) -> dict[str, Any]:
+    """The least object of a type: what is required and has no default."""
+    made: dict[str, Any] = {}
+    for name, field in table().types[type_].fields.items():
+        if (
+            field.required
+            and field.default in (None, "", 0)
+            and depth
+            and (found := values(name, field, depth))
+        ):
+            made[name] = found[0]
+    return made
