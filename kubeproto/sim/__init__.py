@@ -23,6 +23,7 @@ from ._faults import (
 )
 from ._refusals import Refused
 from ._server import Answer
+from ._snapshots import Snapshot, StoredObject
 from ._streams import Stream
 from ._transports import BlockingSimTransport, Receiving, SimTransport
 from ._watches import Watch
@@ -53,6 +54,8 @@ __all__ = [
     "Refuse",
     "Refused",
     "SimTransport",
+    "Snapshot",
+    "StoredObject",
     "Stream",
     "TooLarge",
     "TooManyRequests",

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from ._apply_values import is_list, is_map
+from ._protobuf import PROTOBUF, Unreadable, read_protobuf
 from ._refusals import Refused, bad_request, too_large, unsupported_media
 
 LIMIT: Final = 3 * 1024 * 1024
@@ -42,6 +43,8 @@ def read_object(
     media = content_type.partition(";")[0].strip()
     if media in _YAML:
         return _read_yaml_object(body, kind), []
+    if media == PROTOBUF and not custom:
+        return read_message(body, kind), []
     if media not in _JSON:
         raise unsupported_media("application/json, application/yaml, application/vnd.kubernetes.protobuf")
     try:
@@ -78,6 +81,14 @@ def _check_kind(obj: dict[str, Any], kind: str, body: bytes) -> None:
             raise unrecognized(kind, f"{_NO_KIND}{why}", body)
     if (obj.get("apiVersion") or "").count("/") > 1:
         raise unrecognized(kind, f"unexpected GroupVersion string: {obj['apiVersion']}", body)
+
+
+def read_message(body: bytes, kind: str) -> dict[str, Any]:
+    """The object in a protobuf body."""
+    try:
+        return read_protobuf(body)
+    except Unreadable as error:
+        raise unrecognized(kind, str(error), body) from None
 
 
 def unrecognized(kind: str, why: str, body: bytes) -> Refused:

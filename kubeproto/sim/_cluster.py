@@ -30,6 +30,7 @@ from ._garbage import Garbage
 from ._kinds import Served
 from ._namespaces import Namespaces, Pods
 from ._server import Answer, Server
+from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, resume, take_snapshot
 from ._storage import WINDOW, Event, Shelf
 from ._watches import Watch
 from ._world import Modes, World
@@ -64,7 +65,8 @@ class Cluster:
     `crds` are custom resources that are there from the beginning: classes, definitions or their JSON. `seed`
     decides uids and generated names. `window` is how many events of a kind can be watched again.
     `managed_fields=False` leaves the book on fields out, which makes writes faster. Who drives the clock may
-    set `on_due`: it is called when something is due that was not before.
+    set `on_due`: it is called when something is due that was not before. Who keeps a journal sets
+    `on_change`: it is called with each object as it is stored or deleted.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Cluster:
         self._world.storage.compact()
         self._begin()
         self.on_due: Callable[[], None] | None = None
+        self.on_change: Callable[[StoredObject], object] | None = None
         self.log: list[Exchange] = []
         self.keeps_log = True
         for name in _NAMESPACES:
@@ -323,14 +326,32 @@ class Cluster:
         world.tracks, world.lag = old.tracks, old.lag
         world.terminating, world.closing = set(old.terminating), set(old.closing)
         twin._begin()
-        twin.on_due = None
+        twin.on_due = twin.on_change = None
         twin.log, twin.keeps_log = [], self.keeps_log
         twin._definitions.adopt(self._definitions)
         twin._garbage.adopt(self._garbage)
         twin._pods.adopt(self._pods)
         return twin
 
-    def _wake(self, shelf: Shelf, _: Event) -> None:
+    @property
+    def seed(self) -> int:
+        """What the next uid and generated name depend on."""
+        return self._world.chance.state
+
+    def snapshot(self) -> Snapshot:
+        """Return all that is stored."""
+        return take_snapshot(self._world)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Replace all that is stored. Open watches end, and history begins anew, as after a restart."""
+        self.end_watches()
+        load_snapshot(self._world, snapshot)
+        self._begin()
+        resume(self._world, self._definitions, (self._garbage, self._namespaces, self._pods))
+
+    def _wake(self, shelf: Shelf, event: Event) -> None:
+        if self.on_change is not None:
+            self.on_change(change_of(shelf, event))
         if self.on_due is not None:
             self.on_due()
         for watch in self._server.watches:

@@ -80,6 +80,18 @@ class Definitions:
             found = other.world.kinds.of_shelf(kind.name)
             self.world.kinds.define(kind, ready_at=found.ready_at if found else 0.0)
 
+    def resume(self, stored: Stored) -> None:
+        """Go on with a definition that was stored before: serve it at once if it was served then."""
+        obj: dict[str, Any] = msgspec.json.decode(stored.data)
+        conditions: list[dict[str, Any]] = obj.get("status", {}).get("conditions") or []
+        if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
+            self._known[stored.name] = kind = read_definition(stored.data)
+            self.world.kinds.define(kind, ready_at=0.0)
+        if obj["metadata"].get("deletionTimestamp"):
+            self.world.closing.add(stored.name)
+        elif stored.name not in self._known:
+            self._establish[stored.name] = self.world.clock.time + ESTABLISHED_AFTER
+
     def _serve(self, name: str) -> None:
         definitions = self.world.kinds.of_shelf(SHELF)
         assert definitions is not None  # a kind of the server's own

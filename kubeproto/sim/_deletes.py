@@ -8,9 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from ..crd import Violation
-from ._bodies import read_value, read_yaml
+from ._bodies import read_message, read_value, read_yaml
 from ._edits import put, remove
 from ._kinds import Served
+from ._protobuf import PROTOBUF
 from ._query import Query, number
 from ._refusals import (
     bad_request,
@@ -60,9 +61,12 @@ def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteO
     """The options in the body, or in the query if there is none; or a refusal."""
     if body:
         media = content_type.partition(";")[0].strip()
-        if media not in ("", "application/json", "application/yaml"):
+        if media == PROTOBUF:
+            value: Any = read_message(body, "DeleteOptions")
+        elif media not in ("", "application/json", "application/yaml"):
             raise unsupported_media()
-        value = read_value(body) if media != "application/yaml" else read_yaml(body)[0]
+        else:
+            value = read_value(body) if media != "application/yaml" else read_yaml(body)[0]
         try:
             options = msgspec.convert(value, DeleteOptions)
         except msgspec.ValidationError as error:

@@ -76,6 +76,10 @@ class Shelf:
             self._sorted = sorted(self.objects)
         return self._sorted
 
+    def forget_order(self) -> None:
+        """Sort anew when the order is asked for next: objects have come from elsewhere."""
+        self._sorted = None
+
     def put(self, event: Event) -> None:
         """Take a change in."""
         stored = event.stored

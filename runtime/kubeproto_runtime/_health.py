@@ -1,8 +1,4 @@
-"""A few pages over plain HTTP, for probes and for Prometheus.
-
-Probes and scrapers send a GET without a body and read to the end, one request a connection. For that, a
-parser of HTTP would be a dependency without a use.
-"""
+"""A few pages over plain HTTP, for probes and for Prometheus."""
 
 from __future__ import annotations
 
@@ -13,21 +9,19 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from msgspec import Struct
 
+from kubeproto import RemoteProtocolError
+from kubeproto_h11 import Response, ServerConnection, serve_requests
+
 if TYPE_CHECKING:
     from anyio.abc import SocketStream, TaskStatus
+
+    from kubeproto import Head
 
 _LONGEST: Final = 16384  # bytes of a head; what others grant
 _PATIENCE: Final = 5.0  # seconds for one request and its answer: a probe waits one
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
-_REASONS: Final = {
-    200: "OK",
-    400: "Bad Request",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    503: "Service Unavailable",
-}
 
 
 class Page(Struct, frozen=True):
@@ -63,35 +57,27 @@ class Pages(Struct, frozen=True):
                 return Page(404, "there are /healthz, /livez, /readyz and /metrics\n")
 
 
-def answer(pages: Pages, head: bytes) -> bytes:
-    """The bytes of the answer to a head, as far as that can be read."""
-    words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
-    method, path = words[:2] if len(words) == 3 and words[2].startswith("HTTP/1.") else ("", "")
-    page = pages.page(method, path) if method else Page(400, "this is no request\n")
-    body = page.text.encode()
-    lines = (
-        f"HTTP/1.1 {page.status} {_REASONS[page.status]}",
-        f"Content-Type: {page.content_type}",
-        f"Content-Length: {len(body)}",
-        "Connection: close",
-        "",
-        "",
-    )
-    return "\r\n".join(lines).encode() + (b"" if method == "HEAD" else body)
+def respond(pages: Pages, request: Head) -> Response:
+    """The response to a request. One is answered a connection: probes and scrapers send no more."""
+    page = pages.page(request.method, request.target)
+    headers = (("Content-Type", page.content_type), ("Connection", "close"))
+    return Response(page.status, headers, page.text.encode())
 
 
 async def serve(
-    pages: Pages, host: str, port: int, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED
+    pages: Pages, host: str | None, port: int, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED
 ) -> None:
     """Show the pages until cancelled; says at which port, once it listens."""
 
+    async def handler(request: Head) -> Response:
+        return respond(pages, request)
+
     async def handle(stream: SocketStream) -> None:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, RemoteProtocolError):
             async with stream:
                 with anyio.move_on_after(_PATIENCE):
-                    head = await _read_head(stream)
-                    if head is not None:
-                        await stream.send(answer(pages, head))
+                    connection = ServerConnection(max_head=_LONGEST, max_body=_LONGEST)
+                    await serve_requests(_Channel(stream), connection, handler)
 
     listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
     async with listener:
@@ -99,16 +85,18 @@ async def serve(
         await listener.serve(handle)
 
 
-async def _read_head(stream: SocketStream) -> bytes | None:
-    head = b""
-    while b"\r\n\r\n" not in head:
-        if len(head) > _LONGEST:
-            return b""
+class _Channel:
+    def __init__(self, stream: SocketStream) -> None:
+        self._stream = stream
+
+    async def send(self, data: bytes) -> None:
+        await self._stream.send(data)
+
+    async def receive(self) -> bytes:
         try:
-            head += await stream.receive()
+            return await self._stream.receive()
         except anyio.EndOfStream:
-            return None
-    return head
+            return b""
 
 
 def _state(good: bool, text: str) -> Page:

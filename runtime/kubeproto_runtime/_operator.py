@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import anyio
 
 from ._caches import Caches
-from ._health import Pages, serve
 from ._metrics import Controlled, Counting, exposition
 from ._reconciling import Plan, Reconciling
 from ._signals import heed_signals
@@ -121,6 +120,9 @@ class Operator:
                 if self._signals:
                     stages.outer.start_soon(heed_signals, self.stop, stages.outer.cancel_scope.cancel)
                 if self.port is not None:
+                    # Imported here: most operators of a test show nothing, and need no h11.
+                    from ._health import Pages, serve
+
                     pages = Pages(self.well, self.ready, self.metrics)
                     self.port = await stages.outer.start(serve, pages, self._host, self.port)
                 async with anyio.create_task_group() as stages.following:

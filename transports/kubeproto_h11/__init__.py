@@ -1,6 +1,7 @@
-"""HTTP/1.1 and WebSockets for transports, without any I/O: an exchange, a pool, and what drives them.
+"""HTTP/1.1 and WebSockets without any I/O: the client's exchange and pool, the server's connection.
 
-A door brings a `Line`, a clock and a signal of its event loop; `Calling` does the rest.
+A transport brings a `Line`, a clock and a signal of its event loop; `Calling` does the rest. A server brings
+a `Channel` and a handler; `serve_requests` does the rest.
 """
 
 from ._calls import Call, Calling, Incoming
@@ -30,6 +31,8 @@ from ._pool import (
 )
 from ._replays import may_replay
 from ._requests import addressed, named
+from ._server import MAX_BODY, RequestRefused, ServerConnection
+from ._serving import Channel, Handler, Response, serve_requests
 from ._sessions import Buffer, Session, Sessions, Tls
 from ._trust import Trust
 from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
@@ -37,6 +40,7 @@ from ._upgrades import Upgrade, upgrade
 from ._websockets import WebSocket
 
 __all__ = [
+    "MAX_BODY",
     "MAX_HEAD",
     "MAX_MESSAGE",
     "Action",
@@ -45,6 +49,7 @@ __all__ = [
     "Buffer",
     "Call",
     "Calling",
+    "Channel",
     "Close",
     "Ended",
     "Ending",
@@ -52,6 +57,7 @@ __all__ = [
     "Exchange",
     "Farewell",
     "Framing",
+    "Handler",
     "HttpTunnel",
     "Idle",
     "Incoming",
@@ -64,6 +70,9 @@ __all__ = [
     "Pool",
     "Refuse",
     "Released",
+    "RequestRefused",
+    "Response",
+    "ServerConnection",
     "Session",
     "Sessions",
     "SocksTunnel",
@@ -79,6 +88,7 @@ __all__ = [
     "dig",
     "may_replay",
     "named",
+    "serve_requests",
     "step",
     "tunnel",
     "upgrade",

@@ -1,0 +1,7 @@
+"""`python -m kubeproto_serve`: the command line where no scripts are installed."""
+
+import sys
+
+from ._command import main
+
+sys.exit(main())

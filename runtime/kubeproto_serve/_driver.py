@@ -1,0 +1,106 @@
+"""`ClusterDriver`: keeps a cluster on real time, and answers requests from it whatever happens inside.
+
+The cluster is a machine: it acts when it is asked, and when its clock is moved. The driver moves the clock
+when something is due, and lets the cluster's controllers work after each change, a few times in a hundredth
+of a second at most: a burst of writes pays for them once.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+
+from kubeproto import TransportError
+from kubeproto.sim import Answer
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskStatus
+
+    from kubeproto.sim import Cluster, Faults
+    from kubeproto.wire import Head
+
+    from ._journal import Journal
+
+_log: Final = logging.getLogger("kubeproto.serve")
+
+_PAUSE: Final = 0.01  # seconds between two looks at what is due
+_LONGEST: Final = 3600.0
+_INTERNAL: Final = msgspec.json.encode({
+    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+    "message": "Internal error occurred: the simulated API server failed on this request; its log says where",
+    "reason": "InternalError", "code": 500,
+}) + b"\n"  # fmt: skip
+
+
+class ClusterDriver:
+    """Drives one cluster for as long as `run` runs."""
+
+    def __init__(
+        self, cluster: Cluster, *, faults: Faults | None = None, journal: Journal | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self.cluster = cluster
+        self._answer = cluster.answer if faults is None else faults.answer
+        self._journal = journal
+        self._wall = wall
+        self._woken = anyio.Event()
+        self._offset: float | None = None
+
+    def answer(self, head: Head) -> Answer:
+        """Answer a request. An error inside the machine is a 500 and a line in the log.
+
+        What a write has changed is in the journal before its answer is returned.
+        """
+        try:
+            return self._answer(head)
+        except TransportError:
+            raise  # a fault that was asked for: the connection breaks
+        except Exception:
+            path = head.target.partition("?")[0]
+            _log.exception("the simulated API server failed on %s %s", head.method, path)
+            headers = (("Content-Type", "application/json"), ("Content-Length", str(len(_INTERNAL))))
+            return Answer(500, headers, _INTERNAL)
+        finally:
+            if self._journal is not None:
+                self._journal.commit()
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Move the clock until cancelled; started once the cluster is on time."""
+        cluster = self.cluster
+        # Objects carry the time of the machine, so that clients on it can compare them with their own clock.
+        self._offset = max(cluster.now, self._wall()) - anyio.current_time()
+        before = cluster.on_due
+        cluster.on_due = self._wake
+        self._advance()
+        task_status.started()
+        try:
+            while True:
+                self._woken = anyio.Event()
+                self._advance()
+                due = cluster.due
+                wait = _LONGEST if due is None else max(due - self._now(), 0.0)
+                with anyio.move_on_after(wait):
+                    await self._woken.wait()
+                await anyio.sleep(_PAUSE)
+        finally:
+            cluster.on_due = before
+
+    def _now(self) -> float:
+        return anyio.current_time() + (self._offset or 0.0)
+
+    def _wake(self) -> None:
+        self._woken.set()
+
+    def _advance(self) -> None:
+        try:
+            self.cluster.advance_to(self._now())
+        except Exception:
+            _log.exception("a controller of the simulated cluster failed")
+        finally:
+            if self._journal is not None:
+                self._journal.commit()

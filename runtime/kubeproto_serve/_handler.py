@@ -1,0 +1,146 @@
+"""`RequestHandler`: who may ask, what is answered to a request, and how a body goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+
+from kubeproto.wire import Head
+from kubeproto_h11 import Response
+
+from ._metrics import METRICS, RequestMetrics
+
+if TYPE_CHECKING:
+    from kubeproto.sim import Answer, Stream
+
+    from ._channel import SocketChannel
+    from ._driver import ClusterDriver
+    from ._requestlog import RequestLog
+    from ._security import Security
+
+_JSON: Final = ("Content-Type", "application/json")
+_UNAUTHORIZED: Final = msgspec.json.encode({
+    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
+    "reason": "Unauthorized", "code": 401,
+}) + b"\n"  # fmt: skip
+
+
+class Service:
+    """What all connections of a server share."""
+
+    def __init__(self, driver: ClusterDriver, *, security: Security, log: RequestLog | None) -> None:
+        self.driver = driver
+        self.security = security
+        self.log = log
+        self.metrics = RequestMetrics(driver.cluster)
+        self.channels: set[SocketChannel] = set()
+        self.streams: set[OpenStream] = set()
+        self.closing = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a response is being sent."""
+        return any(not channel.waiting for channel in self.channels)
+
+    def close_streams(self) -> None:
+        """End what goes on, each with the end that HTTP has for it."""
+        self.closing = True
+        for stream in list(self.streams):
+            stream.close()
+
+
+class OpenStream:
+    """A body that goes on: bytes of the machine, sent as they come."""
+
+    def __init__(self, body: Stream, channel: SocketChannel, service: Service) -> None:
+        self._body = body
+        self._channel = channel
+        self._service = service
+        self._come = anyio.Event()
+        self._closed = service.closing
+        body.wake = self._wake
+        service.streams.add(self)
+
+    def close(self) -> None:
+        """End it."""
+        self._closed = True
+        self._body.close()
+        self._come.set()
+
+    async def send_all(self, send: Callable[[bytes], Awaitable[None]]) -> None:
+        """Send what comes, until nothing more will, or the client is gone."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._await_hang_up, tasks.cancel_scope)
+                await self._send(send)
+                tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            error = group.exceptions[0]
+        else:
+            return
+        finally:
+            self._service.streams.discard(self)
+            self._body.wake = None
+            self._body.close()
+        raise error  # out here, so that its context is not the group
+
+    async def _send(self, send: Callable[[bytes], Awaitable[None]]) -> None:
+        while True:
+            self._come = anyio.Event()
+            if data := self._body.take():
+                await send(data)
+            elif self._body.ended or self._closed:
+                return
+            else:
+                await self._come.wait()
+
+    async def _await_hang_up(self, scope: anyio.CancelScope) -> None:
+        await self._channel.hung_up()
+        scope.cancel()
+
+    def _wake(self) -> None:
+        self._come.set()
+
+
+class RequestHandler:
+    """The handler of one connection. `verified` says that its client has shown a certificate."""
+
+    def __init__(self, service: Service, channel: SocketChannel, *, verified: bool = False) -> None:
+        self._service = service
+        self._channel = channel
+        self._verified = verified
+
+    async def __call__(self, head: Head) -> Response:
+        service = self._service
+        begun = anyio.current_time()
+        response = await self._respond(head)
+        service.metrics.count(head.method, response.status, anyio.current_time() - begun)
+        if service.log is not None:
+            service.log.write(head, response, anyio.current_time() - begun)
+        return response
+
+    async def _respond(self, head: Head) -> Response:
+        if self._service.security.asks and not self._verified and not self._authenticated(head):
+            return Response(401, (_JSON,), _UNAUTHORIZED)
+        if head.target.partition("?")[0] == "/metrics":
+            return Response(200, (METRICS,), self._service.metrics.exposition())
+        answer = self._service.driver.answer(head)
+        if answer.after:
+            await anyio.sleep(answer.after)
+        return self._response(answer)
+
+    def _authenticated(self, head: Head) -> bool:
+        for name, value in head.headers:
+            if name.lower() == "authorization":
+                scheme, _, token = value.partition(" ")
+                return scheme.lower() == "bearer" and token.strip() in self._service.security.tokens
+        return False
+
+    def _response(self, answer: Answer) -> Response:
+        if isinstance(answer.body, bytes):
+            return Response(answer.status, answer.headers, answer.body)
+        stream = OpenStream(answer.body, self._channel, self._service)
+        return Response(answer.status, answer.headers, stream=stream.send_all)

@@ -1,0 +1,79 @@
+"""Who may connect: plain HTTP for everybody on this machine, or TLS, tokens and client certificates."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ._certificates import Authority
+
+if TYPE_CHECKING:
+    from ._certificates import Certificate
+
+
+class Security(Struct, frozen=True, kw_only=True):
+    """What a server asks of its clients, and what a kubeconfig has to say for it.
+
+    Without a context, HTTP is plain. `tokens` are bearer tokens and their users. If there are tokens, or
+    `client` is there, a client must show a token or a certificate that the context accepts.
+    """
+
+    context: ssl.SSLContext | None = None
+    authority: str = ""  # PEM, for the kubeconfig
+    tokens: Mapping[str, str] = {}
+    client: Certificate | None = None
+
+    def __repr__(self) -> str:
+        return f"Security(tls={self.context is not None}, tokens={len(self.tokens)})"
+
+    @property
+    def asks(self) -> bool:
+        """Whether a client has to say who it is."""
+        return bool(self.tokens) or self.client is not None
+
+
+def self_made(*hosts: str, tokens: Mapping[str, str] | None = None, certificates: bool = False) -> Security:
+    """TLS with certificates made now; with `certificates`, clients have to show one, or a token."""
+    authority = Authority()
+    made = authority.server("localhost", "127.0.0.1", "::1", *hosts)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_alpn_protocols(["http/1.1"])
+    _load(context, made)
+    client = None
+    if certificates:
+        context.load_verify_locations(cadata=authority.certificate)
+        context.verify_mode = ssl.CERT_OPTIONAL  # a token does as well
+        client = authority.client("kubernetes-admin", "system:masters")
+    return Security(
+        context=context, authority=authority.certificate, tokens=dict(tokens or {}), client=client
+    )
+
+
+def from_files(
+    certificate: str, key: str, *, client_authority: str = "", tokens: Mapping[str, str] | None = None
+) -> Security:
+    """TLS with certificates that are there already."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_alpn_protocols(["http/1.1"])
+    context.load_cert_chain(certificate, key)
+    if client_authority:
+        context.load_verify_locations(client_authority)
+        context.verify_mode = ssl.CERT_OPTIONAL if tokens else ssl.CERT_REQUIRED
+    return Security(context=context, authority=Path(certificate).read_text(), tokens=dict(tokens or {}))
+
+
+def _load(context: ssl.SSLContext, made: Certificate) -> None:
+    # ssl reads keys from files alone; this one is readable by its owner, and gone right after.
+    handle, path = tempfile.mkstemp()
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(made.key + made.certificate)
+        context.load_cert_chain(path)
+    finally:
+        os.unlink(path)

@@ -1,0 +1,292 @@
+"""A simulated cluster on a port: what clients get, what they may not take, and what ends with what."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_runtime import Client, connect
+from kubeproto_serve import Limits, Security, self_made, serve
+
+Main = Callable[[], Awaitable[None]]
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def on_loop(request: pytest.FixtureRequest) -> Callable[[Main], None]:
+    def run(main: Main) -> None:
+        async def limited() -> None:
+            with anyio.fail_after(60):
+                await main()
+
+        anyio.run(limited, backend=request.param)
+
+    return run
+
+
+def config_map(name: str, **data: str) -> ConfigMap:
+    return ConfigMap(metadata=kp.ObjectMeta(name=name), data=data)
+
+
+async def ask(url: str, request: bytes) -> bytes:
+    """Send bytes, and read until the server closes or has answered a request that asks it to close."""
+    host, _, port = url.rpartition("/")[2].rpartition(":")
+    async with await anyio.connect_tcp(host, int(port)) as stream:
+        await stream.send(request)
+        said = b""
+        try:
+            while True:
+                said += await stream.receive()
+        except anyio.EndOfStream:
+            return said
+
+
+def get(target: str, *headers: str) -> bytes:
+    lines = [f"GET {target} HTTP/1.1", "Host: h", "Connection: close", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await anyio.lowlevel.checkpoint()
+
+
+def test_our_client_reads_writes_and_watches(on_loop: Callable[[Main], None], tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster()) as url:
+            (tmp_path / "config").write_text(url.kubeconfig)
+            async with connect(kubeconfig=tmp_path / "config") as client:
+                maps = client.api(ConfigMap, namespace="default")
+                made = await maps.create(config_map("a", x="1"))
+                async with maps.watch(resource_version=made.metadata.resource_version) as events:
+                    await maps.merge_patch("a", {"data": {"x": "2"}})
+                    async for [event] in events:
+                        assert isinstance(event, kp.Modified)
+                        assert event.object.data == {"x": "2"}
+                        break
+                assert [one.metadata.name for one in await maps.list()] == ["a"]
+                await maps.delete("a")
+                with pytest.raises(kp.NotFound):
+                    await maps.get("a")
+
+    on_loop(main)
+
+
+def test_a_watch_ends_in_the_machine_when_its_client_is_gone(on_loop: Callable[[Main], None]) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with serve(cluster) as url:
+            host, _, port = url.rpartition("/")[2].rpartition(":")
+            async with await anyio.connect_tcp(host, int(port)) as stream:
+                await stream.send(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n")
+                await stream.receive()
+                assert len(cluster.watches) == 1
+            await eventually(lambda: not cluster.watches)
+
+    on_loop(main)
+
+
+def test_the_end_of_the_server_ends_watches_with_their_last_chunk(on_loop: Callable[[Main], None]) -> None:
+    async def main() -> None:
+        cluster, said = sim.Cluster(), list[bytes]()
+
+        async def watch(url: str) -> None:
+            said.append(await ask(url, get("/api/v1/pods?watch=1")))
+
+        async with anyio.create_task_group() as tasks, serve(cluster) as url:
+            tasks.start_soon(watch, url)
+            await eventually(lambda: bool(cluster.watches))
+        assert said[0].endswith(b"\r\n0\r\n\r\n")
+
+    on_loop(main)
+
+
+def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
+    on_loop: Callable[[Main], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        answer = cluster.answer
+
+        def failing(head: kp.Head) -> sim.Answer:
+            if "boom" in head.target:
+                raise ZeroDivisionError("inside")
+            return answer(head)
+
+        cluster.answer = failing  # type: ignore[method-assign]
+        async with serve(cluster) as url:
+            with caplog.at_level(logging.ERROR, "kubeproto.serve"):
+                said = await ask(url, get("/api/v1/boom?token=s3cret"))
+            assert said.startswith(b"HTTP/1.1 500 ")
+            assert json.loads(said.partition(b"\r\n\r\n")[2])["reason"] == "InternalError"
+            assert "failed on GET /api/v1/boom" in caplog.text
+            assert "s3cret" not in caplog.text
+            assert (await ask(url, get("/healthz"))).endswith(b"ok")
+
+    on_loop(main)
+
+
+def test_faults_reach_clients_as_what_they_are(on_loop: Callable[[Main], None]) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        script: list[sim.Fault] = [sim.TooManyRequests(), sim.Lose(), sim.Cut(after=40), sim.Html()]
+        faults = sim.Faults(cluster, script=script)
+        async with serve(cluster, faults=faults) as url:
+            assert (await ask(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 429 ")
+            body = b'{"metadata":{"name":"lost"}}'
+            post = b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body)
+            assert await ask(url, post + body) == b""
+            assert cluster.get("v1/Namespace", "lost") is not None
+            cut = await ask(url, get("/api/v1/namespaces"))
+            assert len(cut.partition(b"\r\n\r\n")[2]) == 40
+            assert (await ask(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 502 ")
+
+    on_loop(main)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: h\r\nA: " + b"x" * 3000, 431),
+        (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nContent-Length: 9999\r\n\r\n" + b"x" * 9999, 413),
+        (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
+    ],
+)
+def test_what_is_too_long_is_refused_and_the_next_client_is_served(
+    on_loop: Callable[[Main], None], request_: bytes, status: int
+) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster(), limits=Limits(head=2000, body=5000)) as url:
+            assert (await ask(url, request_)).startswith(b"HTTP/1.1 %d " % status)
+            assert (await ask(url, get("/livez"))).endswith(b"ok")
+
+    on_loop(main)
+
+
+def test_more_connections_than_allowed_are_told_so(on_loop: Callable[[Main], None]) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster(), limits=Limits(connections=1)) as url:
+            host, _, port = url.rpartition("/")[2].rpartition(":")
+            async with await anyio.connect_tcp(host, int(port)) as first:
+                await first.send(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+                await first.receive()
+                assert (await ask(url, get("/healthz"))).startswith(b"HTTP/1.1 503 ")
+
+    on_loop(main)
+
+
+def test_a_reader_that_takes_nothing_holds_up_nobody_and_loses_its_watch(
+    on_loop: Callable[[Main], None],
+) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(window=50)
+        async with serve(cluster, limits=Limits(stalled=0.2)) as url:
+            host, _, port = url.rpartition("/")[2].rpartition(":")
+            slow = socket.socket()
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            with slow:
+                slow.connect((host, int(port)))
+                slow.sendall(b"GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n")
+                await eventually(lambda: bool(cluster.watches))
+                number = 0
+                while cluster.watches:  # until the buffers of the socket are full, and 0.2 s more
+                    cluster.put(config_map("big", x=str(number) + "x" * 500_000))
+                    number += 1
+                    assert (await ask(url, get("/healthz"))).endswith(b"ok")
+
+    on_loop(main)
+
+
+async def status_of(url: str, *headers: str) -> int:
+    return int((await ask(url, get("/api/v1/namespaces", *headers)))[9:12])
+
+
+def test_a_server_with_tokens_asks_for_one(on_loop: Callable[[Main], None]) -> None:
+    async def main() -> None:
+        security = Security(tokens={"s3cret": "admin"})
+        assert "s3cret" not in repr(security)
+        async with serve(sim.Cluster(), security=security) as url:
+            assert await status_of(url) == 401
+            assert await status_of(url, "Authorization: Bearer wrong") == 401
+            assert await status_of(url, "Authorization: Bearer s3cret") == 200
+
+    on_loop(main)
+
+
+@pytest.mark.parametrize("certificates", [False, True])
+def test_a_server_makes_certificates_that_a_strict_client_accepts(
+    on_loop: Callable[[Main], None], certificates: bool, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster(), security=self_made(certificates=certificates)) as url:
+            assert url.startswith("https://")
+            (tmp_path / "config").write_text(url.kubeconfig)
+            async with connect(kubeconfig=tmp_path / "config") as client:
+                assert isinstance(client, Client)
+                await client.api(ConfigMap, namespace="default").create(config_map("a"))
+            config: dict[str, Any] = json.loads(url.kubeconfig)
+            authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
+            context = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+            context.verify_flags |= ssl.VERIFY_X509_STRICT
+            port = int(url.rpartition(":")[2])
+            stream = await anyio.connect_tcp(
+                "localhost", port, tls=True, ssl_context=context, tls_standard_compatible=False
+            )
+            async with stream:
+                await stream.send(get("/api/v1/namespaces"))
+                said = await stream.receive()
+                assert said.startswith(b"HTTP/1.1 %d " % (401 if certificates else 200))
+
+    on_loop(main)
+
+
+def test_the_clock_of_the_cluster_is_real_time(on_loop: Callable[[Main], None]) -> None:
+    async def main() -> None:
+        cluster, done = sim.Cluster(), anyio.Event()
+        async with serve(cluster):
+            cluster.later(0.05, done.set)
+            await done.wait()
+
+    on_loop(main)
+
+
+def test_metrics_count_requests_and_watches(on_loop: Callable[[Main], None]) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster()) as url:
+            await ask(url, get("/api/v1/nothing"))
+            said = (await ask(url, get("/metrics"))).decode()
+            assert 'apiserver_request_total{method="GET",code="404"} 1\n' in said
+            assert 'apiserver_longrunning_requests{verb="WATCH"} 0\n' in said
+
+    on_loop(main)
+
+
+TEST = """
+import urllib.request
+
+
+def test_over_a_port(sim_server, sim_cluster):
+    sim_server.call(sim_cluster.namespace, "here")
+    with urllib.request.urlopen(f"{sim_server.url}/api/v1/namespaces/here") as answer:
+        assert answer.status == 200
+"""
+
+
+def test_a_test_of_any_program_gets_a_server_from_a_fixture(tmp_path: Path) -> None:
+    (tmp_path / "test_port.py").write_text(TEST)
+    command = [sys.executable, "-m", "pytest", "--rootdir", ".", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,74 @@
+"""Reads `generated.proto` for numbers and types, and the Go structs beside it for what that leaves out.
+
+A proto file does not say how a field is called in JSON, whether its members stand in the object around it
+(``json:",inline"``), and whether a zero that was sent means something (a pointer) or nothing. The tags of the
+Go structs do.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+Json = dict[str, Any]
+
+_MESSAGE: Final = re.compile(r"^message (\w+) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
+_FIELD: Final = re.compile(
+    r"^\s*(?:(optional|repeated)\s+)?(map<\w+,\s*[\w.]+>|[\w.]+)\s+(\w+)\s*=\s*(\d+)", re.MULTILINE
+)
+_PACKAGE: Final = re.compile(r"^package ([\w.]+);", re.MULTILINE)
+_STRUCT: Final = re.compile(r"^type (\w+) struct \{(.*?)^\}", re.MULTILINE | re.DOTALL)
+_TAGGED: Final = re.compile(r"^\s*(?:\w+\s+)?([*\w.\[\]{}]+)\s+`([^`]*)`", re.MULTILINE)
+_JSON: Final = re.compile(r'json:"([^",]*)([^"]*)"')
+_PROTOBUF: Final = re.compile(r'protobuf:"\w+,(\d+),')
+_COMMENT: Final = re.compile(r"//[^\n]*")
+_SCALARS: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "double"))
+
+
+def read_package(folder: Path) -> Json:
+    """The messages of one package by their full names: ``[number, JSON name, type, flags]`` a field."""
+    text = _COMMENT.sub("", (folder / "generated.proto").read_text())
+    found = _PACKAGE.search(text)
+    if found is None:
+        raise ValueError(f"{folder}/generated.proto names no package")
+    package = found[1].removeprefix("k8s.io.")
+    structs = _structs(folder)
+    return {
+        f"{package}.{name}": [
+            _field(package, structs.get(name, {}), *groups) for groups in _FIELD.findall(body)
+        ]
+        for name, body in _MESSAGE.findall(text)
+    }
+
+
+def _field(
+    package: str, tags: dict[int, tuple[str, bool, bool]], label: str, type_: str, name: str, number: str
+) -> list[Any]:
+    json_name, inline, pointer = tags.get(int(number), (name, False, False))
+    flags = "r" if label == "repeated" else ""
+    if type_.startswith("map<"):
+        flags, type_ = "m", type_[4:-1].split(",")[1].strip()
+    flags += ("i" if inline else "") + ("p" if pointer else "")
+    return [int(number), json_name or name, _full(package, type_), flags]
+
+
+def _full(package: str, type_: str) -> str:
+    if type_ in _SCALARS:
+        return type_
+    return f"{package}.{type_}" if "." not in type_ else type_.removeprefix(".").removeprefix("k8s.io.")
+
+
+def _structs(folder: Path) -> dict[str, dict[int, tuple[str, bool, bool]]]:
+    """For each struct its fields by number: JSON name, whether inline, whether a pointer."""
+    found: dict[str, dict[int, tuple[str, bool, bool]]] = {}
+    for path in sorted(folder.glob("*.go")):
+        if path.name.startswith(("zz_", "generated.")) or path.name.endswith("_test.go"):
+            continue
+        for name, body in _STRUCT.findall(path.read_text()):
+            for type_, tags in _TAGGED.findall(_COMMENT.sub("", body)):
+                number, json_tag = _PROTOBUF.search(tags), _JSON.search(tags)
+                if number and json_tag:
+                    inline = "inline" in json_tag[2]
+                    found.setdefault(name, {})[int(number[1])] = json_tag[1], inline, type_.startswith("*")
+    return found
