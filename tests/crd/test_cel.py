@@ -41,6 +41,9 @@ class Old:
     def __init__(self, value: Any, old: Any) -> None:
         self.value, self.old = value, old
 
+    def __repr__(self) -> str:
+        return f"{self.value} after {self.old}"
+
 
 NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to"

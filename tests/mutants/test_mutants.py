@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -37,23 +38,15 @@ def small_tree(folder: Path) -> Path:
     return tree
 
 
-def test_a_mutant_is_killed_by_name_survives_or_is_stale(tmp_path: Path) -> None:
+def test_a_mutant_whose_text_does_not_stand_once_is_stale(tmp_path: Path) -> None:
     tree = small_tree(tmp_path)
-    assert run_mutants.killer(mutant_of("dead", "= 1", "= 2"), tree) == "tests/test_one.py::test_one"
-    assert run_mutants.killer(mutant_of("alive", "= 1", "= 1.0"), tree) is None
-    assert (tree / "one.py").read_text() == "ONE = 1\n"
-    with pytest.raises(run_mutants.Stale, match=r"stale: its text stands 0 times in one\.py"):
-        run_mutants.killer(mutant_of("stale", "= 3", "= 2"), tree)
-    with pytest.raises(run_mutants.Stale, match="stands 3 times"):
-        run_mutants.killer(mutant_of("vague", "N", "M"), small_tree_with(tree, "N = 1\nONE = N\n"))
+    (tree / "one.py").write_text("N = 1\nONE = N\n")
+    for old, reason in (("= 3", "stale: its text stands 0 times in one.py"), ("N", "stands 3 times")):
+        with pytest.raises(run_mutants.Stale, match=re.escape(reason)):
+            run_mutants.mutated(mutant_of("stale", old, "M"), tree)
     lost = Mutant("lost", ("tests",), (Edit("two.py", "a", "b"),))
     with pytest.raises(run_mutants.Stale, match=r"there is no two\.py"):
-        run_mutants.killer(lost, tree)
-
-
-def small_tree_with(tree: Path, text: str) -> Path:
-    (tree / "one.py").write_text(text)
-    return tree
+        run_mutants.mutated(lost, tree)
 
 
 def test_edits_of_one_file_build_on_each_other(tmp_path: Path) -> None:
@@ -62,24 +55,32 @@ def test_edits_of_one_file_build_on_each_other(tmp_path: Path) -> None:
     assert run_mutants.mutated(both, tree) == {tree / "one.py": "TWO = 2\n"}
 
 
-def test_a_stale_mutant_keeps_none_from_being_tried(
+def test_a_run_reports_each_mutant_and_the_worst_of_them_by_its_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = small_tree(tmp_path)
-    assert run_mutants.run([mutant_of("stale", "= 3", "= 2"), mutant_of("dead", "= 1", "= 2")], tree) == 2
-    first, count, last, *_ = capsys.readouterr().out.splitlines()
+    dead, alive = mutant_of("dead", "= 1", "= 2"), mutant_of("alive", "= 1", "= 1.0")
+    assert run_mutants.run([alive, dead], tree) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "SURVIVED  alive  ",
+        "killed  dead  tests/test_one.py::test_one",
+        "1 of 2 killed",
+    ]
+    assert (tree / "one.py").read_text() == "ONE = 1\n"
+    assert run_mutants.run([mutant_of("stale", "= 3", "= 2"), dead], tree) == 2
+    first, count, last = capsys.readouterr().out.splitlines()
     assert first.startswith("killed  dead")
     assert count == "1 of 1 killed"
     assert last.startswith("not tried: stale: ")
 
 
-def test_the_exit_code_tells_of_survivors_and_of_tests_that_fail_anyway(tmp_path: Path) -> None:
+def test_tests_that_fail_without_a_mutant_prove_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     tree = small_tree(tmp_path)
-    dead, alive = mutant_of("dead", "= 1", "= 2"), mutant_of("alive", "= 1", "= 1.0")
-    assert run_mutants.run([dead], tree) == 0
-    assert run_mutants.run([alive, dead], tree) == 1
     (tree / "one.py").write_text("ONE = 2\n")
-    assert run_mutants.run([dead], tree) == 2
+    assert run_mutants.run([mutant_of("dead", "= 2", "= 3")], tree) == 2
+    assert "dead: its tests fail without it: tests/test_one.py::test_one" in capsys.readouterr().out
 
 
 def test_a_tree_is_copied_without_what_was_left_in_it(tmp_path: Path) -> None:
