@@ -17,6 +17,7 @@ from ._entry import Entry
 from ._events import Events, recording
 from ._finalizing import finalizer
 from ._leading import BootClock, Leading
+from ._metered import LeaseLost
 from ._operator import Election, Operator, Run
 from ._reconciling import Overdue, Result, Terminal
 from ._rollouts import Unattainable
@@ -52,6 +53,7 @@ __all__ = [
     "Events",
     "Followed",
     "Leading",
+    "LeaseLost",
     "NotApplied",
     "NotInstalled",
     "NotYet",

@@ -18,6 +18,7 @@ from kubeproto.control import Change, Entry, Store, drop_managed_fields
 from kubeproto.watching import resync
 
 from ._reflector import Reflector
+from ._strays import complain, failures
 from ._subscriptions import Subscription
 from ._views import View
 
@@ -219,7 +220,7 @@ class Caches:
 
     def _start(self, reflector: Reflector[Any]) -> None:
         if self._tasks is not None:
-            self._tasks.start_soon(reflector.run, name=f"cache of {reflector.resource}")
+            self._tasks.start_soon(complain, reflector.run, name=f"cache of {reflector.resource}")
 
     def cache(
         self,
@@ -283,7 +284,7 @@ def _transform(
         raw = raw if managed_fields else drop_managed_fields(raw)
         try:
             return transform(raw)
-        except Exception:
+        except failures():
             if not said:
                 said = True
                 _log.exception(

@@ -153,7 +153,10 @@ class Controller(Generic[K, State]):
         return self._follow(Source(kind, found, places, keys, when, label_selector, field_selector))
 
     def triggered_by(self, keys: AsyncIterable[str]) -> Self:
-        """Look at these as well, each when it comes: news from outside of the cluster."""
+        """Look at these as well, each when it comes: news from outside of the cluster.
+
+        If it fails, that is logged, and it is iterated anew after a while; a generator has ended then.
+        """
         self._triggers += (keys,)
         return self
 
@@ -169,9 +172,10 @@ class Controller(Generic[K, State]):
         """Reconcile each object until cancelled: await the result, or give it to an `Operator`.
 
         A run that raises is logged and tried again after the backoff; after a `Terminal`, when something
-        changes. `on_error` may decide otherwise by giving an action, or end all by raising. `on_invalid`, a
-        function or a coroutine function, hears once of each version of an object that does not fit its type.
-        `observe` sees every result. With an `election`, runs happen only while this process leads.
+        changes. `on_error` may decide otherwise by returning an action. `on_invalid`, a function or a
+        coroutine function, is called once for each version of an object that does not fit its type.
+        `observe` is called with every result. What these raise is logged and stops nothing. With an
+        `election`, runs happen only while this process leads.
         """
         return Run(self._plan(reconcile, on_error, on_invalid, observe, by_key=False), election)
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from kubeproto import ApiError, KubeObject, RemoteProtocolError, TransportError
+from kubeproto import KubeObject
 from kubeproto.control import CreateEvent, EventRequest, PatchEvent, Recorder
-from kubeproto.wire import NO_RETRIES, Broken, classify
+from kubeproto.wire import NO_RETRIES, Broken
+
+from ._outcomes import OUTCOMES, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -117,9 +119,9 @@ class Events:
                 sent = api.merge_patch(name, patch)
         try:
             await self._client.call(sent, timeout=_TIMEOUT, retries=NO_RETRIES)
-        except (ApiError, TransportError, RemoteProtocolError) as error:
+        except OUTCOMES as error:
             _log.debug("an event was not told: %s", error)
-            return classify(error)
+            return outcome_of(error)
         return None
 
 

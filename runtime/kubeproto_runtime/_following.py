@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 
 import anyio
 
-from kubeproto import ApiError, KubeObject, RemoteProtocolError, TransportError
-from kubeproto.config import ConfigError, CredentialsError
+from kubeproto import KubeObject
 from kubeproto.watching import resync
-from kubeproto.wire import Refused, classify
 
 from ._exchanges import End, Exchange, Listing, Watch
+from ._outcomes import OUTCOMES, outcome_of
 
 if TYPE_CHECKING:
     from kubeproto import Api
@@ -126,11 +125,8 @@ class Following(Generic[K]):
                 await self._ask()
             else:
                 await self._hear(self._answer)
-        except (ApiError, TransportError, RemoteProtocolError) as error:
-            await self._close(resync.Failed(classify(error)), error)
-        except (ConfigError, CredentialsError) as error:
-            # A plugin that fails or a file that is half written: people mend that, while others go on.
-            await self._close(resync.Failed(Refused(str(error))), error)
+        except OUTCOMES as error:
+            await self._close(resync.Failed(outcome_of(error)), error)
         except BaseException as error:
             await self._close(None, error)
             raise
@@ -223,8 +219,8 @@ class Following(Generic[K]):
         try:
             with anyio.CancelScope(shield=True):
                 await answer.close(error)
-        except (TransportError, RemoteProtocolError) as late:
-            end = end and resync.Failed(classify(late))
+        except OUTCOMES as late:
+            end = end and resync.Failed(outcome_of(late))
         finally:
             self._answer = None
         if end is not None and not answer.dropped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -12,13 +13,22 @@ from msgspec import Struct
 from kubeproto import RemoteProtocolError
 from kubeproto_h11 import Response, ServerConnection, serve_requests
 
+from ._strays import failures, is_cancelled
+
 if TYPE_CHECKING:
-    from anyio.abc import SocketStream, TaskStatus
+    from collections.abc import Awaitable
+
+    from anyio.abc import Listener, SocketStream, TaskStatus
 
     from kubeproto import Head
 
 _LONGEST: Final = 16384  # bytes of a head; what others grant
 _PATIENCE: Final = 5.0  # seconds for one request and its answer: a probe waits one
+
+# Seconds until it accepts again after the system refused. Go's servers wait for a second at most.
+_PAUSE: Final = 1.0
+
+_log: Final = logging.getLogger("kubeproto.health")
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -80,9 +90,31 @@ async def serve(
                     await serve_requests(_Channel(stream), connection, handler)
 
     listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
-    async with listener:
+    async with listener, anyio.create_task_group() as tasks:
         task_status.started(listener.extra(anyio.abc.SocketAttribute.local_port))
-        await listener.serve(handle)
+        for one in listener.listeners:
+            tasks.start_soon(accept, one, handle)
+
+
+async def accept(listener: Listener[SocketStream], handle: Callable[[SocketStream], Awaitable[None]]) -> None:
+    """Handle each connection in a task, until cancelled: no connection ends the program that is probed."""
+
+    async def attempt(stream: SocketStream) -> None:
+        try:
+            await handle(stream)
+        except failures():
+            if is_cancelled():
+                raise
+            _log.exception("a request to the health port failed")
+
+    async with anyio.create_task_group() as tasks:
+        while True:
+            try:
+                await listener.serve(attempt, tasks)
+            except (OSError, anyio.BrokenResourceError) as error:
+                # File descriptors have run out (EMFILE, ENFILE), or memory has: both may pass.
+                _log.warning("the health port cannot accept connections, retried in %g s: %s", _PAUSE, error)
+                await anyio.sleep(_PAUSE)
 
 
 class _Channel:

@@ -13,6 +13,8 @@ from kubeproto import KubeObject
 from kubeproto.control import Change
 from kubeproto.objects import decode
 
+from ._strays import failures
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -63,7 +65,7 @@ class Index(Generic[K]):
         """The values of one object; none if they cannot be had."""
         try:
             return tuple(dict.fromkeys(self.values_of(decode(entry.raw, self._kind))))
-        except Exception as error:
+        except failures() as error:
             self.failed[key] = f"{type(error).__name__}: {error}"
             if not self._said:
                 self._said = True

@@ -15,17 +15,23 @@ this process has something to finish, and has its time. Only then is it given ba
 from __future__ import annotations
 
 import logging
+import sys
 import time
+from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
+from anyio.lowlevel import current_token
 
-from kubeproto import ApiError, ObjectMeta, RemoteProtocolError, TransportError
+from kubeproto import ObjectMeta
 from kubeproto.control import election
-from kubeproto.wire import NO_RETRIES, classify
+from kubeproto.wire import NO_RETRIES
 
 from ._candidacy import Coordinated, keep_candidacy
 from ._client import Client
+from ._metered import unmetered
+from ._outcomes import OUTCOMES, outcome_of
+from ._strays import complain, failures
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,6 +45,8 @@ if TYPE_CHECKING:
 # Who is told to end wants to end; another will lead without this when the lease runs out.
 _RELEASE: Final = 5.0
 _LEAST_TIMEOUT: Final = 1.0
+# Seconds. A loop reads its clock once an iteration, and keeps that time until the next.
+_SAME: Final = 60.0
 
 _log: Final = logging.getLogger("kubeproto.leading")
 
@@ -71,7 +79,7 @@ class BootClock:
     """A clock that goes on while the machine sleeps, where the system has one.
 
     A leader on a laptop, or in a virtual machine that is paused, then sees within a second of waking up that
-    its time is over.
+    its time is over. It is what `Leading` uses on an ordinary event loop.
     """
 
     def now(self) -> float:
@@ -84,8 +92,27 @@ class BootClock:
             await anyio.sleep(min(left, 1.0))
 
 
+def default_clock() -> Clock:
+    """Return the clock for the running event loop: its own if its time is simulated."""
+    return BootClock() if _is_real() else LoopClock()
+
+
+def _is_real() -> bool:
+    """Return whether the time of the running event loop is the machine's."""
+    token = current_token()
+    loop = getattr(token, "native_token", token)
+    if hasattr(loop, "time"):  # asyncio and uvloop read the machine's monotonic clock
+        return abs(float(loop.time()) - time.monotonic()) < _SAME
+    testing = sys.modules.get("trio.testing")  # without it, nobody has made a simulated clock
+    from trio.lowlevel import current_clock
+
+    return testing is None or not isinstance(current_clock(), testing.MockClock)
+
+
 def _boot_time() -> float:
     which = getattr(time, "CLOCK_BOOTTIME", None)
+    if which is None and sys.platform == "darwin":
+        which = time.CLOCK_MONOTONIC  # counts sleep there, where Python's monotonic() does not
     return time.monotonic() if which is None else time.clock_gettime(which)
 
 
@@ -94,7 +121,9 @@ class Leading:
 
     `identity` is this process among the candidates: a pod's name, mostly. `lease_duration`, `renew_deadline`
     and `retry_period` are as in `election.Candidate`, which refuses what cannot work. `on_leader` is called
-    with the identity of each new leader, "" for nobody. `clock` judges how long this one leads. `coordinated`
+    with the identity of each new leader, "" for nobody. `clock` judges how long this one leads; unless given,
+    it is one that counts the time for which the machine was suspended, and that of the event loop where this
+    is simulated. `coordinated`
     leaves it to the server who leads, where that has its feature gate on.
     """
 
@@ -116,6 +145,7 @@ class Leading:
         from kubeproto.kinds.coordination_v1 import Lease
 
         self.clock: Clock = clock or LoopClock()
+        self._clock_given = clock is not None
         self._on_leader = on_leader
         self._candidate = election.Candidate(
             lease=Lease(metadata=ObjectMeta(name=name, namespace=namespace or client.namespace)),
@@ -129,7 +159,7 @@ class Leading:
         self._coordinated = coordinated
         # A rate that reconciles have used up must not cost the lead, and the machine tries again by itself.
         self._client = Client(
-            client.transport,
+            unmetered(client.transport),
             retries=NO_RETRIES,
             timeout=max(_LEAST_TIMEOUT, renew_deadline / 2),
             wall=client.wall,
@@ -139,6 +169,7 @@ class Leading:
         self._state: election.State = election.begin(self._candidate)
         self._running = False
         self._until: float | None = None
+        self._holds_until = -inf  # the last `until`, of a lease that is not known to be another's
         self._lost = ""
         self._won = anyio.Event()
         self._term = anyio.CancelScope()
@@ -161,6 +192,15 @@ class Leading:
         return self.standing.leads
 
     @property
+    def holds(self) -> bool:
+        """Whether the lease that this one took has not run out, by its own clock, and is not another's.
+
+        That is so for somewhat longer than it leads: for as long as what is cut off may take to clean up.
+        """
+        own = self._candidate
+        return self.clock.now() < self._holds_until + own.lease_duration - own.renew_deadline
+
+    @property
     def standing(self) -> election.Standing:
         """Whether this one leads, who does, and whether all is well: for health checks and metrics."""
         return election.standing(self._state, self.clock.now())
@@ -181,13 +221,16 @@ class Leading:
             self._state = election.Ended(self._candidate)
 
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        if not self._clock_given:
+            self.clock = default_clock()
         self._state = election.begin(self._candidate)
+        self._holds_until = -inf
         self._until, self._planned, self._won = None, None, anyio.Event()
         error: Exception | None = None
         async with anyio.create_task_group() as tasks:
             shield = anyio.CancelScope(shield=True)
             self._tell(election.Started())
-            tasks.start_soon(self._stand, shield)
+            tasks.start_soon(complain, self._stand, shield)
             try:
                 await self._work(work)
             except Exception as raised:  # it leaves without the group around it
@@ -224,11 +267,11 @@ class Leading:
     async def _stand(self, shield: anyio.CancelScope) -> None:
         with shield:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._watch_the_clock)
+                tasks.start_soon(complain, self._watch_the_clock)
                 if self._coordinated is not None:
                     lease = self._candidate.lease.metadata
                     place = lease.namespace, lease.name, self._candidate.identity
-                    tasks.start_soon(keep_candidacy, self._client, *place, self._coordinated)
+                    tasks.start_soon(complain, keep_candidacy, self._client, *place, self._coordinated)
                 while not isinstance(self._state, election.Ended):
                     await self._ask()
                 tasks.cancel_scope.cancel()
@@ -261,7 +304,7 @@ class Leading:
         if self._on_leader is not None:
             try:
                 self._on_leader(leader)
-            except Exception:  # whoever looks on must not cost the lead
+            except failures():  # whoever looks on must not cost the lead
                 _log.exception("%r: on_leader failed", self)
 
     async def _send(self, planned: _Send) -> election.Event:
@@ -279,9 +322,9 @@ class Leading:
                     return election.Wrote(
                         await self._call(self._api.replace(planned.body(self._client.wall())))
                     )
-        except (ApiError, TransportError, RemoteProtocolError) as error:
+        except OUTCOMES as error:
             _log.debug("%r: %s", self, error)
-            return election.Failed(classify(error))
+            return election.Failed(outcome_of(error))
 
     async def _call(self, request: Request[Lease]) -> Lease:
         return (await self._client.call(request)).value
@@ -291,14 +334,18 @@ class Leading:
         for action in actions:
             match action:
                 case election.Lead(until):
-                    self._until = until
+                    self._until = self._holds_until = until
                     self._won.set()
                 case election.Lose(reason):
+                    if self._until is not None and self.clock.now() < self._until:
+                        self._holds_until = -inf  # it is another's or gone, and has not merely run out
                     self._cut(reason)
                 case election.Abandon():
                     self._planned = None
                     self._exchange.cancel()
                 case election.Notice(leader):
+                    if leader != self._candidate.identity:
+                        self._holds_until = -inf
                     _log.info("%r: %s leads", self, leader or "nobody")
                     self._announce(leader)
                 case election.SendGet() | election.SendCreate() | election.SendUpdate():

@@ -9,15 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kubeproto import TransportError
-
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from kubeproto import Head, Incoming, Transport
     from kubeproto.control import Histogram, QueueMetrics
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
@@ -58,38 +52,6 @@ class Controlled:
         self.running = running
         self.tally = tally
         self.queue = queue
-
-
-class Counting:
-    """A transport that counts what another one sends, by code, method and host."""
-
-    def __init__(self, transport: Transport, requests: dict[tuple[str, str, str], int]) -> None:
-        self.inner = transport
-        self._requests = requests
-        self._host = str(getattr(transport, "host", ""))  # those who know where they send to say so
-
-    def __repr__(self) -> str:
-        return repr(self.inner)
-
-    @asynccontextmanager
-    async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming]:
-        """Send a request; what does not come to an answer counts under the code `<error>`, as in Go."""
-        code = "<error>"
-        try:
-            async with self.inner.send(head, timeout=timeout, idle=idle) as incoming:
-                code = str(incoming.status)
-                self._count(code, head.method)
-                yield incoming
-        except TransportError:
-            if code == "<error>":
-                self._count(code, head.method)
-            raise
-
-    def _count(self, code: str, method: str) -> None:
-        mark = (code, method, self._host)
-        self._requests[mark] = self._requests.get(mark, 0) + 1
 
 
 class _Page:

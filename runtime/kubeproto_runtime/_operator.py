@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import anyio
 
 from ._caches import Caches
-from ._metrics import Controlled, Counting, exposition
+from ._metered import Meter, MeteredTransport, current
+from ._metrics import Controlled, exposition
 from ._reconciling import Plan, Reconciling
 from ._signals import heed_signals
-from ._strays import complain
+from ._strays import Exiting, complain
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -49,6 +50,14 @@ class Election(Protocol):
     @property
     def standing(self) -> elections.Standing:
         """Whether this process leads, who does, and whether all is well."""
+        ...
+
+    @property
+    def holds(self) -> bool:
+        """Whether no other process can lead at this moment: somewhat longer than this one does.
+
+        Until then, what is being wound up may still be written.
+        """
         ...
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -104,7 +113,8 @@ class Operator:
         self._controllers: dict[str, Reconciling] = {}
         self._others: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._caches: dict[Client, Caches] = {}
-        self._requests: dict[tuple[str, str, str], int] = {}
+        self._transports: dict[Client, MeteredTransport] = {}
+        self._meter = Meter()
         self._stages: _Stages | None = None
         self._stopped = False
 
@@ -115,29 +125,19 @@ class Operator:
         self._stages = stages = _Stages()
         if self._stopped:
             return
+        if self._election is not None:
+            self._meter.name, self._meter.holds = self._election.name, _holding(self._election)
+        token = current.set(self._meter)
         try:
-            async with anyio.create_task_group() as stages.outer:
-                if self._signals:
-                    stages.outer.start_soon(heed_signals, self.stop, stages.outer.cancel_scope.cancel)
-                if self.port is not None:
-                    # Imported here: most operators of a test show nothing, and need no h11.
-                    from ._health import Pages, serve
-
-                    pages = Pages(self.well, self.ready, self.metrics)
-                    self.port = await stages.outer.start(serve, pages, self._host, self.port)
-                async with anyio.create_task_group() as stages.following:
-                    self.add(*parts)
-                    await self._lead(stages)
-                    stages.following.cancel_scope.cancel()
-                stages.outer.cancel_scope.cancel()
+            await self._run(stages, parts)
         except BaseExceptionGroup as group:
             error = _only(group)
         else:
             return
         finally:
-            for client in self._caches:
-                if isinstance(client.transport, Counting):
-                    client.transport = client.transport.inner
+            current.reset(token)
+            for client, transport in self._transports.items():
+                transport.remove(client, self._meter)
         raise error  # out here, so that what it has met stays its context
 
     def add(self, *parts: Part) -> None:
@@ -146,17 +146,11 @@ class Operator:
         if stages is None or stages.following is None:
             raise RuntimeError("parts are added to an operator that runs; give the first ones to `run`")
         for part in parts:
-            if not isinstance(part, Run):
-                self._others.append(part)
-                if stages.others is not None:
-                    stages.others.start_soon(complain, part)
-                continue
-            reconciling = self._begin(part, stages)
-            stages.following.start_soon(reconciling.follow)
-            if self._stopped:
-                reconciling.stop()
-            elif stages.working is not None:
-                stages.working.start_soon(reconciling.work)
+            token = current.set(self._meter)  # tasks inherit it, whichever task adds them
+            try:
+                self._add(part, stages, stages.following)
+            finally:
+                current.reset(token)
 
     def stop(self) -> None:
         """Take nothing more, let what runs end for as long as the grace lasts, and then end."""
@@ -165,7 +159,7 @@ class Operator:
             reconciling.stop()
         if self._stages is not None:
             self._stages.stopped.set()
-            if self._stages.working is None:
+            if not self._stages.busy:
                 self._stages.standby.cancel()
 
     # What it tells
@@ -210,11 +204,45 @@ class Operator:
                 Controlled(name, one.plan.concurrency, one.queue.running, one.tally, one.queue.metrics(now))
                 for name, one in self._controllers.items()
             ),
-            self._requests,
+            self._meter.requests,
             {} if election is None else {election.name: election.standing.leads},
         )
 
     # How it goes
+
+    async def _run(self, stages: _Stages, parts: tuple[Part, ...]) -> None:
+        async with anyio.create_task_group() as stages.outer:
+            if self._signals:
+                end = stages.outer.cancel_scope.cancel
+                stages.outer.start_soon(complain, heed_signals, self.stop, end)
+            if self.port is not None:
+                # Imported here: most operators of a test show nothing, and need no h11.
+                from ._health import Pages, serve
+
+                pages = Pages(self.well, self.ready, self.metrics)
+                self.port = await stages.outer.start(serve, pages, self._host, self.port)
+            async with anyio.create_task_group() as following:
+                stages.following = following
+                try:
+                    self.add(*parts)
+                    await self._lead(stages)
+                finally:
+                    stages.following = None
+                following.cancel_scope.cancel()
+            stages.outer.cancel_scope.cancel()
+
+    def _add(self, part: Part, stages: _Stages, following: TaskGroup) -> None:
+        if not isinstance(part, Run):
+            self._others.append(part)
+            if stages.others is not None:
+                stages.others.start_soon(complain, part)
+            return
+        reconciling = self._begin(part, stages)
+        following.start_soon(complain, reconciling.follow)
+        if self._stopped:
+            reconciling.stop()
+        elif stages.working is not None:
+            stages.working.start_soon(complain, reconciling.work)
 
     def _begin(self, run: Run, stages: _Stages) -> Reconciling:
         name = run.plan.name
@@ -225,7 +253,9 @@ class Operator:
         if name in self._controllers:
             raise ValueError(f"there are two controllers {name!r}: give one of them another name")
         run.begun = True
-        found = self._controllers[name] = Reconciling(run.plan, self._caches_of(run.plan.client, stages))
+        caches = self._caches_of(run.plan.client, stages)
+        leads = None if self._election is None else _leading(self._election)
+        found = self._controllers[name] = Reconciling(run.plan, caches, leads)
         return found
 
     def _caches_of(self, client: Client, stages: _Stages) -> Caches:
@@ -233,9 +263,9 @@ class Operator:
         if found is None:
             if stages.outer is None:
                 raise RuntimeError("this operator does not run")
-            client.transport = Counting(client.transport, self._requests)
+            self._transports[client] = MeteredTransport.install(client, self._meter)
             found = self._caches[client] = Caches(client)
-            stages.outer.start_soon(_hold, found)
+            stages.outer.start_soon(complain, _hold, found)
         return found
 
     async def _lead(self, stages: _Stages) -> None:
@@ -250,21 +280,35 @@ class Operator:
         stages = self._stages
         if stages is None or self._stopped:
             return
+        stages.busy, ended = True, False
         try:
             with anyio.CancelScope() as scope:
-                async with anyio.create_task_group() as stages.others:
-                    for other in self._others:
-                        stages.others.start_soon(complain, other)
-                    async with anyio.create_task_group() as stages.working:
-                        for reconciling in self._controllers.values():
-                            stages.working.start_soon(reconciling.work)
-                        await stages.stopped.wait()
-                        scope.deadline = anyio.current_time() + self._grace
-                    stages.others.cancel_scope.cancel()
-        finally:  # a lead that is lost may come back
-            stages.others = stages.working = None
+                await self._perform(stages, scope)
+            ended = True
+        finally:
+            stages.busy = False
+            if stages.stopped.is_set() and not (ended and self.leading):
+                # The lease was lost while the runs were ending: nothing is left to lead for.
+                stages.standby.cancel()
         if scope.cancelled_caught:
             _log.warning("runs had not ended within %g s and were cancelled", self._grace)
+
+    async def _perform(self, stages: _Stages, scope: anyio.CancelScope) -> None:
+        async with anyio.create_task_group() as others:
+            async with anyio.create_task_group() as working:
+                stages.others, stages.working = others, working
+                try:
+                    for other in self._others:
+                        others.start_soon(complain, other)
+                    for reconciling in self._controllers.values():
+                        working.start_soon(complain, reconciling.work)
+                    await stages.stopped.wait()
+                    scope.deadline = anyio.current_time() + self._grace
+                finally:
+                    # What is added from here on waits for the next term, if there is one: on asyncio, a
+                    # cancelled group in which only shielded tasks are left cancels none that it is given.
+                    stages.others = stages.working = None
+            others.cancel_scope.cancel()
 
 
 class _Stages:
@@ -275,8 +319,17 @@ class _Stages:
         self.following: TaskGroup | None = None
         self.others: TaskGroup | None = None
         self.working: TaskGroup | None = None
+        self.busy = False  # whether the work of a term is going on
         self.standby = anyio.CancelScope()
         self.stopped = anyio.Event()
+
+
+def _leading(election: Election) -> Callable[[], bool]:
+    return lambda: election.standing.leads
+
+
+def _holding(election: Election) -> Callable[[], bool]:
+    return lambda: election.holds
 
 
 async def _hold(caches: Caches) -> None:
@@ -303,6 +356,9 @@ def _told(keys: list[str]) -> str:
 def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The one error in a group; if there are several, a group of them that says so."""
     found = list(_leaves(group))
+    for error in found:
+        if isinstance(error, Exiting) and error.__cause__ is not None:
+            return error.__cause__  # SystemExit or KeyboardInterrupt: everything has been cleaned up by now
     # Who waited for what has failed says the same once more.
     errors = [error for error in found if error.__cause__ not in found] or found
     return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)

@@ -13,17 +13,27 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 from msgspec import Struct
 
 from kubeproto import Conflict, InvalidObject, KubeprotoError, Resource, decode
-from kubeproto.control import LOW, Action, AwaitChange, Backoff, Rate, Requeue, Work, WorkQueue
+from kubeproto.control import (
+    LOW,
+    Action,
+    AwaitChange,
+    Backoff,
+    Exponential,
+    Rate,
+    Requeue,
+    Work,
+    WorkQueue,
+)
 
 from ._context import Context, ref_of
 from ._metrics import Tally
-from ._strays import complain, is_stray
+from ._strays import complain, failures, is_stray
 from ._tracing import find_tracer
 from ._workers import Workers, clock
 
@@ -35,6 +45,9 @@ if TYPE_CHECKING:
     from ._caches import Cache, Caches
     from ._client import Client
     from ._sources import Source
+
+# A trigger is a connection to something outside, mostly, and that comes back within a minute or so.
+_TRIGGER_RETRIES: Final = Exponential(1.0, 60.0)
 
 Reconcile: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | None]]
 
@@ -86,7 +99,8 @@ class Plan(Struct, frozen=True):
 class Reconciling:
     """One controller from its start to its end."""
 
-    def __init__(self, plan: Plan, caches: Caches) -> None:
+    def __init__(self, plan: Plan, caches: Caches, leads: Callable[[], bool] | None = None) -> None:
+        """`leads` is asked before each run, where only the leader reconciles."""
         self.plan = plan
         self.queue: WorkQueue[str] = WorkQueue(
             backoff=plan.backoff, rate=plan.rate, debounce=plan.debounce, longest_wait=plan.longest_wait
@@ -95,7 +109,13 @@ class Reconciling:
         self.caches: list[Cache[Any]] = []
         self.synced = False
         self.workers: Workers[str] = Workers(
-            self.queue, self._perform, self._cut, concurrency=plan.concurrency, limit=plan.timeout
+            self.queue,
+            self._perform,
+            self._cut,
+            concurrency=plan.concurrency,
+            limit=plan.timeout,
+            fail=self._answer_cancellation,
+            may_begin=leads,
         )
         self._shared = caches
         self._log = logging.getLogger(f"kubeproto.controller.{plan.name}")
@@ -191,7 +211,7 @@ class Reconciling:
     def _passes(self, when: Callable[[Change[Any]], bool], change: Change[Any]) -> bool:
         try:
             return when(change)
-        except Exception:
+        except failures():
             self._log.exception("a predicate has failed on %s, which passes therefore", change.key)
             return True
 
@@ -201,9 +221,25 @@ class Reconciling:
         return None if cache is None else cache.entry(key)
 
     async def _take(self, keys: AsyncIterable[str]) -> None:
-        async for key in keys:
-            self.queue.add(key, self._clock(), reason="trigger")
-            self.workers.stir()
+        """Add what a trigger brings. One that fails is iterated anew if it can be; the others go on."""
+        retries = _TRIGGER_RETRIES
+        failed = 0
+        while True:
+            source = aiter(keys)
+            try:
+                async for key in source:
+                    failed = 0
+                    self.queue.add(key, self._clock(), reason="trigger")
+                    self.workers.stir()
+                return
+            except Exception as error:
+                failed += 1
+                if source is keys:  # a generator has ended with its error
+                    self._log.exception("the trigger %r failed and has ended: it adds no more keys", keys)
+                    return
+                wait = retries(failed)
+                self._log.error("the trigger %r failed, retried in %.3g s", keys, wait, exc_info=error)
+            await anyio.sleep(wait)
 
     # From keys to calls
 
@@ -261,8 +297,7 @@ class Reconciling:
         tally, queue, log = self.tally, self.queue, context.logger
         tally.observe(now - began)
         tally.failed += 1
-        action = None if self.plan.on_error is None else self.plan.on_error(error, context)
-        _check(action, "on_error")
+        action = self._decide(error, context)
         after = None
         shown = None if isinstance(error, Overdue) else error
         if isinstance(action, Requeue):
@@ -279,6 +314,18 @@ class Reconciling:
         else:
             log.error("attempt %d failed, the next in %.3g s: %s", work.attempt, after, error, exc_info=shown)
         self._tell(work, now - began, after, error)
+
+    def _decide(self, error: Exception, context: Context[Any]) -> Action | None:
+        """Ask `on_error`. One that fails itself decides nothing: the key is retried as if there were none."""
+        if self.plan.on_error is None:
+            return None
+        try:
+            action = self.plan.on_error(error, context)
+            _check(action, "on_error")
+        except failures():
+            context.logger.exception("on_error failed, and the default backoff is used")
+            return None
+        return action
 
     async def _refuse(
         self, work: Work[str], entry: Entry, error: InvalidObject, context: Context[Any], began: float
@@ -302,6 +349,9 @@ class Reconciling:
         self.tally.overdue += 1
         self._fail(work, overdue, self._context(work), self._clock() - limit)
 
+    def _answer_cancellation(self, work: Work[str], error: Exception) -> None:
+        self._fail(work, error, self._context(work), self._clock())
+
     def _context(self, work: Work[str]) -> Context[Any]:
         plan = self.plan
         return Context(
@@ -320,7 +370,10 @@ class Reconciling:
     def _tell(self, work: Work[str], seconds: float, after: float | None, error: Exception | None) -> None:
         if self.plan.observe is not None:
             ref = ref_of(work.key, self.plan.resource)
-            self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
+            try:
+                self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
+            except failures():
+                self._log.exception("%s: observe failed, and its result is lost", ref)
 
 
 def _check(action: object, whose: str) -> None:

@@ -24,6 +24,7 @@ from kubeproto.wire import Refused
 from ._discovering import NotInstalled
 from ._following import Following
 from ._indexes import Index
+from ._strays import failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -245,16 +246,16 @@ class Reflector(Generic[K]):
             if any(change.new is not None and change.new.version == awaited for change in changes):
                 del self._opaque[mark]
         self._wake()
-        failures: list[Exception] = []
+        errors: list[BaseException] = []
         for mark, callback in list(self._listeners.items()):
             if mark in self._listeners:  # or one before has ended it
                 try:
                     callback(changes)
-                except Exception as error:
-                    failures.append(error)
-        if failures:
+                except failures() as error:
+                    errors.append(error)
+        if errors:
             # Not as it is: an ApiError would pass for one of the watch itself, and be tried again.
-            raise RuntimeError(f"a listener of {self.resource} has failed: {failures[0]!r}") from failures[0]
+            raise RuntimeError(f"a listener of {self.resource} has failed: {errors[0]!r}") from errors[0]
 
 
 def _order(version: str, than: str) -> int | None:

@@ -16,6 +16,8 @@ from msgspec import Struct
 from kubeproto import InvalidObject, KubeObject, Resource, decode
 from kubeproto.control import Change, key_of
 
+from ._strays import failures
+
 if TYPE_CHECKING:
     from kubeproto import FieldSelector, Selector
     from kubeproto.control import Entry
@@ -91,7 +93,7 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
                 keys = _checked(to_keys(decode(entry.raw, kind)))
             except InvalidObject as error:
                 log.warning("%s, which leads to no object: %s", change.ref, error)
-            except Exception:
+            except failures():
                 log.exception(
                     "%s leads to no object, because the function that says so has failed", change.ref
                 )

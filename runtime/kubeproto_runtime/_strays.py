@@ -1,7 +1,11 @@
-"""Strays: cancellations that nobody meant for the task in which they come out.
+"""Tasks that must not end unnoticed: what a task group, or an event loop, would take for something else.
 
-On asyncio, who awaits something that somebody has cancelled is thrown the same error as who is cancelled. A
-task group takes it for the latter: it ends all its tasks, and raises nothing.
+- On asyncio, whoever awaits something that somebody has cancelled is thrown the same error as whoever is
+  cancelled. A task group takes it for the latter: it ends all its tasks, and raises nothing. The same error
+  comes out of a function of the user's that asks a cancelled future for its result.
+- On asyncio, SystemExit and KeyboardInterrupt in any task but the main one leave the event loop at once, and
+  nothing is cleaned up in order: a lease stays held. So they travel as `Exiting` to the task that runs the
+  operator.
 """
 
 from __future__ import annotations
@@ -15,16 +19,32 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
+class Exiting(BaseException):
+    """A task has raised SystemExit or KeyboardInterrupt, which is the cause of this."""
+
+
+def is_cancelled() -> bool:
+    """Return whether the current task is being cancelled, by whichever scope around it."""
+    return anyio.current_effective_deadline() == -inf
+
+
 def is_stray() -> bool:
-    """Whether a cancellation that has come out here is none of the scopes around."""
-    return anyio.current_effective_deadline() != -inf
+    """Return whether a cancellation that has come out here belongs to none of the scopes around."""
+    return not is_cancelled()
+
+
+def failures() -> tuple[type[BaseException], ...]:
+    """Return what counts as a failure of a function that is not a coroutine: it cannot be cancelled."""
+    return Exception, anyio.get_cancelled_exc_class()
 
 
 async def complain(work: Callable[..., Awaitable[Any]], *args: object) -> None:
-    """Do the work; one that is ended by a stray has failed."""
+    """Do the work of a task; if a stray cancellation ends it, it has failed."""
     try:
         await work(*args)
     except anyio.get_cancelled_exc_class() as error:
         if not is_stray():
             raise
         raise RuntimeError(f"what {work!r} waited for was cancelled") from error
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise Exiting from error

@@ -86,7 +86,8 @@ class Subscription(Generic[K]):
         while not (self._pending or (self._first and self._source.synced)):
             if self._source.closed:
                 raise StopAsyncIteration
-            self._wake = anyio.Event()
+            if self._wake is None or self._wake.is_set():
+                self._wake = anyio.Event()  # one for all who wait: each batch goes to one of them
             await self._wake.wait()
         self._first = False
         batch, self._pending = list(self._pending.values()), {}

@@ -15,20 +15,12 @@ from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from kubeproto import (
-    ApiError,
-    DeadlineExceeded,
-    Failed,
-    KubeObject,
-    ListDecoder,
-    RemoteProtocolError,
-    TransportError,
-)
-from kubeproto.config import ConfigError, CredentialsError
+from kubeproto import DeadlineExceeded, Failed, KubeObject, ListDecoder, TransportError
 from kubeproto.watching import resync
-from kubeproto.wire import Refused, classify, is_enough
+from kubeproto.wire import classify, is_enough
 
 from ._exchanges import first_of
+from ._outcomes import OUTCOMES, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,13 +77,10 @@ class BlockingFollowing(Generic[K]):
             planned, exchange = taken
             try:
                 yield from self._perform(planned, exchange)
-            except (ApiError, TransportError, RemoteProtocolError) as error:
+            except OUTCOMES as error:
                 if self._client.clock() >= self._until:
                     return  # it ended because nothing more is wanted
-                self._hear(exchange, resync.Failed(classify(error)))
-            except (CredentialsError, ConfigError) as error:
-                # A plugin that fails or a file that is half written: people mend that, while others go on.
-                self._hear(exchange, resync.Failed(Refused(str(error))))
+                self._hear(exchange, resync.Failed(outcome_of(error)))
 
     def refresh(self) -> bool:
         """Build the world anew. True if somebody must attend to that."""

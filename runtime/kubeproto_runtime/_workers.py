@@ -12,6 +12,9 @@
   keys as well, it goes to rest instead, so that the loop is never kept for longer than that.
 - A run that takes too long is cancelled by the scope of its worker, which goes on with a new one. A scope for
   each run would cost more than the rest of all this.
+- No run begins once the task that called `run` is being cancelled, or `may_begin` says no. A cancelled task
+  group does not ensure that: on asyncio, tasks that are started in it while only shielded ones are left are
+  never cancelled, and on trio they run to their first checkpoint.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint, current_token
+
+from ._strays import complain, is_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
@@ -41,7 +46,8 @@ class Workers(Generic[Key]):
     """Runs what a queue hands out: `concurrency` keys at a time, each for at most `limit` seconds.
 
     `perform` settles all that can go wrong in a run, except that it is cut off; that is for `cut`, which is
-    given the error that the run answered its cancellation with, if any.
+    given the error that the run answered its cancellation with, if any. `fail` is given the error with which
+    a run answered the cancellation of all, where that comes out together with the cancellation (on trio).
     """
 
     def __init__(
@@ -52,10 +58,14 @@ class Workers(Generic[Key]):
         *,
         concurrency: int,
         limit: float | None,
+        fail: Callable[[Work[Key], Exception], None] | None = None,
+        may_begin: Callable[[], bool] | None = None,
     ) -> None:
         self._queue = queue
         self._perform = perform
         self._cut = cut
+        self._fail = fail or cut
+        self._may_begin = may_begin or _always
         self._concurrency = concurrency
         self._limit = inf if limit is None else limit
         self._clock: Callable[[], float] = anyio.current_time
@@ -74,9 +84,13 @@ class Workers(Generic[Key]):
         try:
             async with anyio.create_task_group() as keeping:
                 keeping.start_soon(self._keep_time)
-                async with anyio.create_task_group() as self._tasks:
-                    self.stir()
-                    await self._stop.wait()
+                async with anyio.create_task_group() as tasks:
+                    self._tasks = tasks
+                    try:
+                        self.stir()
+                        await self._stop.wait()
+                    finally:
+                        self._tasks = None  # no worker is made any more, and none takes another key
                 keeping.cancel_scope.cancel()
         finally:
             self._leave()
@@ -94,7 +108,7 @@ class Workers(Generic[Key]):
 
     def stir(self) -> None:
         """Something may be due, now or later: see to it that it is taken."""
-        if self._awake or self._tasks is None or self._stopped:
+        if self._awake or self._tasks is None or self._stopped or not self._may_begin():
             return  # who is awake looks by itself before it rests
         now = self._clock()
         at = self._queue.next_at(now)
@@ -128,7 +142,7 @@ class Workers(Generic[Key]):
             self._awake += 1
             post = _Post[Key]()
             self._posts.add(post)
-            self._tasks.start_soon(self._work, post)
+            self._tasks.start_soon(complain, self._work, post)
 
     async def _work(self, post: _Post[Key]) -> None:
         again = True
@@ -141,6 +155,14 @@ class Workers(Generic[Key]):
                 if not post.scope.cancel_called or post.work is None:
                     raise
                 error = raised
+            except BaseExceptionGroup as group:
+                # On trio, what a run answers a cancellation with comes out together with the cancellation.
+                cancelled, failure = group.split(anyio.get_cancelled_exc_class())
+                if cancelled is None or post.work is None or not isinstance(failure, ExceptionGroup):
+                    raise
+                self._fail(post.work, failure)
+                self._end_run(post, post.work, self._clock())
+                raise cancelled from None
             if post.work is not None:
                 self._cut(post.work, error)
                 self._end_run(post, post.work, self._clock())
@@ -148,20 +170,23 @@ class Workers(Generic[Key]):
 
     async def _take_turns(self, post: _Post[Key]) -> bool:
         """Take keys until stopped, or until a run was cut: then True, to go on in another scope."""
-        queue, perform, read_clock = self._queue, self._perform, self._clock
+        queue, perform, read_clock, may_begin = self._queue, self._perform, self._clock, self._may_begin
         now = read_clock()
-        runs, rest_at = 0, now + _SLICE
+        runs, rest_at, waited = 0, now + _SLICE, True
         while not self._stopped:
-            work = queue.get(now)
+            if waited and (self._tasks is None or is_cancelled()):
+                break
+            waited = False
+            work = queue.get(now) if may_begin() else None
             if work is None:
                 await self._rest()
-                runs, rest_at = 0, read_clock() + _SLICE
+                runs, rest_at, waited = 0, read_clock() + _SLICE, True
             else:
                 post.work, post.since = work, now
                 if now + self._limit < self._alarm:
                     self._wake_keeper(now + self._limit)
                 await _noticing(perform(work), self._wait, post)
-                now, runs = read_clock(), runs + 1
+                now, runs, waited = read_clock(), runs + 1, post.waiting
                 self._end_run(post, work, now)
                 if post.scope.cancel_called:
                     return True
@@ -171,7 +196,7 @@ class Workers(Generic[Key]):
                     await self._rest()
                 else:
                     await checkpoint()
-                runs, rest_at = 0, read_clock() + _SLICE
+                runs, rest_at, waited = 0, read_clock() + _SLICE, True
             now = read_clock()
         self._awake -= 1
         return False
@@ -225,6 +250,10 @@ class Workers(Generic[Key]):
             else:
                 soonest = min(soonest, end)
         return soonest
+
+
+def _always() -> bool:
+    return True
 
 
 class _Post(Generic[Key]):

@@ -170,3 +170,28 @@ def test_a_subscription_is_entered_once_and_before_it_is_read(go: Go) -> None:
                     await news.__aenter__()
 
     go(main)
+
+
+def test_two_tasks_that_iterate_one_subscription_share_its_batches_and_both_end(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        taken: list[list[str]] = []
+        async with simulated(cluster) as client, anyio.create_task_group() as tasks:
+
+            async def take(subscription: Subscription[Book]) -> None:
+                async for changes in subscription:
+                    taken.append([change.key for change in changes])
+
+            async with Caches(client) as caches:
+                cache = caches.cache(Book)
+                subscription = cache.subscribe()
+                await subscription.__aenter__()
+                for _ in range(2):
+                    tasks.start_soon(take, subscription)
+                for name in "abc":
+                    await anyio.sleep(1)
+                    await client.api(Book).create(book(name))
+                await anyio.sleep(1)
+        assert taken == [[], ["default/a"], ["default/b"], ["default/c"]]
+
+    go(main)

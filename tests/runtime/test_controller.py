@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -268,20 +269,67 @@ def test_ct_01_rn_07_what_a_reconcile_raises_is_its_own_affair(
     assert first.exc_info[0] is ZeroDivisionError
 
 
-def test_ct_01_an_error_handler_that_raises_ends_it_all_with_that_error(backend: Backend) -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), asyncio.CancelledError("of a future")])
+def test_ct_01_what_on_error_observe_and_predicates_raise_is_logged_and_stops_nothing(
+    backend: Backend, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A function that is not a coroutine cannot be cancelled: what looks like it is a failure of its own."""
+    raised = error if backend == "asyncio" or isinstance(error, Exception) else ValueError("a bug")
+
     async def body(client: SimulatedClient) -> None:
         await client.api(Book).create(book("a"))
 
-        async def reconcile(book: Book, ctx: Context[None]) -> None:
-            raise ZeroDivisionError(ctx.key)
+        async def fail(subject: Book, ctx: Context[None]) -> None:
+            if ctx.attempt < 3:
+                raise LookupError(ctx.key)
 
-        def on_error(error: Exception, ctx: Context[None]) -> Action | None:
-            raise error
+        def broken(*args: Any) -> Any:
+            raise raised
 
-        with pytest.raises(ZeroDivisionError, match="default/a"):
-            await Controller(client, Book).run(reconcile, on_error=on_error)
+        diary = Diary(fail)
+        controller = Controller(client, Book, when=broken).watches(ConfigMap, broken)
+        async with operating(controller.run(diary, on_error=broken, observe=broken)) as operator:
+            await anyio.sleep(1)
+            await client.api(ConfigMap).create(ConfigMap(metadata=kp.ObjectMeta(name="c")))
+            await anyio.sleep(1)
+            resize(client, "a", 7)
+            await anyio.sleep(1)
+            assert operator.well()[0]
+        assert [attempt for *_, attempt in diary.calls] == [1, 2, 3, 1, 2, 3]
+        assert diary.sizes[-1] == 7
 
     on(backend, body)
+    for said in ("on_error failed", "observe failed", "a predicate has failed", "leads to no object"):
+        assert said in caplog.text
+
+
+def test_a_trigger_that_fails_is_iterated_anew_and_a_generator_that_fails_ends_alone(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    class News:
+        """Fails after each key, as a connection to a message broker may."""
+
+        async def __aiter__(self) -> AsyncIterator[str]:
+            yield "default/a"
+            raise ConnectionResetError("the broker is gone")
+
+    async def once() -> AsyncIterator[str]:
+        await anyio.sleep(0)
+        yield "default/none" if 1 // 0 else ""
+
+    async def body(client: SimulatedClient) -> None:
+        await client.api(Book).create(book("a"))
+        diary = Diary()
+        async with operating(
+            Controller(client, Book).triggered_by(News()).triggered_by(once()).run(diary)
+        ) as operator:
+            await anyio.sleep(2.5)
+            assert operator.well()[0]
+        assert diary.times[:3] == [0, 1, 2]
+
+    on(backend, body)
+    assert caplog.text.count("retried in 1 s") >= 3
+    assert "has ended: it adds no more keys" in caplog.text
 
 
 def test_an_error_handler_decides_when_to_try_again(backend: Backend) -> None:

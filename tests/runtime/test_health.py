@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -12,7 +14,7 @@ from kubeproto import sim
 from kubeproto.control import election as elections
 from kubeproto_runtime._context import Context
 from kubeproto_runtime._controller import Controller
-from kubeproto_runtime._health import Pages, respond, serve
+from kubeproto_runtime._health import Pages, accept, respond, serve
 from kubeproto_runtime._operator import Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
@@ -89,6 +91,7 @@ class Standing:
     """An election that stands as it is told."""
 
     name = "books"
+    holds = True
 
     def __init__(self) -> None:
         self.standing = elections.Standing(False, "other", True)
@@ -174,3 +177,45 @@ def test_an_operator_shows_its_pages_on_a_port(backend: Backend) -> None:
                     operator.stop()
 
     anyio.run(main, backend=backend)
+
+
+class Refusing:
+    """A listener whose first attempts to accept find no file descriptor left."""
+
+    def __init__(self, listener: Any, *errors: Exception) -> None:
+        self.listener, self.errors = listener, list(errors)
+
+    async def serve(self, handler: Any, task_group: Any = None) -> None:
+        if self.errors:
+            raise self.errors.pop(0)
+        await self.listener.serve(handler, task_group)
+
+
+def test_a_health_port_outlives_a_lack_of_file_descriptors_and_pages_that_fail(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        calls: list[bool] = []
+
+        async def handle(stream: anyio.abc.SocketStream) -> None:
+            async with stream:
+                calls.append(True)
+                if len(calls) == 1:
+                    raise ZeroDivisionError("a page failed")
+
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        refusing: Any = Refusing(
+            listener.listeners[0], OSError(errno.EMFILE, "Too many open files"), anyio.BrokenResourceError()
+        )
+        async with listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(accept, refusing, handle)
+            with anyio.fail_after(20):
+                for _ in range(2):
+                    assert await ask(port) == b""
+            tasks.cancel_scope.cancel()
+        assert len(calls) == 2
+
+    anyio.run(main, backend=backend)
+    assert caplog.text.count("cannot accept connections") == 2
+    assert "a request to the health port failed" in caplog.text

@@ -17,7 +17,8 @@ from kubeproto import sim
 from kubeproto.control import Action, WorkQueue, await_change, requeue
 from kubeproto_runtime._context import Context
 from kubeproto_runtime._controller import Controller
-from kubeproto_runtime._metrics import Controlled, Counting, Tally, exposition
+from kubeproto_runtime._metered import Meter, MeteredTransport
+from kubeproto_runtime._metrics import Controlled, Tally, exposition
 from kubeproto_runtime._operator import Operator
 from kubeproto_runtime._reconciling import Terminal
 from kubeproto_runtime._tracing import find_tracer
@@ -123,18 +124,18 @@ def test_figures_are_escaped_and_several_priorities_are_several_samples() -> Non
 
 def test_a_request_without_an_answer_counts_as_an_error(backend: Backend) -> None:
     async def main() -> None:
-        requests: dict[tuple[str, str, str], int] = {}
         cluster = sim.Cluster(crds=[Book])
         faults = sim.Faults(cluster, script=[sim.Refuse(), sim.Cut(5)])
         async with simulated(cluster, faults=faults) as client:
-            counting = Counting(client.transport, requests)
+            meter = Meter()
+            counting = MeteredTransport.install(client, meter)
             for _ in range(3):
                 try:
                     async with counting.send(kp.Head("GET", "/version", ()), timeout=5) as incoming:
                         [piece async for piece in incoming]
                 except kp.TransportError:
                     await checkpoint()
-        assert requests == {("<error>", "GET", ""): 1, ("200", "GET", ""): 2}
+        assert meter.requests == {("<error>", "GET", ""): 1, ("200", "GET", ""): 2}
 
     run(main, backend=backend)
 

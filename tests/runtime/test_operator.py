@@ -87,6 +87,10 @@ class Election:
     def standing(self) -> elections.Standing:
         return elections.Standing(self.leads, "me" if self.leads else "other", self.healthy)
 
+    @property
+    def holds(self) -> bool:
+        return self.leads
+
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
             while True:
@@ -105,7 +109,7 @@ class Election:
         self.won.set()
 
     def lose(self) -> None:
-        self.won = anyio.Event()
+        self.won, self.leads = anyio.Event(), False
         self.term.cancel()
 
 

@@ -1,0 +1,137 @@
+"""`MeteredTransport`: the transport of a client while operators run on it.
+
+It does two things for the tasks of each operator, which it tells apart by a context variable: it counts their
+requests, and it refuses to send writes for an operator that no longer holds its lease. A process that was
+stopped (SIGSTOP, a paused virtual machine) and continued has writes ready to go before any timer of its event
+loop fires, so the lease is checked where they leave, by the clock of the election. A request that is already
+waiting for its connection at that moment cannot be recalled.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from kubeproto import KubeprotoError, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from contextlib import AbstractAsyncContextManager
+    from typing import Self
+
+    from kubeproto import Head, Incoming, Transport, UpgradeRequest
+    from kubeproto.wire import WebSocket
+
+    from ._client import Client
+
+    _Upgrade: TypeAlias = Callable[..., AbstractAsyncContextManager[WebSocket]]
+
+Requests: TypeAlias = dict[tuple[str, str, str], int]
+"""Counts by code, method and host."""
+
+# Reading does no harm, and caches go on reading while another process leads.
+_READS: Final = frozenset({"GET", "HEAD"})
+
+
+class LeaseLost(KubeprotoError):
+    """A write was not sent, because this process no longer holds the lease of its operator."""
+
+
+class Meter:
+    """One operator as its transports see it. `holds` says whether it may write, `name` names its lease."""
+
+    def __init__(self) -> None:
+        self.requests: Requests = {}
+        self.holds: Callable[[], bool] | None = None
+        self.name = ""
+
+    def count(self, code: str, method: str, host: str) -> None:
+        """Count a request."""
+        mark = (code, method, host)
+        self.requests[mark] = self.requests.get(mark, 0) + 1
+
+    def check(self, head: Head) -> None:
+        """Raise `LeaseLost` if this operator may not send the request."""
+        if self.holds is not None and not self.holds():
+            raise LeaseLost(
+                f"{head.method} {head.target.partition('?')[0]} was not sent: this process no longer holds"
+                f" the lease {self.name}, and another one may be working on the same objects"
+            )
+
+
+# Inherited by every task that an operator starts, and by those which these start.
+current: Final[ContextVar[Meter | None]] = ContextVar("kubeproto_operator", default=None)
+
+
+class MeteredTransport:
+    """Sends over another transport, for one or several operators that share a client."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.meters: list[Meter] = []
+        self._host = str(getattr(inner, "host", ""))  # those who know where they send to say so
+        if hasattr(inner, "upgrade"):  # a transport without WebSockets must not seem to have them
+            self.upgrade: _Upgrade = self._upgrade
+
+    def __repr__(self) -> str:
+        return repr(self.inner)
+
+    @classmethod
+    def install(cls, client: Client, meter: Meter) -> Self:
+        """Put one under a client, or use the one that another operator has put there."""
+        found = client.transport
+        if not isinstance(found, cls):
+            found = client.transport = cls(found)
+        found.meters.append(meter)
+        return found
+
+    def remove(self, client: Client, meter: Meter) -> None:
+        """Undo `install`; the last operator to leave gives the client its transport back."""
+        self.meters.remove(meter)
+        if not self.meters and client.transport is self:
+            client.transport = self.inner
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Incoming]:
+        """Send a request; without a response it counts under the code `<error>`, as in Go."""
+        meter = self._meter()
+        if meter is not None and head.method not in _READS:
+            meter.check(head)
+        code = "<error>"
+        try:
+            async with self.inner.send(head, timeout=timeout, idle=idle) as incoming:
+                code = str(incoming.status)
+                self._count(meter, code, head)
+                yield incoming
+        except TransportError:
+            if code == "<error>":
+                self._count(meter, code, head)
+            raise
+
+    @asynccontextmanager
+    async def _upgrade(self, request: UpgradeRequest, **limits: Any) -> AsyncGenerator[WebSocket]:
+        meter = self._meter()
+        if meter is not None:
+            meter.check(request)  # a command in a container is no read, whatever its method
+        inner: _Upgrade = self.inner.upgrade  # type: ignore[attr-defined]
+        async with inner(request, **limits) as socket:
+            yield socket
+
+    def _meter(self) -> Meter | None:
+        """Return the operator whose task this is, if it runs on this transport."""
+        meter = current.get()
+        return meter if meter in self.meters else None
+
+    def _count(self, meter: Meter | None, code: str, head: Head) -> None:
+        if meter is None and self.meters:
+            meter = self.meters[0]  # of a task that no operator has started: counted once, by the first
+        if meter is not None:
+            meter.count(code, head.method, self._host)
+
+
+def unmetered(transport: Transport) -> Transport:
+    """Return the transport below, for requests that are nobody's work: those of an election."""
+    return transport.inner if isinstance(transport, MeteredTransport) else transport
