@@ -1,57 +1,84 @@
-"""The resync machine: keeps one mirror in step with the server, whatever the server and the network do.
+"""The resync machine: keeps one cache in step with the server, whatever the server and the network do.
 
-::
+It recovers a list and watch. It is not what client-go calls a resync, a periodic delivery of everything
+again: kubeproto does not do that. Normally it goes Idle, Asking, Streaming, Watching where the server has
+streaming lists, and Idle, Listing, Opening, Watching where it has not; then from Watching to Opening and
+back. All arrows::
 
-                ┌─────── rebuild: Expired, lost, mute, Refreshed, stubborn ◄─────────┐
-                ▼                                                                    │
-    Idle ──► Asking ──► Streaming ──► Lagging ─── the mark (of either): Commit ──► Watching
-     │ │      │  ▲          │            │                                         │   ▲
-     │ │      │  └──────────┴────────────┤ no end, busy: ask again                 │   │ Opened
-     │ │      │ refused                  │ broken, silent, no mark for 10 s        │   │
-     │ │      └──────────┬───────────────┘                          Closed, Failed │   │
-     │ │                 ▼                                                         ▼   │
-     │ └───────────► Listing ───────── the last page: Commit ───────────────────► Opening
-     │                │   ▲                                                        ▲ │ ▲
-     │                └───┘ a page; failed; expired: in one piece, or the latest   │ │ │ Failed
-     │                                                                             │ │ └──┐
-     └──────────────────────── Started, with a world ──────────────────────────────┘ ├────┘
-                ▲                                                                    │
-                └─────── rebuild: Expired, Unreadable, Rejected, Refreshed ◄─────────┘
+    Idle ──────── Started ───► Asking, Listing, Opening
+    Idle ──────── Stopped ───► Ended
 
-    A rebuild goes to Listing where streaming is off. Where only following is wanted, it is the end: Ended.
-    Paused: any but Idle and Ended goes to Idle.     Stopped: any but Ended goes to Ended.
+    Asking ────── Opened ────► Streaming
+    Asking ────── Failed ────► Asking, Listing
+    Asking ────── Refreshed ─► Asking
+    Asking ────── Paused ────► Idle
+    Asking ────── Stopped ───► Ended
+    Streaming ─── Received ──► Streaming, Lagging, Watching, Listing
+    Streaming ─── Closed ────► Asking, Listing
+    Streaming ─── Failed ────► Asking, Listing
+    Streaming ─── Refreshed ─► Streaming
+    Streaming ─── Paused ────► Idle
+    Streaming ─── Stopped ───► Ended
+    Lagging ───── Received ──► Lagging, Watching, Listing
+    Lagging ───── Closed ────► Asking, Listing
+    Lagging ───── Failed ────► Asking, Listing
+    Lagging ───── Refreshed ─► Lagging
+    Lagging ───── Paused ────► Idle
+    Lagging ───── Stopped ───► Ended
 
-House rules
+    Listing ───── Received ──► Listing
+    Listing ───── Listed ────► Listing, Opening
+    Listing ───── Failed ────► Listing
+    Listing ───── Refreshed ─► Listing
+    Listing ───── Paused ────► Idle
+    Listing ───── Stopped ───► Ended
+
+    Opening ───── Opened ────► Watching
+    Opening ───── Failed ────► Opening, Asking, Listing, Ended
+    Opening ───── Refreshed ─► Asking, Listing
+    Opening ───── Paused ────► Idle
+    Opening ───── Stopped ───► Ended
+    Watching ──── Received ──► Watching, Asking, Listing, Ended
+    Watching ──── Closed ────► Opening, Asking, Listing
+    Watching ──── Failed ────► Opening, Asking, Listing, Ended
+    Watching ──── Refreshed ─► Asking, Listing
+    Watching ──── Paused ────► Idle
+    Watching ──── Stopped ───► Ended
+
+The arms of a phase stand in one file: streaming lists in `_resync_streaming`, plain lists in
+`_resync_listing`, watches in `_resync_watching`, and what the program asks for in this one.
+
+Rules
 
 - Objects do not pass through here. The driver turns a chunk into a few words (`Received`), steps, and does
-  with the chunk what the actions say: `Stage` it, or `Apply` it. `Commit` shows the staged world at once, so
-  no reader ever sees half of one; until then the old world stays, and so does the place in it (`version`).
-- After a 410 the world is rebuilt from the last version on, which spares the server; only if that is refused
-  too, from the latest one. What would be refused for ever (Rejected), or must be newer (a lost event, an
-  object that cannot be read, the program's wish), asks for the latest at once.
-- A streaming list is asked for to build a world, never to go on with one. A server that does not know it is
-  remembered (`Endpoint`). So is one that leaves out the end mark three times; and as soon as live events
-  have come for ten seconds, or nothing at all, this one pass is made with a plain list, for a server may
-  hold such a stream open for ten minutes.
-- A clean end of a watch is daily business: the next one starts where it left off. A watch that ends within a
-  second with nothing new did not work, and counts as a failure: else a proxy that hangs up politely would
-  make a tight loop.
+  with the chunk what the actions say: `Stage` it, or `Apply` it. `Commit` shows the staged snapshot at
+  once, so no reader ever sees half of one; until then readers keep the old snapshot and its `version`.
+- After a 410 a relist asks for the last version or newer, which spares the server; only if that is refused
+  too, for the latest one. What would always be refused (Rejected), or must be newer (a lost event, an
+  object that cannot be read, a refresh that the program asked for), asks for the latest at once.
+- A streaming list is asked for to get a snapshot, never to go on from one. A server without streaming lists
+  is remembered (`Endpoint`). So is one that leaves out the initial-events-end bookmark three times; and as
+  soon as live events have come for ten seconds, or nothing at all, this one relist is made with a plain
+  list, for a server may hold such a stream open for ten minutes.
+- A clean end of a watch is normal: the next one starts where it left off. A watch that ends within a second
+  with nothing new did not work, and counts as a failure: else a proxy that hangs up politely would make a
+  tight loop.
 - Only progress forgives failures: a version that advanced on a watch, or a watch that stayed open for a
   minute. A list that worked forgives none, so list, watch and 410 cannot spin at full speed.
 - Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
   none. So whatever a server does, it is asked at most ten times at once and then once a second.
-- Silence is told from death by bookmarks, which come about every minute: 75 s without an event, and the
-  watch is closed. Bytes that make no event are no sign of life: else a server that drips one of them now
-  and then would be believed for ever. Of a list the same is asked: an object in 60 s. A server without
-  bookmarks costs one watch to find out. Two mute watches in a row rebuild the world, for a server that was
-  set back to an older state keeps a watch at a future version open for ever.
-- A watch that opens, and fails on the server's side five times in a row without progress, stumbles over
-  something at that version: the world is rebuilt. A server that does not let a watch open is waited for.
+- Bookmarks come about every minute and tell a quiet connection from a dead one: after 75 s without an event
+  the watch is closed. Bytes that make no event prove nothing: else a server that sends one of them now and
+  then would be believed for ever. A list must bring an object every 60 s. It costs one watch to find out
+  that a server sends no bookmarks. Two mute watches in a row lead to a relist: a server that was set back
+  to an older state keeps a watch at a future version open for ever.
+- A watch that opens, and fails on the server's side five times in a row without progress, fails because of
+  something at that version: a relist follows. A server that does not let a watch open is waited for.
 - 401, 403, 404 and requests that are wrong wait at least ten seconds and go on asking: rights and kinds
   appear.
-- No dice are rolled here. A request says the earliest and the latest time for it, and whoever sends it draws
-  the time between them, as it draws the length of a watch. So a row of the test table shows both ends, and no
-  event has to carry a number that it may not need.
+- The machine uses no randomness. A request says the earliest and the latest time for it, and the driver
+  draws the time between them, as it draws the length of a watch. So a row of the test table shows both
+  ends, and no event has to carry a number that it may not need.
 - `now` may jump. A clock set back makes a watch look short, and costs a delay, never a loop or a crash.
 """
 
@@ -59,38 +86,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec.structs import replace
-
-from .._errors import InvalidRequest, LocalProtocolError
-from ..wire import (
-    Expired,
-    Garbled,
-    Outcome,
-    Refused,
-    Rejected,
-    ServerFailed,
-    TimedOut,
-    TooLarge,
-    Unreadable,
-)
+from .._errors import InvalidRequest
+from . import _resync_listing as listing
+from . import _resync_streaming as streaming
+from . import _resync_watching as watching
 from ._pager import Abandon, Commit, Discard, Failed, Listed, SendList, Stage, Started
-from ._resync_building import (
-    LAG,
-    NO_END,
-    NO_MARK,
-    NO_VERSION,
-    build,
-    listed,
-    mark,
-    rebuild,
-    unasked,
-    unlisted,
-    unmarked,
-)
 from ._resync_digest import digest, newer
 from ._resync_pace import Backoff
 from ._resync_proof import Proof, proof
-from ._resync_requests import Step, fail, gone_back, hear, note, order, say, wait_for, watch
+from ._resync_requests import Step, refuse, relist, to_opening
 from ._resync_values import (
     Action,
     Apply,
@@ -162,24 +166,15 @@ __all__ = [
     "step",
 ]
 
-SHORT: Final = 1.0  # seconds; a watch that ends sooner with nothing new did not work
-STEADY: Final = 60.0  # seconds; a watch that was open for so long did
-MUTE: Final = 2  # watches without a word before the world is rebuilt
-STUBBORN: Final = 5  # failures of open watches in a row before the world is rebuilt
-
-
 _SETTINGS: Final = Settings()
 _ENDPOINT: Final = Endpoint()
-_APPLY: Final = (Apply(),)
-_STAGE: Final = (Stage(),)
-_LOST: Final = Garbled("an event whose object or version cannot be told")
 
 
 def begin(settings: Settings = _SETTINGS, *, version: str = "", endpoint: Endpoint = _ENDPOINT) -> Idle:
-    """A machine that has asked for nothing yet.
+    """Return a machine that has not asked for anything yet.
 
-    With the version of a world that the caller has kept, it goes on from there; ValueError for "0", which is
-    no place in history, and for following from nowhere.
+    With the version of a snapshot that the caller has kept, it goes on from there. InvalidRequest, which is a
+    ValueError, for "0", which is not a place in history, and for following without a version.
     """
     if version == "0" or (settings.follow and not version):
         raise InvalidRequest(f"version {version!r} is no place to go on from: it names no moment in history")
@@ -187,135 +182,29 @@ def begin(settings: Settings = _SETTINGS, *, version: str = "", endpoint: Endpoi
 
 
 def step(state: State, event: Event, now: float) -> Step:
-    """What an event means in a state: the next state, and what to do."""
+    """Return the next state and the actions for an event."""
     match state, event:
-        case Watching(), Received(lost=False):
-            return _move(state, event, now)
-        case Watching(), Received():
-            course = fail(hear(state.course, now), "watch", _LOST, now)
-            return rebuild(course, "", _LOST, now, *_APPLY, Close())
-        case Watching(), Closed():
-            return _reopen(state, now)
-        case Watching(), Failed(outcome):
-            return _unwatched(_settle(state, now), outcome, now, Close())
-        case Opening(course), Failed(outcome):
-            return _unwatched(course, outcome, now)
-        case Opening(course), Opened():
-            return Watching(replace(hear(course, now), mute=course.mute + 1), course.version, now), ()
+        case Opening() | Watching(), Opened() | Received() | Closed() | Failed():
+            return watching.step(state, event, now)
+        case Asking() | Streaming() | Lagging(), Opened() | Received() | Closed() | Failed():
+            return streaming.step(state, event, now)
+        case Listing(), Received() | Listed() | Failed():
+            return listing.step(state, event, now)
 
-        case Asking(course, version), Opened():
-            return Streaming(hear(course, now), version, now), ()
-        case Asking(course, version), Failed(outcome):
-            return unasked(course, version, outcome, now)
-        case Streaming() | Lagging(), Received(marked=True, lost=False, version=version) if version:
-            return mark(state, version, now)
-        case Streaming() | Lagging(), Received(lost=True):
-            return unmarked(state, _LOST, now, Close(), Discard())
-        case Streaming() | Lagging(), Received(marked=True):
-            return unmarked(state, NO_VERSION, now, Close(), Discard())
-        case Streaming(course, version, opened, count), Received(live=True):
-            heard = hear(course, now)
-            return Lagging(heard, version, opened, now, count + event.count), _STAGE
-        case Streaming(course, version, opened, count), Received():
-            return Streaming(hear(course, now), version, opened, count + event.count), _STAGE
-        case Lagging(live=live), Received() if now - live >= LAG:
-            return unmarked(state, NO_MARK, now, Close(), Discard())
-        case Lagging(course, version, opened, live, count), Received():
-            return Lagging(hear(course, now), version, opened, live, count + event.count), _STAGE
-        case Streaming() | Lagging(), Closed():
-            return unmarked(state, NO_END, now, Discard())
-        case Streaming() | Lagging(), Failed(TimedOut() as outcome):
-            return unmarked(state, outcome, now, Close(), Discard())
-        case Streaming(course, version) | Lagging(course, version), Failed(outcome):
-            return unasked(course, version, outcome, now, Close(), Discard())
-
-        case Listing(course, paging, count, before), Received():
-            return Listing(hear(course, now), paging, count + event.count, before), _STAGE
-        case Listing(), Listed():
-            return listed(state, event, now)
-        case Listing(course, paging), Failed(outcome):
-            return unlisted(course, paging, outcome, now)
-
+        # What the program asks for.
         case Idle(course), Started() if course.version:
-            return watch(course, now)
+            # Readers have a snapshot already, and its version may still be in the server's history.
+            return to_opening(course, now)
         case Idle(course), Started():
-            return build(course, "", now)
+            return relist(course, "", now)
         case Asking() | Streaming() | Lagging() | Listing(), Refreshed():
-            return state, ()
+            return state, ()  # a new snapshot is on its way
         case Opening(course) | Watching(course), Refreshed() if not course.settings.follow:
-            return build(course, "", now, Close())
+            # The latest: the program knows of something that this cache has not seen.
+            return relist(course, "", now, Close())
         case Asking() | Streaming() | Lagging() | Listing() | Opening() | Watching(), Paused():
             return Idle(state.course), (Close(), Discard())
         case Idle() | Asking() | Streaming() | Lagging() | Listing() | Opening() | Watching(), Stopped():
             return Ended(state.course), (Close(), Discard())
         case _:
-            raise LocalProtocolError(f"the resync machine cannot take {event} in {type(state).__name__}")
-
-
-# While a watch is open, and when it ends
-
-
-def _move(state: Watching, event: Received, now: float) -> Step:
-    """Note how far the world has come. A version that goes back is taken as it is, and said."""
-    course, since = state.course, state.since
-    version = event.version or course.version
-    progress = order(version, course.version)
-    endpoint = course.endpoint
-    if event.bookmark and not endpoint.bookmarks:
-        endpoint = replace(endpoint, bookmarks=True)
-    moved = Course(
-        course.settings, endpoint, version, now,
-        0 if progress > 0 else course.failures, 0, course.bucket, course.trouble,
-    )  # fmt: skip
-    actions: tuple[Action, ...] = (Apply(since),) if course.settings.follow else _APPLY
-    if progress < 0:
-        moved = note(moved, "version", gone_back(course.version, version), now)
-        actions = (*actions, say(moved))
-    return Watching(moved, since, state.opened), actions
-
-
-def _reopen(state: Watching, now: float) -> Step:
-    """A watch has ended in peace: go on with the next one, unless it was none."""
-    course, open_for = _settle(state, now), now - state.opened
-    if _is_mute(course):
-        course = note(course, "watch", "watches stay open and say nothing", now)
-        return build(course, course.version, now, say(course))
-    if open_for < SHORT and course.version == state.since:
-        course = fail(course, "watch", "the watch ended at once with nothing new", now)
-        return watch(course, now, say(course), wait=wait_for(course, None))
-    return watch(course, now)
-
-
-def _unwatched(course: Course, outcome: Outcome, now: float, *before: Action) -> Step:
-    """A watch was refused, broke off, or ended with an error; `before` closes it if it was open."""
-    course = fail(course, "watch", outcome, now)
-    match outcome:
-        case Expired() | TooLarge():
-            return rebuild(course, course.version, outcome, now, *before)
-        case Unreadable() | Rejected():
-            return rebuild(course, "", outcome, now, *before)
-        case Refused() if course.settings.follow:
-            return rebuild(course, "", outcome, now, *before)
-        case ServerFailed() | Garbled() if before and _is_stubborn(course):
-            return rebuild(course, course.version, outcome, now, *before)
-        case _ if _is_mute(course):
-            return rebuild(course, course.version, outcome, now, *before)
-        case _:
-            return watch(course, now, *before, say(course), wait=wait_for(course, outcome))
-
-
-def _settle(state: Watching, now: float) -> Course:
-    """What a watch that is over leaves behind: whether it stayed open long enough, and whether it spoke."""
-    course = state.course
-    if now - state.opened < STEADY:
-        return replace(course, mute=max(0, course.mute - 1))
-    bookmarks = course.endpoint.bookmarks and not course.mute
-    return replace(course, failures=0, endpoint=replace(course.endpoint, bookmarks=bookmarks))
-
-
-def _is_mute(course: Course) -> bool:
-    return course.mute >= MUTE and not course.settings.follow
-
-
-def _is_stubborn(course: Course) -> bool:
-    return course.failures % STUBBORN == 0 and not course.settings.follow
+            raise refuse(state, event)

@@ -1,4 +1,4 @@
-"""Leader election: a row for each arrow of its picture, and every other pair refused."""
+"""Leader election: a row for each arrow of its diagram, and every other pair refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 import pytest
+from diagrams import arrows
 from msgspec.structs import replace
 
 import kubeproto as kp
@@ -267,6 +268,18 @@ ROWS: Final[dict[str, Row]] = {
         Renewing(seen(RENEWED, since=100), 109, 101),
         (Lose("the lease could not be renewed in time"), Lead(109), renewal(RENEWED, 101)),
     ),
+    "an answer after the time that took as long as a term": (
+        Renewing(seen(), 100, 90),
+        Wrote(RENEWED),
+        Taking(seen(RENEWED, since=100), 100),
+        (Lose("the lease could not be renewed in time"), renewal(RENEWED)),
+    ),
+    "a write that fails after the time": (
+        Renewing(seen(), 100, 99),
+        DOWN,
+        Looking(seen()),
+        (Lose("the lease could not be renewed in time"), GET_SOON),
+    ),
     "a failure after the time": (
         Checking(seen(), 100),
         DOWN,
@@ -302,6 +315,18 @@ ROWS: Final[dict[str, Row]] = {
         Stopped(),
         Ended(KEEPING),
         (Lose("stopped"), Abandon()),
+    ),
+    "stops while it looks and keeps the lease": (
+        Checking(seen(candidate=KEEPING), 108),
+        Stopped(),
+        Ended(KEEPING),
+        (Lose("stopped"), Abandon()),
+    ),
+    "stops while it takes and keeps the lease": (
+        Taking(seen(OTHERS, candidate=KEEPING), 99),
+        Stopped(),
+        Ended(KEEPING),
+        (Abandon(),),
     ),
     "stops while another leads": (Looking(seen(OTHERS)), Stopped(), Ended(ME), (Abandon(),)),
     "stops before it begins": (Idle(ME), Stopped(), Ended(ME), ()),
@@ -339,7 +364,7 @@ ROWS: Final[dict[str, Row]] = {
 
 
 @pytest.mark.parametrize(("state", "event", "after", "actions"), ROWS.values(), ids=ROWS)
-def test_le_01_to_08_and_12_to_18_each_arrow_of_the_picture(
+def test_le_01_to_08_and_12_to_18_each_row_of_the_table(
     state: State, event: Event, after: State, actions: tuple[Action, ...]
 ) -> None:
     assert step(state, event, 100) == (after, actions)
@@ -440,6 +465,26 @@ def test_every_other_pair_is_refused() -> None:
             else:
                 with pytest.raises(LocalProtocolError, match="the election cannot take"):
                     step(state, event, 100)
+
+
+def arrow(before: State, event: Event, after: State) -> tuple[str, str, str]:
+    return type(before).__name__, type(event).__name__, type(after).__name__
+
+
+def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
+    rows = (*ROWS.values(), *COORDINATED.values())
+    assert arrows(election.__doc__) == {arrow(before, event, after) for before, event, after, _ in rows}
+
+
+def test_no_state_and_event_of_the_table_take_an_arrow_that_the_diagram_has_not() -> None:
+    rows, drawn = (*ROWS.values(), *COORDINATED.values()), arrows(election.__doc__)
+    for before, *_ in rows:
+        for _, event, *_ in rows:
+            try:
+                after, _ = step(before, event, 100)
+            except LocalProtocolError:
+                continue
+            assert arrow(before, event, after) in drawn
 
 
 # What is written

@@ -1,4 +1,4 @@
-"""The resync machine: a row for each arrow of its picture, and every other pair refused."""
+"""The resync machine: a row for each arrow of its diagram, and every other pair refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
+from diagrams import arrows
 from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
@@ -292,6 +293,11 @@ row(
     Stage(),
     Commit("9"),
 )
+row(
+    "no end for the third time, late", lagging(twice), Closed(),
+    Listing(failed(course(endpoint=never), NO_END, "list"), FIRST),
+    Discard(), report(NO_END, "list"), send_list(0.8, **ASK_FIRST),
+)  # fmt: skip
 back = Trouble(NOW, "version", "version 5 came after 7: the server has gone back in time")
 row(
     "an older world", streaming(OLD, ""), Received(1, "5", marked=True),
@@ -401,6 +407,10 @@ row(
 )  # fmt: skip
 paged_7 = course(PLAIN, version="7", endpoint=Endpoint(paged=True))
 row(
+    "rebuilds an open watch with a list", watching(plain_7), Failed(GONE),
+    Listing(failed(plain_7, GONE), AFTER_7), Close(), report(GONE), send_list(0.8, **ASK_AFTER_7),
+)  # fmt: skip
+row(
     "rebuilds with pages", Opening(paged_7), Failed(GONE),
     Listing(failed(paged_7, GONE), pager.First(pager.Plan(version="7", match="NotOlderThan"))),
     report(GONE), send_list(0.8, limit=500, **ASK_AFTER_7),
@@ -454,6 +464,11 @@ row(
     Apply(), Close(), report(LOST), send_streaming("", 0.8),
 )  # fmt: skip
 row(
+    "a lost event where streaming is off", watching(plain_7), Received(2, "9", lost=True),
+    Listing(failed(heard(plain_7), LOST), LATEST),
+    Apply(), Close(), report(LOST), send_list(0.8, **ASK_LATEST),
+)  # fmt: skip
+row(
     "a follower loses an event", watching(followed), Received(1, lost=True),
     Ended(heard(followed, failures=1, trouble=trouble(LOST))), Apply(), Close(), report(LOST), Abandon(LOST),
 )  # fmt: skip
@@ -485,6 +500,12 @@ row(
 row(
     "silent again", watching(mute, opened=20.0), Failed(SILENT), Asking(failed(deaf, SILENT), "7"),
     Close(), report(SILENT), send_streaming("7", 0.8),
+)  # fmt: skip
+plain_mute = course(PLAIN, version="7", endpoint=DEAF, mute=2)
+row(
+    "ends mute again where streaming is off", watching(plain_mute, opened=20.0), Closed(),
+    Listing(asked(replace(plain_mute, mute=0), trouble=says_nothing), AFTER_7),
+    Report(says_nothing), send_list(**ASK_AFTER_7),
 )  # fmt: skip
 mute_follower = course(FOLLOW, version="7", endpoint=DEAF, mute=2)
 row(
@@ -547,6 +568,11 @@ for state in OPEN:
         Close(),
         send_streaming(""),
     )
+for state in (Opening(plain_7), watching(plain_7)):
+    row(
+        f"refresh with a list while {type(state).__name__}", state, Refreshed(),
+        Listing(asked(plain_7), LATEST), Close(), send_list(**ASK_LATEST),
+    )  # fmt: skip
 for state in (*BUILDING, *OPEN):
     row(f"pause while {type(state).__name__}", state, Paused(), Idle(OLD), Close(), Discard())
 for state in (Idle(OLD), *BUILDING, *OPEN):
@@ -562,10 +588,30 @@ EVENTS: list[resync.Event] = [
 @pytest.mark.parametrize(
     ("state", "event", "after", "actions"), [r[1:] for r in TABLE], ids=[r[0] for r in TABLE]
 )
-def test_each_arrow_of_the_picture(
+def test_each_row_of_the_table(
     state: resync.State, event: resync.Event, after: resync.State, actions: tuple[resync.Action, ...]
 ) -> None:
     assert resync.step(state, event, NOW) == (after, actions)
+
+
+def arrow(before: resync.State, event: resync.Event, after: resync.State) -> tuple[str, str, str]:
+    return type(before).__name__, type(event).__name__, type(after).__name__
+
+
+def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
+    assert arrows(resync.__doc__) == {arrow(before, event, after) for _, before, event, after, _ in TABLE}
+
+
+def test_no_state_and_event_of_the_table_take_an_arrow_that_the_diagram_has_not() -> None:
+    drawn = arrows(resync.__doc__)
+    events = [event for _, _, event, _, _ in TABLE]
+    for _, before, *_ in TABLE:
+        for event in events:
+            try:
+                after, _ = resync.step(before, event, NOW)
+            except LocalProtocolError:
+                continue
+            assert arrow(before, event, after) in drawn
 
 
 def test_the_table_knows_every_state_and_every_event() -> None:

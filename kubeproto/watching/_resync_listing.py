@@ -1,0 +1,105 @@
+"""The plain-list phase of the resync machine: a page is asked for (Listing); the pager says which is next."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ..wire import Expired, Rejected, TooLarge
+from . import _pager as pager
+from ._pager import Commit, Discard, Failed, Listed, Stage
+from ._resync_requests import (
+    NO_VERSION,
+    Step,
+    fail,
+    note,
+    note_activity,
+    reach,
+    refuse,
+    report,
+    to_listing,
+    to_listing_page,
+    to_opening,
+    wait_for,
+)
+from ._resync_values import Course, Event, Listing, Received
+
+
+def step(state: Listing, event: Event, now: float) -> Step:
+    """Return the next state and the actions for an event of the plain-list phase.
+
+    Each arm matches the event, the page that was asked for, and what the pager makes of both.
+    """
+    course, count = state.course, state.count
+    match event, state.paging, _ask_pager(state, event, now):
+        case Received(), paging, _:
+            return Listing(note_activity(course, now), paging, count + event.count, state.before), (Stage(),)
+
+        case Listed(), _, pager.Following() as following:
+            # The pages of a list that works take no tokens: beyond ten it would take a second for each.
+            send = pager.request(following, at=now, latest=now)
+            count += event.count
+            return Listing(note_activity(course, now), following, count, count), (Stage(), send)
+        case Listed(), paging, pager.Done(version, paged) if version:
+            learnt = _learn_paging(note_activity(course, now), paging, paged=paged)
+            reached, reports = reach(learnt, version, now)
+            return to_opening(reached, now, Stage(), Commit(version), *reports)
+        case Listed(), paging, pager.Lost(outcome):
+            # The server's tokens go round in a circle, so ask for the whole list in one piece.
+            failed = fail(note_activity(course, now), "list", outcome, now)
+            whole, wait = pager.Whole(paging.plan), wait_for(failed, outcome)
+            return to_listing_page(failed, whole, now, Discard(), report(failed), wait=wait)
+        case Listed(), paging, _:
+            # A watch cannot start from a list without a version.
+            failed = fail(note_activity(course, now), "list", NO_VERSION, now)
+            first, wait = pager.First(paging.plan), wait_for(failed, NO_VERSION)
+            return to_listing_page(failed, first, now, Discard(), report(failed), wait=wait)
+
+        case Failed(outcome), _, pager.Whole() as whole:
+            # The version of the list expired between two pages: normal for a large list on a busy server.
+            noted = note(course, "list", outcome, now)
+            return to_listing_page(noted, whole, now, Discard(), report(noted))
+        case Failed((Expired() | TooLarge()) as outcome), pager.First(plan) | pager.Whole(plan), _ if (
+            plan.version
+        ):
+            # This version cannot be had; the latest can.
+            noted = note(course, "list", outcome, now)
+            return to_listing(noted, "", now, Discard(), report(noted))
+        case Failed(Rejected() as outcome), pager.First() | pager.Whole(), _:
+            # The server may not accept the version or its match; nobody refuses the latest.
+            failed = fail(course, "list", outcome, now)
+            return to_listing(failed, "", now, Discard(), report(failed), wait=wait_for(failed, outcome))
+        case Failed((Expired() | Rejected()) as outcome), pager.Following(plan), _:
+            # The token is refused for good: begin with the first page.
+            failed, version = fail(course, "list", outcome, now), plan.version
+            return to_listing(failed, version, now, Discard(), report(failed), wait=wait_for(failed, outcome))
+        case Failed(outcome), pager.Following() as following, _:
+            # Earlier pages stay staged: the token still holds, and only this page is asked for again.
+            failed = fail(course, "list", outcome, now)
+            return to_listing_page(failed, following, now, report(failed), wait=wait_for(failed, outcome))
+        case Failed(outcome), paging, _:
+            # Part of a first page may have come, and it may not fit what comes next time.
+            failed = fail(course, "list", outcome, now)
+            return to_listing_page(
+                failed, paging, now, Discard(), report(failed), wait=wait_for(failed, outcome)
+            )
+        case _:
+            raise refuse(state, event)
+
+
+def _ask_pager(state: Listing, event: Event, now: float) -> pager.State | None:
+    """What the pager makes of a page that failed or is complete; parts of it may have come before."""
+    match event:
+        case Listed(count=count):
+            page = replace(event, count=state.count + count - state.before)
+            return pager.step(state.paging, page, now)[0]
+        case Failed():
+            return pager.step(state.paging, event, now)[0]
+        case _:
+            return None
+
+
+def _learn_paging(course: Course, paging: object, *, paged: bool) -> Course:
+    """A list at "0" that came in pages was not answered from the watch cache, which ignores the limit."""
+    if paged and isinstance(paging, pager.Following) and paging.plan.version == "0":
+        return replace(course, endpoint=replace(course.endpoint, paged=True))
+    return course

@@ -1,0 +1,218 @@
+"""The credentials machine against an issuer whose tokens expire, are revoked, come late, or do not come.
+
+Whatever happens: one task at a time, one reply for each request, no expired token is sent, a server that
+refuses everything makes no loop of tasks, and nothing shows a token. Once all is well again, requests are
+served.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from datetime import UTC, datetime
+from typing import Final
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kubeproto.config import Credentials, Identity, Oidc, Plugin, Unreadable
+from kubeproto.config import credentials as c
+
+BEGIN: Final = 1_000_000.0
+API: Final = "client.authentication.k8s.io/v1"
+IDENTITIES: Final = {
+    "plugin": Identity(plugin=Plugin(command="login")),
+    "files": Identity(token_file="/token"),
+    "oidc": Identity(oidc=Oidc(issuer="https://id", client_id="me", refresh_token="SECRET-refresh")),
+}
+LIVES: Final = (-50.0, 5.0, 30.0, 600.0, 7200.0)  # seconds; one token has expired before it arrives
+
+Task = c.ReadFiles | c.RunPlugin | c.Discover | c.Redeem
+
+
+def jwt(name: str, expires: float) -> str:
+    claims = urlsafe_b64encode(json.dumps({"sub": name, "exp": expires}).encode()).decode().rstrip("=")
+    return f"e30.{claims}.SECRET"
+
+
+class CredentialsModel(RuleBasedStateMachine):
+    """The driver, the issuer and the API server, each in its simplest form."""
+
+    @initialize(identity=st.sampled_from(sorted(IDENTITIES)))
+    def begin(self, identity: str) -> None:
+        self.now = BEGIN
+        self.state = c.begin(IDENTITIES[identity], self.now)
+        self.task: Task | None = None
+        self.issued = 0
+        self.ends: dict[str, float] = {}  # when each token expires, as far as the machine was told
+        self.revoked: set[str] = set()
+        self.used: list[Credentials] = []
+        self.failed: tuple[int, float] = (0, BEGIN)  # failures in a row, and when the last one was
+        self.pressed: tuple[int, float] = (
+            0,
+            BEGIN,
+        )  # renewals for a 401 in a row, and when the last one ended
+        self.for_a_401 = False
+
+    def step(self, event: c.Event) -> list[c.Action]:
+        """Step, keep the task, and return the other actions."""
+        self.state, actions = c.step(self.state, event, self.now)
+        rest: list[c.Action] = []
+        for action in actions:
+            assert "SECRET" not in repr(action)
+            if isinstance(action, Task):
+                assert self.task is None, "two tasks at a time"
+                failures, last = self.failed
+                assert not failures or self.now >= last + min(60.0, 2.0 ** (failures - 1)), "no backoff"
+                self.task = action
+            else:
+                rest.append(action)
+        return rest
+
+    def request(self) -> c.Use | c.Wait | c.Refuse:
+        """Ask for credentials, and check the reply."""
+        begun = self.task
+        [reply] = self.step(c.Wanted())
+        if begun is None and self.task is not None:
+            self.for_a_401 = False
+        match reply:
+            case c.Use(credentials):
+                token = credentials.authorization
+                assert self.now < self.ends[token], "an expired token was sent"
+                assert not self.used or credentials.generation >= self.used[-1].generation
+                if self.used and credentials.generation == self.used[-1].generation:
+                    assert token == self.used[-1].authorization
+                self.used.append(credentials)
+            case c.Wait():
+                assert self.task is not None, "a request waits for nothing"
+            case c.Refuse(until=until):
+                assert self.now < until
+                assert self.task is None
+            case _:
+                raise AssertionError(f"{reply} is no reply to a request")
+        return reply
+
+    def refuse(self, credentials: Credentials) -> None:
+        """Tell the machine of a 401."""
+        begun = self.task
+        assert self.step(c.Unauthorized(credentials.generation)) == []
+        if begun is None and self.task is not None:
+            self.for_a_401 = True
+            times, since = self.pressed
+            assert not times or self.now >= since + min(300.0, 2.0 ** (times - 1)), "a loop of renewals"
+
+    @rule(seconds=st.sampled_from((0.1, 1.0, 9.0, 60.0, 301.0, 4000.0)))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule()
+    def send(self) -> None:
+        reply = self.request()
+        if isinstance(reply, c.Use) and reply.credentials.authorization in self.revoked:
+            self.refuse(reply.credentials)
+
+    @rule()
+    def revoke(self) -> None:
+        self.revoked |= set(self.ends)
+
+    @precondition(lambda self: len(self.used) > 1)
+    @rule(data=st.data())
+    def hear_a_late_401(self, data: st.DataObject) -> None:
+        old = data.draw(st.sampled_from(self.used))
+        before, task = self.state, self.task
+        self.refuse(old)
+        if old.generation != self.used[-1].generation and not isinstance(before, c.Renewing):
+            current = before.holding.credentials.generation if isinstance(before, c.Held) else 0
+            assert old.generation == current or (self.state, self.task) == (before, task)
+
+    @precondition(lambda self: self.task is not None)
+    @rule(life=st.sampled_from(LIVES))
+    def succeed(self, life: float) -> None:
+        held = self.state.holding if isinstance(self.state, c.Renewing) else None
+        while self.task is not None:
+            task, self.task = self.task, None
+            self.step(self.outcome_of(task, life))
+            assert isinstance(self.state, c.Held | c.Renewing)
+        self.failed = (0, self.now)
+        if self.for_a_401:
+            times, since = self.pressed
+            well = held is not None and self.now >= since + 300.0
+            self.pressed = (1 if well else times + 1, self.now)
+        elif held is None:
+            self.pressed = (0, self.now)
+
+    def outcome_of(self, task: Task, life: float) -> c.Event:
+        """What a task brings if all is well; a new token at its end."""
+        if isinstance(task, c.Discover):
+            return c.Answered(200, (), b'{"token_endpoint": "https://id/token"}')
+        self.issued += 1
+        name, end = f"SECRET-{self.issued}", self.now + life
+        if isinstance(task, c.Redeem):
+            token = jwt(name, end)
+            self.ends[f"Bearer {token}"] = max(end, self.now + 10.0)
+            return c.Answered(200, (), json.dumps({"id_token": token}).encode())
+        if isinstance(task, c.ReadFiles):
+            self.ends[f"Bearer {name}"] = float("inf")
+            return c.FilesRead((name.encode(),))
+        self.ends[f"Bearer {name}"] = max(int(end), self.now + 10.0)
+        stamp = datetime.fromtimestamp(int(end), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        status = {"token": name, "expirationTimestamp": stamp}
+        output = {"apiVersion": API, "kind": "ExecCredential", "status": status}
+        return c.PluginEnded(0, json.dumps(output).encode())
+
+    @precondition(lambda self: self.task is not None)
+    @rule(how=st.sampled_from(("failed", "garbage")))
+    def fail(self, how: str) -> None:
+        task, self.task = self.task, None
+        event: c.Event = c.Failed("it took too long")
+        if how == "garbage":
+            match task:
+                case c.ReadFiles():
+                    event = c.FilesRead((Unreadable("no such file", missing=True),))
+                case c.RunPlugin():
+                    event = c.PluginEnded(0, b"SECRET: [")
+                case _:
+                    event = c.Answered(500, (), b"<html>SECRET")
+        [warning] = self.step(event)
+        assert isinstance(warning, c.Warn)
+        assert "SECRET" not in warning.why
+        self.failed = (self.failed[0] + 1, self.now)
+
+    @precondition(lambda self: self.task is not None)
+    @rule()
+    def abandon(self) -> None:
+        self.task = None
+        assert self.step(c.Abandoned()) == []
+        failures, _ = self.failed
+        self.failed = (failures, -1e9)  # the next request may start it again at once
+
+    @invariant()
+    def the_task_is_that_of_the_state(self) -> None:
+        renewing = self.state if isinstance(self.state, c.Renewing) else None
+        assert (renewing.task if renewing else None) == self.task
+
+    @invariant()
+    def nothing_shows_a_token(self) -> None:
+        assert "SECRET" not in repr(self.state)
+
+    def teardown(self) -> None:
+        """All is well from now on: after the longest backoff and the longest doubt a request is served."""
+        if not hasattr(self, "state"):
+            return
+        if self.task is not None:
+            self.succeed(7200.0)
+        for _ in range(3):
+            self.now += 301.0
+            reply = self.request()
+            if isinstance(reply, c.Use) and reply.credentials.authorization not in self.revoked:
+                return
+            if isinstance(reply, c.Use):
+                self.refuse(reply.credentials)
+            if self.task is not None:
+                self.succeed(7200.0)
+        raise AssertionError(f"no request is served though all is well: {self.state}")
+
+
+TestCredentialsModel = CredentialsModel.TestCase
+TestCredentialsModel.settings = settings(max_examples=150, stateful_step_count=40)
