@@ -74,9 +74,9 @@ class Incoming(Protocol):
 class Transport(Protocol):
     """Carries requests on some async I/O. Leaving the context releases or closes the connection.
 
-    `timeout` bounds the whole exchange, `idle` each silence of the server, in seconds: between two pieces,
-    and before the head, unless the request has a body to send. Either ends in `DeadlineExceeded`. What is
-    lost on the way is a `TransportError`; what came and is no HTTP is a `RemoteProtocolError`.
+    `timeout` bounds the whole exchange; `idle` the wait for each piece of the body, and for the whole head
+    unless the request has a body to send, in seconds. Either ends in `DeadlineExceeded`. What is lost on the
+    way is a `TransportError`; what came and is no HTTP is a `RemoteProtocolError`.
     """
 
     def send(

@@ -37,7 +37,10 @@ _MAX_REFUSAL: Final = 1 << 20
 
 
 class Call(Generic[L]):
-    """An exchange and its line. `deadline` bounds all of it, `idle` each silence of the server."""
+    """An exchange and its line. `deadline` bounds all of it, `idle` the wait for the head and for each piece.
+
+    A byte that makes neither a head nor a piece does not prolong a wait: a server may send one now and then.
+    """
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class Call(Generic[L]):
         self._reused = line.used
         self._begun = False
         self._sent = False
+        self._head_by: float | None = None
         self._first = b""  # what of the body came along with the head
 
     @property
@@ -93,20 +97,26 @@ class Call(Generic[L]):
         if self._first:
             piece, self._first = self._first, b""
             return piece
+        by = math.inf if self._idle is None else self._clock() + self._idle
         while not self._exchange.finished:
-            if piece := await self._hear():
+            if piece := await self._hear(by):
                 return piece
         return b""
 
     async def _listen(self) -> None:
         while self._exchange.answer is None:
-            self._first = await self._hear()
+            self._first = await self._hear(self._until_head())
 
-    async def _hear(self) -> bytes:
+    def _until_head(self) -> float:
+        if self._idle is None or (self._silent_first and not self._exchange.touched):
+            return math.inf
+        if self._head_by is None:
+            self._head_by = self._clock() + self._idle
+        return self._head_by
+
+    async def _hear(self, limit: float) -> bytes:
         """Wait for bytes; give what of them is body."""
-        by = self._deadline
-        if self._idle is not None and not (self._silent_first and self._exchange.answer is None):
-            by = min(by, self._clock() + self._idle)
+        by = min(self._deadline, limit)
         heard = await self.line.receive(by)
         if heard:
             return self._exchange.feed(heard)
@@ -114,7 +124,8 @@ class Call(Generic[L]):
             self._exchange.close()
             return b""
         if by < self._deadline:
-            raise DeadlineExceeded(f"the server was silent for {self._idle:g} s")
+            what = "the server was silent" if self._exchange.answer else "no whole head came"
+            raise DeadlineExceeded(f"{what} for {self._idle:g} s")
         raise DeadlineExceeded("the time given ran out before the answer had come to its end")
 
 

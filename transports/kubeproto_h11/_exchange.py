@@ -48,6 +48,8 @@ class Exchange:
         self._body: Body | None = None
         self._stays = False
         self._interim = 0
+        self._max_head = max_head
+        self._fed = 0  # bytes since the last head ended
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=max_head)
         self.outgoing = self._written(head)
 
@@ -73,6 +75,7 @@ class Exchange:
         if not data:
             return b""
         self.touched = True
+        self._fed += len(data)
         try:
             self._h11.receive_data(data)
             return self._read_head()
@@ -110,10 +113,15 @@ class Exchange:
     def _read_head(self) -> bytes:
         while True:
             event = self._h11.next_event()
+            if not isinstance(event, h11.Response | h11.InformationalResponse):
+                return b""
+            # h11 bounds a head only while it is incomplete, so one that came at once would be let through.
+            left = len(self._h11.trailing_data[0])
+            if self._fed - left > self._max_head:
+                raise RemoteProtocolError(f"the head of the response is longer than {self._max_head} bytes")
+            self._fed = left
             if isinstance(event, h11.Response):
                 break
-            if not isinstance(event, h11.InformationalResponse):
-                return b""
             if event.status_code == 101:
                 break
             self._interim += 1

@@ -52,9 +52,8 @@ class HttpxTransport:
     ) -> AsyncGenerator[HttpxIncoming]:
         """Send a request and wait for the head of its answer."""
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
-        silence = None if head.body else idle
-        timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": silence, "write": None, "pool": None}
-        response = await self._open(head, timeouts, deadline)
+        timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": None, "write": None, "pool": None}
+        response = await self._open(head, timeouts, deadline, None if head.body else idle)
         # httpcore looks here once more, when the body begins.
         timeouts["read"] = idle
         incoming = HttpxIncoming(response, named(head), deadline)
@@ -67,18 +66,31 @@ class HttpxTransport:
         """Refused: httpx has no WebSockets. Take kubeproto_trio or kubeproto_asyncio for those."""
         raise no_websocket(request)
 
-    async def _open(self, head: Head, timeouts: Timeouts, deadline: float) -> httpx.Response:
+    async def _open(
+        self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None
+    ) -> httpx.Response:
         trace = Trace()
+        scope = anyio.CancelScope()
 
         async def note(name: str, info: Mapping[str, Any]) -> None:
             trace.note(name, info)
+            if name.endswith(".receive_response_headers.started"):
+                # The whole head is to come in this time; httpx would begin anew with each byte of it. A
+                # proxy's consent to a tunnel comes with the connection.
+                seconds = CONNECT_TIMEOUT if info["request"].method == b"CONNECT" else idle
+                by = math.inf if seconds is None else anyio.current_time() + seconds
+                scope.deadline = min(deadline, by)
 
+        outcome: httpx.Response | Exception | None = None  # what it is if the time is up
         request = build(self._client, head, timeouts, note, compression=self._compression)
         if head.body:
             request.stream = _Body(head.body)
-        outcome = await self._attempt(request, trace, deadline)
-        if replayable(head, trace, outcome):
-            outcome = await self._attempt(request, trace, deadline)
+        with scope:
+            scope.deadline = deadline
+            outcome = await self._attempt(request, trace)
+            if replayable(head, trace, outcome):
+                scope.deadline = deadline
+                outcome = await self._attempt(request, trace)
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
@@ -86,18 +98,14 @@ class HttpxTransport:
         # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
         raise translated(outcome, named(head), unsent=trace.unsent)
 
-    async def _attempt(
-        self, request: httpx.Request, trace: Trace, deadline: float
-    ) -> httpx.Response | Exception | None:
-        with anyio.CancelScope(deadline=deadline):
-            try:
-                return await self._client.send(request, stream=True, follow_redirects=False)
-            except FOREIGN as error:
-                return error
-            except BaseException:
-                await _abandon(trace.socket)
-                raise
-        return None  # the time is up
+    async def _attempt(self, request: httpx.Request, trace: Trace) -> httpx.Response | Exception:
+        try:
+            return await self._client.send(request, stream=True, follow_redirects=False)
+        except FOREIGN as error:
+            return error
+        except BaseException:
+            await _abandon(trace.socket)
+            raise
 
 
 class HttpxIncoming:

@@ -1,8 +1,9 @@
 """`BlockingHttpxTransport`: the same for threads and scripts.
 
-httpx bounds each wait on a socket, not their sum, and a blocking read cannot be called off. So `timeout` is
-looked at between two pieces, and bounds the silence before the head and between pieces as well: a server that
-falls silent late may hold the caller up to twice as long, and one that sends its head byte by byte longer.
+httpx bounds each wait on a socket, not their sum, and a blocking read cannot be called off. So the timeouts
+that it is given here know when they end, see `_patience`. Over a client of yours each wait is bounded alone:
+a server that falls silent late may hold the caller up to twice as long, and one that sends its head byte by
+byte longer.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kubeproto import DeadlineExceeded, Head, Headers
 from ._clients import make_client
 from ._errors import FOREIGN, translated
 from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, no_websocket, received, replayable
+from ._patience import patience
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -57,12 +59,11 @@ class BlockingHttpxTransport:
         """Send a request and wait for the head of its answer."""
         deadline = math.inf if timeout is None else monotonic() + timeout
         connect = CONNECT_TIMEOUT if timeout is None else min(CONNECT_TIMEOUT, timeout)
-        silence = timeout if head.body or idle is None else min(idle, timeout or math.inf)
-        timeouts: Timeouts = {"connect": connect, "read": silence, "write": timeout, "pool": timeout}
-        response = self._open(head, timeouts, deadline)
+        write = patience(None, deadline)
+        timeouts: Timeouts = {"connect": connect, "read": write, "write": write, "pool": timeout}
+        response = self._open(head, timeouts, deadline, None if head.body else idle)
         # httpcore looks here once more, when the body begins.
-        left = max(deadline - monotonic(), 0.001)
-        timeouts["read"] = idle if left == math.inf else min(left, idle or math.inf)
+        timeouts["read"] = patience(idle, deadline)
         incoming = BlockingHttpxIncoming(response, named(head), deadline)
         try:
             yield incoming
@@ -73,11 +74,16 @@ class BlockingHttpxTransport:
         """Refused: httpx has no WebSockets. Take kubeproto_trio or kubeproto_asyncio for those."""
         raise no_websocket(request)
 
-    def _open(self, head: Head, timeouts: Timeouts, deadline: float) -> httpx.Response:
+    def _open(self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None) -> httpx.Response:
         trace = Trace()
 
         def note(name: str, info: Mapping[str, Any]) -> None:
             trace.note(name, info)
+            if name.endswith(".receive_response_headers.started"):
+                # httpcore looks at the timeouts next. A proxy's consent comes with the connection.
+                seconds = CONNECT_TIMEOUT if info["request"].method == b"CONNECT" else idle
+                until = deadline if seconds is None else min(deadline, monotonic() + seconds)
+                timeouts["read"] = patience(None, until)
 
         request = build(self._client, head, timeouts, note, compression=self._compression)
         outcome = self._attempt(request, deadline)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import ssl
 from collections.abc import Iterable
+from time import monotonic
 from typing import Any, Final
 
+import anyio
 import httpcore
 import httpx
 
 from ._merging import Merging
+from ._patience import patience, read, write
 from ._tls_stream import TlsStream
 
 # httpcore asks for 64 KiB at a time. A busy watch has more, and each piece costs.
@@ -59,10 +63,17 @@ class AsyncStream(httpcore.AsyncNetworkStream):
         self._merging = Merging()
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        until = math.inf
         while not self._merging.problem:
             data = await self._inner.read(max(max_bytes, _READ), timeout)
             if not data or (data := self._merging.came(data)):
                 return data
+            # Nothing of that was body, and it may go on so byte by byte.
+            if timeout is not None:
+                until = min(until, anyio.current_time() + timeout)
+                timeout = until - anyio.current_time()
+                if timeout <= 0:
+                    raise httpcore.ReadTimeout("no piece of the body came in time")
         raise httpcore.RemoteProtocolError(self._merging.problem)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -111,8 +122,9 @@ class Stream(httpcore.NetworkStream):
         self._merging = Merging()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        until = math.inf if timeout is None else monotonic() + timeout
         while not self._merging.problem:
-            data = self._inner.read(max(max_bytes, _READ), timeout)
+            data = read(self._inner, max(max_bytes, _READ), patience(timeout, until))
             if not data or (data := self._merging.came(data)):
                 return data
         raise httpcore.RemoteProtocolError(self._merging.problem)
@@ -120,7 +132,7 @@ class Stream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if buffer:
             self._merging.sent(buffer)
-        self._inner.write(buffer, timeout)
+        write(self._inner, buffer, timeout)
 
     def close(self) -> None:
         self._inner.close()

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 import httpcore
+
+from ._patience import patience, read, write
 
 T = TypeVar("T")
 
@@ -26,8 +29,10 @@ class TlsStream(httpcore.NetworkStream):
         self._inner = inner
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
+        # Bounded as a whole: each of its reads would have that much time else.
+        whole = None if timeout is None else patience(None, monotonic() + timeout)
         try:
-            self._through(self._tls.do_handshake, timeout)
+            self._through(self._tls.do_handshake, whole)
         except (httpcore.ReadTimeout, httpcore.WriteTimeout) as error:
             raise httpcore.ConnectTimeout(str(error)) from error
         except (ssl.SSLError, httpcore.NetworkError) as error:
@@ -62,11 +67,11 @@ class TlsStream(httpcore.NetworkStream):
                 pass
             finally:
                 self._flush(timeout)  # if it failed, why
-            if data := self._inner.read(_READ, timeout):
+            if data := read(self._inner, _READ, timeout):
                 self._incoming.write(data)
             else:
                 self._incoming.write_eof()
 
     def _flush(self, timeout: float | None) -> None:
         if self._outgoing.pending:
-            self._inner.write(self._outgoing.read(), timeout)
+            write(self._inner, self._outgoing.read(), timeout)

@@ -48,8 +48,8 @@ INTERIM: Final = Difference(
     "twenty 100s before the answer",
     "`RemoteProtocolError`",
     "`RemoteProtocolError`",
-    "are passed over",
-    "are passed over",
+    "`RemoteProtocolError`",
+    "`RemoteProtocolError`",
 )
 UNREAD: Final = Difference(
     "the server answers, and never reads the large body of the request",

@@ -192,12 +192,24 @@ def test_wrong_chunks_are_a_problem_after_what_came_before_them() -> None:
     assert "chunk" in merging.problem
 
 
-def test_a_head_without_an_end_goes_by() -> None:
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
+def test_a_head_that_is_too_long_is_a_problem(end: bytes) -> None:
     merging = Merging()
     merging.sent(GET)
     piece = b"x" * 40_000
-    assert [merging.came(piece) for _ in range(4)] == [piece] * 4
-    assert merging.came(b"\r\n\r\n" + CHUNKED + chunks(b"a", b"b")).endswith(chunks(b"a", b"b"))
+    assert merging.came(piece) == piece
+    assert merging.came(piece + end) == b""
+    assert merging.problem == "the head of the response is longer than 65536 bytes"
+
+
+@pytest.mark.parametrize("method", [b"GET", b"POST"])
+def test_interim_responses_without_end_are_a_problem(method: bytes) -> None:
+    merging = Merging()
+    merging.sent(GET.replace(b"GET", method))
+    interim = b"HTTP/1.1 102 Processing\r\n\r\n"
+    assert [merging.came(interim) for _ in range(8)] == [interim] * 8
+    assert merging.came(interim) == b""
+    assert "9 interim responses" in merging.problem
 
 
 @given(

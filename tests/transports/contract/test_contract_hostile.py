@@ -1,0 +1,164 @@
+"""Servers that drip, flood and lie: every transport leaves them in time, and keeps its memory."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from contract_scripts import HELLO, answer, chunk, chunked, dripping, sending
+from contract_server import Peer, Script, Server
+from contract_transports import Rig, fetched
+
+from kubeproto import DeadlineExceeded, RemoteProtocolError
+
+Serve = Callable[..., Server]
+
+IDLE: Final = 0.15
+LONG: Final = 60.0
+HEAD: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+
+
+def now_and_then(front: bytes, piece: bytes) -> Script:
+    """Send this, and then something each 20 ms: the time that passes is what such a server is about."""
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(front)
+        while True:
+            await asyncio.sleep(0.02)
+            await peer.send(piece)
+
+    return script
+
+
+def flood(front: bytes, piece: bytes) -> Script:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(front)
+        while True:
+            await peer.send(piece)
+
+    return script
+
+
+DRIPS: Final = {
+    "the head": (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"),
+    "the size of a chunk": (HEAD + b"\r\n5;", b"a"),
+    "trailers": (HEAD + b"\r\n0\r\nX-Slow: ", b"a"),
+}
+
+
+@pytest.mark.parametrize("limit", ["idle", "timeout"])
+@pytest.mark.parametrize("what", DRIPS)
+def test_bytes_now_and_then_prolong_no_deadline(rig: Rig, serve: Serve, what: str, limit: str) -> None:
+    server = serve(now_and_then(*DRIPS[what]))
+    limits = {"idle": IDLE, "timeout": LONG} if limit == "idle" else {"idle": LONG, "timeout": IDLE}
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, server, **limits)
+
+
+def test_a_body_that_drips_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, serve(now_and_then(HEAD + b"\r\n", chunk(b"a"))), timeout=IDLE, idle=LONG)
+
+
+FLOODS: Final = {
+    "interim responses": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "interim responses with headers": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+    "a header": (b"HTTP/1.1 200 OK\r\nX-Long: ", b"a" * 1000),
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"X-Many: a\r\n" * 100),
+    "the size of a chunk": (HEAD + b"\r\n", b"0" * 1000),
+    "an extension of a chunk": (HEAD + b"\r\n1;", b"a" * 1000),
+    "trailers": (HEAD + b"\r\n0\r\n", b"X-Many: a\r\n" * 100),
+}
+
+
+@pytest.mark.parametrize("what", FLOODS)
+def test_what_is_no_body_does_not_go_on_for_ever(rig: Rig, serve: Serve, what: str) -> None:
+    with pytest.raises(RemoteProtocolError):
+        fetched(rig, serve(flood(*FLOODS[what])), timeout=LONG)
+
+
+LONG_HEAD: Final = answer(HELLO, ("X-Long", "a" * 66_000))
+
+
+@pytest.mark.parametrize("cut", ["whole", "in pieces"])
+def test_a_head_of_66_kb_is_refused_however_it_comes(rig: Rig, serve: Serve, cut: str) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        if cut == "whole":
+            await peer.send(LONG_HEAD)
+        else:
+            for at in range(0, len(LONG_HEAD), 1000):
+                await peer.send(LONG_HEAD[at : at + 1000])
+                await asyncio.sleep(0)
+
+    with pytest.raises(RemoteProtocolError):
+        fetched(rig, serve(script), timeout=LONG)
+
+
+@pytest.mark.parametrize("cut", ["whole", "byte by byte"])
+@pytest.mark.parametrize("end", [b"\r\n\r\n", b"\n\r\n", b"\r\n\n", b"\n\n"])
+def test_a_head_ends_where_h11_ends_it(rig: Rig, serve: Serve, end: bytes, cut: str) -> None:
+    # A chunk of the body holds what would end the head for whoever looks for the usual end alone.
+    data = HEAD.rstrip(b"\r\n") + end + chunk(b"{}\r\n\r\n") + chunk(HELLO) + b"0\r\n\r\n"
+    script = sending(data) if cut == "whole" else dripping(data)
+    assert fetched(rig, serve(script), timeout=LONG).body == b"{}\r\n\r\n" + HELLO
+
+
+def test_eight_interim_responses_are_passed_over(rig: Rig, serve: Serve) -> None:
+    data = b"HTTP/1.1 100 Continue\r\n\r\n" * 8 + chunked(HELLO)
+    assert fetched(rig, serve(sending(data)), timeout=LONG).body == HELLO
+
+
+CHILD: Final = """
+import sys
+sys.path[:0] = {path!r}
+from contract_transports import ALL_RIGS, fetched
+from kubeproto import KubeprotoError
+from kubeproto.config import Connection
+rig = next(rig for rig in ALL_RIGS if rig.label == {label!r})
+print("ready", flush=True)
+for port in sys.stdin.readline().split():
+    try:
+        fetched(rig, Connection(server="http://localhost:" + port), timeout=5.0)
+    except KubeprotoError as error:
+        print(type(error).__name__, flush=True)
+    else:
+        print("whole", flush=True)
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs procfs")
+def test_no_flood_takes_memory(rig: Rig, serve: Serve) -> None:
+    code = CHILD.format(path=[*sys.path], label=rig.label)
+    servers = [serve(flood(*what)) for what in FLOODS.values()]
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        before = _peak(child.pid)
+        child.stdin.write(" ".join(str(server.port) for server in servers) + "\n")
+        child.stdin.flush()
+        outcomes = [child.stdout.readline().strip() for _ in servers]
+        assert child.stdout.readline() == "done\n"
+        grown = _peak(child.pid) - before
+        child.stdin.write("\n")
+    assert outcomes == ["RemoteProtocolError"] * len(servers)
+    # What it takes to import and to open a connection; a flood would bring gigabytes.
+    assert grown < 64 << 20
+
+
+def _peak(pid: int) -> int:
+    """The most memory that a process has had so far, as the kernel counts it."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
