@@ -10,7 +10,7 @@ from .._errors import InvalidRequest
 from ..wire import Head, Headers
 from ._errors import ConfigError
 from ._hiding import Hiding
-from ._urls import Url, read_proxy, read_server
+from ._urls import Url, is_name, read_proxy, read_server
 
 _FORBIDDEN_IN_HEADERS: Final = frozenset("\r\n\0")
 
@@ -48,6 +48,8 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
         if self.ca_file and not self.ca:
             # Else the system's CAs would stand in for it, and nobody meant that.
             raise ConfigError(f"there is no CA from {self.ca_file}: it is empty, or was not read")
+        if self.tls_server_name and not is_name(self.tls_server_name):
+            raise ConfigError(f"the tls-server-name {self.tls_server_name[:80]!r} is not the name of a host")
         for what in ("ca", "client_certificate", "client_key"):
             if getattr(self, what) and b"-----BEGIN " not in getattr(self, what):
                 raise ConfigError(f"{what} is not PEM: it has no line -----BEGIN …-----")

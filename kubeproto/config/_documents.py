@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeGuard
 
 import msgspec
 
-from .._yaml import YamlError, YamlUnavailable, read_documents
+from .._yaml import DEEPEST, YamlError, YamlUnavailable, read_documents
 from ._errors import ConfigError
 from ._hiding import HIDDEN
 
@@ -69,7 +69,10 @@ def read_text(content: bytes, what: str) -> list[Document]:
     problem, line = "", 0
     if text.lstrip()[:1] == "{":
         try:
-            return [_JsonDocument(text, msgspec.json.decode(text))]
+            value = msgspec.json.decode(text)
+            if not _is_deep(value):
+                return [_JsonDocument(text, value)]
+            raise RecursionError(f"values are nested more than {DEEPEST} deep")
         except (msgspec.DecodeError, RecursionError) as error:
             line = _line_in(text, str(error))
             problem = f"this is no JSON: {str(error).partition(' (byte')[0]}"
@@ -83,6 +86,17 @@ def read_text(content: bytes, what: str) -> list[Document]:
     except ValueError:  # a number of five thousand digits
         problem = "it holds a value that cannot be read"
     raise mistake(what, line, problem)
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether values are nested deeper than YAML may nest them: whoever walks through this recurses."""
+    level: list[Any] = [value]
+    for _ in range(DEEPEST + 1):
+        inner = [one.values() if is_object(one) else one for one in level if is_object(one) or is_list(one)]
+        if not inner:
+            return False
+        level = [value for values in inner for value in values]
+    return True
 
 
 def shape(value: Any, type_: Any, document: Document, what: str) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ..wire import Concealed
 from ._errors import CredentialsError
 from ._identity import Identity
 from ._secrets import Credentials, basic, bearer
@@ -20,17 +21,21 @@ class Unreadable(Struct, frozen=True):
 
 def inline(identity: Identity) -> Credentials:
     """The credentials that an identity has in itself."""
-    token = bearer(identity.token)
-    password = basic(identity.username, identity.password) if identity.username or identity.password else ""
     return Credentials(
-        authorization=token or password,
+        authorization=bearer(identity.token) or _password(identity),
         client_certificate=identity.certificate,
         client_key=identity.key,
     )
 
 
+def _password(identity: Identity) -> str:
+    return basic(identity.username, identity.password) if identity.username or identity.password else ""
+
+
 def read_identity(identity: Identity, files: Sequence[bytes | Unreadable]) -> Credentials:
     """The credentials of an identity whose `files` have these contents, in that order."""
+    # Errors are raised from here, so nothing secret may be in a variable.
+    files = [Concealed(content) if isinstance(content, bytes) else content for content in files]
     contents: dict[str, bytes] = {}
     for path, content in zip(identity.files, files, strict=True):
         if isinstance(content, Unreadable):
@@ -40,17 +45,17 @@ def read_identity(identity: Identity, files: Sequence[bytes | Unreadable]) -> Cr
         if path != identity.token_file and b"-----BEGIN " not in content:
             raise CredentialsError(f"{path} is not PEM")
         contents[path] = content
-    token = identity.token or _token(contents.get(identity.token_file, b""), identity.token_file)
-    password = inline(identity).authorization
+    path = identity.token_file
     return Credentials(
-        authorization=bearer(token) or password,
-        client_certificate=identity.certificate or contents.get(identity.certificate_file, b""),
-        client_key=identity.key or contents.get(identity.key_file, b""),
+        authorization=bearer(identity.token or _token(contents.get(path, b""), path))
+        or inline(identity).authorization,
+        client_certificate=identity.certificate or bytes(contents.get(identity.certificate_file, b"")),
+        client_key=identity.key or bytes(contents.get(identity.key_file, b"")),
     )
 
 
 def _token(content: bytes, path: str) -> str:
-    token = content.strip()
+    token: bytes = Concealed(content.strip())
     # Only what HTTP lets stand after "Bearer": anything else is another file, or two.
     if not token.isascii() or not token.decode("ascii", "replace").isprintable() or b" " in token:
         raise CredentialsError(f"{path} holds no token")

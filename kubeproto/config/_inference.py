@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..wire import Headers
+from ..wire import Concealed, Headers
 from ._connection import Connection
 from ._errors import ConfigError
 from ._files import Unreadable
@@ -87,6 +87,7 @@ def infer(
 ) -> Needs | Config:
     """What a client needs, or the files that must be read to tell. What makes no sense is a `ConfigError`."""
     wishes = wishes or Wishes()
+    files = {path: _concealed(content) for path, content in files.items()}
     paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=separator)
     if needs := _needs(paths, files):
         return needs
@@ -181,7 +182,9 @@ def _identity(
         client_certificate_data=user.client_certificate_data or _content(certificate_file, files),
         client_key_data=user.client_key_data or _content(key_file, files),
     )
-    oidc = oidc_of(provider, _content(ca_file, files))
+    ca = _content(ca_file, files)
+    del provider  # holds tokens, and the next line may raise
+    oidc = oidc_of(user.auth_provider, ca)
     return identity_of(read, None, replace(oidc, proxy=proxy_for(oidc.issuer, environ)))
 
 
@@ -195,7 +198,7 @@ def _from_pod(
     return Config(
         connection=Connection(
             server=server,
-            ca=b"" if isinstance(ca, Unreadable) else ca,
+            ca=b"" if isinstance(ca, Unreadable) else bytes(ca),
             ca_file="" if isinstance(ca, Unreadable) or not ca else CA,
             proxy=proxy_for(server, environ),
             headers=_headers(wishes, wishes.impersonation or Impersonation()),
@@ -231,4 +234,8 @@ def _content(path: str, files: Mapping[str, bytes | Unreadable]) -> bytes:
     content = files[path]
     if isinstance(content, Unreadable):
         raise ConfigError(f"{path} cannot be read: {content.why}")
-    return content
+    return bytes(content)
+
+
+def _concealed(content: bytes | Unreadable) -> bytes | Unreadable:
+    return Concealed(content) if isinstance(content, bytes) else content

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from .._yaml import write_documents
+from ..wire import Concealed
 from ._documents import Document, is_list, is_object, mistake, read_text, shape
 from ._errors import ConfigError
 from ._hiding import Hiding
@@ -104,16 +105,30 @@ def read_kubeconfig(content: bytes, path: str = "") -> Kubeconfig:
 
     `path` is what relative paths in it are relative to, and what errors name.
     """
+    content = Concealed(content)
+    found = _read(content, path)
+    if isinstance(found, str):
+        raise ConfigError(found)
+    return found
+
+
+def _read(content: bytes, path: str) -> Kubeconfig | str:
+    """The same, or what is wrong: an error that left this function would show its variables."""
+    try:
+        return _parse(content, path)
+    except ConfigError as error:
+        return str(error)
+    except ValueError:  # a hexadecimal integer that has more than 4300 digits in JSON
+        return f"{path or 'the kubeconfig'} holds a number that is too large"
+
+
+def _parse(content: bytes, path: str) -> Kubeconfig:
     what = path or "the kubeconfig"
     documents: list[dict[str, Any]] = []
     for document in read_text(content, what):
         if document.value is not None:
             documents.append(_checked(document, what))
-    try:
-        return _made(_united(documents), path)
-    except ValueError:  # a hexadecimal integer that has more than 4300 digits in JSON
-        problem = f"{what} holds a number that is too large"
-    raise ConfigError(problem)
+    return _made(_united(documents), path)
 
 
 def merge_kubeconfigs(configs: Sequence[Kubeconfig]) -> Kubeconfig:
@@ -197,8 +212,8 @@ def _resolved(value: dict[str, Any], path: str) -> dict[str, Any]:
                 if said.get(name):
                     said[name] = beside(path, said[name])
             # A bare name is looked up in PATH, so only what has a separator is a path.
-            plugin: dict[str, Any] = said.get("exec") or {}
-            if has_directory(path, plugin.get("command") or ""):
+            plugin: Any = said.get("exec") if key == "users" else None
+            if plugin and has_directory(path, plugin.get("command") or ""):
                 plugin["command"] = beside(path, plugin["command"])
     return value
 

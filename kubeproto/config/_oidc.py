@@ -16,10 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import RemoteProtocolError
-from ..wire import Head, Headers, inflate
+from ..wire import Concealed, Head, Headers, inflate
 from ._connection import Connection
 from ._errors import ConfigError, CredentialsError
 from ._hiding import Hiding
+from ._kubeconfig_types import AuthProvider
 from ._secrets import basic
 
 T = TypeVar("T")
@@ -74,23 +75,28 @@ class Grant(Hiding, frozen=True, kw_only=True):
     expires: float | None
 
 
-def oidc_of(config: dict[str, str], ca: bytes) -> Oidc:
+def oidc_of(provider: AuthProvider | None, ca: bytes) -> Oidc:
     """The client that a kubeconfig describes, with its CA if that is a file."""
-    inline = config.get("idp-certificate-authority-data", "")
+    inline = _settings(provider).get("idp-certificate-authority-data", "")
     try:
         ca = b64decode("".join(inline.split()), validate=True) if inline else ca
     except ValueError:
         ca = b"?"
     if ca == b"?":
         raise ConfigError("the idp-certificate-authority-data is no base64")
+    # Not by a variable for the settings: Oidc may refuse them, and tracebacks show variables.
     return Oidc(
-        issuer=config.get("idp-issuer-url", ""),
-        client_id=config.get("client-id", ""),
-        client_secret=config.get("client-secret", ""),
-        id_token=config.get("id-token", ""),
-        refresh_token=config.get("refresh-token", ""),
+        issuer=_settings(provider).get("idp-issuer-url", ""),
+        client_id=_settings(provider).get("client-id", ""),
+        client_secret=_settings(provider).get("client-secret", ""),
+        id_token=_settings(provider).get("id-token", ""),
+        refresh_token=_settings(provider).get("refresh-token", ""),
         ca=ca,
     )
+
+
+def _settings(provider: AuthProvider | None) -> dict[str, str]:
+    return provider.config if provider else {}
 
 
 def discover(oidc: Oidc) -> Discover:
@@ -155,7 +161,9 @@ class _Provider(Struct):
     token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
 
 
-class _Tokens(Struct):
+class _Tokens(Hiding, frozen=True):
+    hides = frozenset(("id_token", "refresh_token"))
+
     id_token: str | None = None
     refresh_token: str | None = None
 
@@ -167,8 +175,9 @@ class _Refusal(Struct):
 def _read(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
     """An answer of the provider. What it says is quoted only as far as it is one of OAuth's words."""
     problem = ""
+    body = Concealed(body)
     try:
-        body = inflate(headers, body)
+        body = Concealed(inflate(headers, body))
         if status == 200:
             return msgspec.json.decode(body, type=type_)
         word = msgspec.json.decode(body, type=_Refusal).error

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, cast
 import msgspec
 from msgspec import Struct
 
+from ..wire import Concealed
 from ._documents import read_text, shape
 from ._errors import ConfigError, CredentialsError
 from ._hiding import Hiding
@@ -93,16 +94,24 @@ def exec_info(plugin: Plugin, *, interactive: bool) -> str:
 
 def read_output(stdout: bytes, plugin: Plugin) -> tuple[Credentials, float | None]:
     """The credentials that a plugin printed, and when they expire. Whatever else it printed is not quoted."""
+    stdout = Concealed(stdout)
+    found = _read_output(stdout, plugin)
+    if isinstance(found, str):
+        raise CredentialsError(found)
+    return found
+
+
+def _read_output(stdout: bytes, plugin: Plugin) -> tuple[Credentials, float | None] | str:
+    """The same, or what is wrong: an error that left this function would show its variables."""
     what = f"the output of the plugin {plugin.command!r}"
     try:
         documents = read_text(stdout, what)
         if len(documents) != 1 or documents[0].value is None:
-            raise ConfigError(f"{what} is not one document")
+            return f"{what} is not one document"
         said = cast("_Output", shape(documents[0].value, _Output, documents[0], what))
         return _credentials(said, plugin, what)
     except (ConfigError, CredentialsError) as error:
-        problem = str(error)
-    raise CredentialsError(problem)
+        return str(error)
 
 
 class _Status(Hiding, frozen=True, kw_only=True, rename="camel"):

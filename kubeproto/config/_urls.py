@@ -68,6 +68,13 @@ def read_proxy(url: str) -> Url:
     return parts
 
 
+def is_name(host: str) -> bool:
+    """Whether a resolver and TLS take this for a name: Python raises `UnicodeError` for others."""
+    if ":" in host:
+        return True  # an IPv6 address, which others look at
+    return len(host) <= 253 and all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
+
+
 def _read(url: str, what: str, schemes: tuple[str, ...]) -> Url:
     # urlsplit drops line ends and takes blanks, so that a URL could mean two things.
     if not url.isascii() or not url.isprintable() or " " in url:
@@ -84,6 +91,8 @@ def _read(url: str, what: str, schemes: tuple[str, ...]) -> Url:
         host, port, split = "", 0, urlsplit("")
     if not _AUTHORITY.fullmatch(split.netloc) or port == 0:
         raise ConfigError(f"{what} has no valid host and port")
+    if not is_name(host.partition("%")[0]):
+        raise ConfigError(f"{what} has a host of which a part is empty or longer than 63 characters")
     if "?" in url or "#" in url:
         raise ConfigError(f"{what} has a query or a fragment, which leads nowhere")
     return Url(

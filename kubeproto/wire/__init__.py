@@ -35,6 +35,7 @@ from ._retries import (
 from ._seam import (
     BlockingIncoming,
     BlockingTransport,
+    Concealed,
     Decoder,
     Head,
     Headers,
@@ -55,6 +56,7 @@ __all__ = [
     "BodyUntilClose",
     "Broken",
     "ChunkedBody",
+    "Concealed",
     "ConflictPolicy",
     "Conflicted",
     "Decoder",

@@ -26,6 +26,13 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
 
 
+class Concealed(bytes):
+    """Bytes that hold a secret, and are not shown: tools print tracebacks with their variables."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} bytes>"
+
+
 class Head(Struct, frozen=True):
     """A request as it goes out. `target` is the path and query; names of headers keep their spelling."""
 

@@ -26,6 +26,7 @@ from kubeproto.config import (
     merge_kubeconfigs,
     read_kubeconfig,
 )
+from kubeproto.wire import Concealed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
@@ -78,7 +79,7 @@ def read(path: str) -> bytes | Unreadable:
         return Unreadable(error.strerror or type(error).__name__, isinstance(error, FileNotFoundError))
     except ValueError:  # a zero byte in the path
         return Unreadable("the path makes no sense")
-    return Unreadable(f"it is longer than {_MOST} bytes") if len(content) > _MOST else content
+    return Unreadable(f"it is longer than {_MOST} bytes") if len(content) > _MOST else Concealed(content)
 
 
 def read_all(paths: Iterable[str]) -> tuple[bytes | Unreadable, ...]:

@@ -28,9 +28,9 @@ class AsyncioTransport:
     """
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
+        self._connection = connection  # first, for its repr is asked for when what follows fails
         trusting = trust(connection)
         lines = self._lines = Lines()
-        self._connection = connection
         self._lending = Lending(
             lambda: dial(lines, connection, trusting),
             limits or Limits(),

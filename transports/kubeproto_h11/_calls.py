@@ -119,7 +119,13 @@ class Call(Generic[L]):
         by = min(self._deadline, limit)
         heard = await self.line.receive(by)
         if heard:
-            return self._exchange.feed(heard)
+            try:
+                return self._exchange.feed(heard)
+            except RemoteProtocolError as error:
+                problem = str(error)
+            # Without the frames in which it was found, for their variables hold what came.
+            del heard
+            raise RemoteProtocolError(problem)
         if heard is not None:
             self._exchange.close()
             return b""

@@ -18,7 +18,7 @@ import h11
 from msgspec import Struct
 
 from kubeproto import LocalProtocolError, RemoteProtocolError, TransportError
-from kubeproto.wire import Body, Head, Headers, SizedBody, open_body
+from kubeproto.wire import Body, Concealed, Head, Headers, SizedBody, open_body
 
 # A server may send many warnings of 1 KiB or so, and proxies add cookies. Node allows 80 KiB, Go 10 MiB.
 MAX_HEAD: Final = 64 * 1024
@@ -51,7 +51,13 @@ class Exchange:
         self._max_head = max_head
         self._fed = 0  # bytes since the last head ended
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=max_head)
-        self.outgoing = self._written(head)
+        outgoing = self._written(head)
+        if outgoing is None:
+            # Here, where no variable holds a header, and outside a handler: h11's errors quote the value.
+            raise LocalProtocolError(
+                "the method, the target or a header holds a character that HTTP/1.1 cannot carry"
+            )
+        self.outgoing: bytes = Concealed(outgoing)
 
     @property
     def finished(self) -> bool:
@@ -94,7 +100,8 @@ class Exchange:
         else:
             raise TransportError("the server closed the connection and did not answer")
 
-    def _written(self, head: Head) -> bytes:
+    def _written(self, head: Head) -> bytes | None:
+        """Give the request as bytes; None if HTTP/1.1 cannot carry it."""
         fields = list(head.headers)
         if head.body or head.method in ("POST", "PUT", "PATCH"):
             fields.append(("Content-Length", str(len(head.body))))
@@ -105,10 +112,7 @@ class Exchange:
             body = self._h11.send(h11.Data(data=head.body)) if head.body else b""
             self._h11.send(h11.EndOfMessage())
             return (first or b"") + (body or b"")
-        # Outside their handler, for their errors quote the value, which may be a token.
-        raise LocalProtocolError(
-            "the method, the target or a header holds a character that HTTP/1.1 cannot carry"
-        )
+        return None
 
     def _read_head(self) -> bytes:
         while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from kubeproto import TransportError
+from kubeproto.wire import Concealed
 
 from ._tunnels import tunnel
 
@@ -48,7 +49,7 @@ class Line(Protocol):
 async def dig(line: Line, connection: Connection, by: float) -> None:
     """Make a connection to a proxy into one to the server."""
     digging = tunnel(connection)
-    saying = digging.outgoing
+    saying: bytes = Concealed(digging.outgoing)
 
     async def listen() -> None:
         nonlocal saying
@@ -57,7 +58,7 @@ async def dig(line: Line, connection: Connection, by: float) -> None:
             heard = await line.receive(by)
             if not heard:
                 raise TransportError("the proxy " + ("says nothing" if heard is None else "hung up"))
-            saying = digging.feed(heard)
+            saying = Concealed(digging.feed(heard))
 
     while saying:
         await line.say(saying, listen)

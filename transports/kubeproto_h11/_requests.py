@@ -14,6 +14,7 @@ _UPGRADE: Final = frozenset(("connection",))
 
 def addressed(head: Head, connection: Connection) -> Head:
     """The request with the server's base path, Host, and the headers that go with every request."""
+    target = connection.target(head.target)  # which may refuse it, before a variable holds a token
     upgrade = any(name.lower() == "upgrade" for name, _ in head.headers)
     refused = _OURS - _UPGRADE if upgrade else _OURS
     own = [(name, value) for name, value in head.headers if name.lower() not in refused]
@@ -23,7 +24,7 @@ def addressed(head: Head, connection: Connection) -> Head:
     added = [(name, value) for name, value in connection.headers if name.lower() not in said | refused]
     proxy = connection.proxy_headers if connection.forwarded else ()
     headers = (("Host", connection.host_header), *own, *added, *proxy)
-    return Head(head.method, connection.target(head.target), headers, head.body)
+    return Head(head.method, target, headers, head.body)
 
 
 def named(head: Head) -> str:

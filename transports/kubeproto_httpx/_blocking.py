@@ -94,7 +94,9 @@ class BlockingHttpxTransport:
         if outcome is None:
             raise DeadlineExceeded(f"{named(head)}: no answer in time")
         # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
-        raise translated(outcome, named(head), unsent=trace.unsent)
+        error = translated(outcome, named(head), unsent=trace.unsent)
+        del outcome  # a traceback may be printed with its variables
+        raise error
 
     def _attempt(self, request: httpx.Request, deadline: float) -> httpx.Response | Exception | None:
         try:

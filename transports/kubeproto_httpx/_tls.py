@@ -89,7 +89,7 @@ def server_context(connection: Connection) -> _NamedContext:
     context.tls_name, context.connection = connection.tls_name, connection
     _trust(context, connection)
     if connection.client_certificate:
-        _load_client(context, connection.client_certificate, connection.client_key)
+        _load_client(context, connection)
     return context
 
 
@@ -118,12 +118,12 @@ def _trust(context: ssl.SSLContext, connection: Connection) -> None:
         context.load_default_certs()
 
 
-def _load_client(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+def _load_client(context: ssl.SSLContext, connection: Connection) -> None:
     # The ssl module reads them from files alone. The folder is this user's only, and gone at once.
     with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
         path = Path(folder, "client.pem")
         path.touch(mode=0o600)
-        path.write_bytes(certificate.rstrip() + b"\n" + key)
+        path.write_bytes(connection.client_certificate.rstrip() + b"\n" + connection.client_key)
         try:
             # Without a password OpenSSL would ask for one on the terminal.
             context.load_cert_chain(path, password=b"")

@@ -26,8 +26,8 @@ class TrioTransport:
     """Carries requests to one server, on connections that it keeps until its context is left."""
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
+        self._connection = connection  # first, for its repr is asked for when what follows fails
         trusting = trust(connection)
-        self._connection = connection
         self._lending = Lending(
             lambda: dial(connection, trusting),
             limits or Limits(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
@@ -162,3 +162,15 @@ def test_no_error_shows_a_secret(rig: Rig, serve: Serve, fate: str) -> None:
         fetched(rig, serve(FATES[fate]), head, timeout=LONG if "silent" not in fate else SHORT)
     assert "GET /api" in str(raised.value)
     assert SECRET not in "".join(traceback.format_exception(raised.value))
+    assert list(_shown(raised.value)) == []
+
+
+def _shown(error: BaseException | None) -> Iterator[str]:
+    """The variables that hold the secret, in the frames of this project that an error has passed."""
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if "kubeproto" in frame.f_globals["__name__"]:
+                for name, value in frame.f_locals.items():
+                    if SECRET in repr(value).replace(f"?private={SECRET}", ""):
+                        yield f"{frame.f_code.co_name}: {name}"
+        error = error.__cause__ or error.__context__

@@ -57,9 +57,9 @@ DRIPS: Final = {
 @pytest.mark.parametrize("what", DRIPS)
 def test_bytes_now_and_then_prolong_no_deadline(rig: Rig, serve: Serve, what: str, limit: str) -> None:
     server = serve(now_and_then(*DRIPS[what]))
-    limits = {"idle": IDLE, "timeout": LONG} if limit == "idle" else {"idle": LONG, "timeout": IDLE}
+    idle, timeout = (IDLE, LONG) if limit == "idle" else (LONG, IDLE)
     with pytest.raises(DeadlineExceeded):
-        fetched(rig, server, **limits)
+        fetched(rig, server, idle=idle, timeout=timeout)
 
 
 def test_a_body_that_drips_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:

@@ -1,0 +1,113 @@
+"""No secret is in a variable of a frame that an error passes: tools print tracebacks with their variables."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Final
+
+import pytest
+
+from kubeproto import KubeprotoError
+from kubeproto.config import ConfigError, Connection, Needs, infer, read_kubeconfig
+
+MARK: Final = "hunter" + "2"
+B64: Final = b64encode(MARK.encode()).decode()
+
+
+def kubeconfig(user: dict[str, Any], **more: Any) -> bytes:
+    document = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://h"}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    } | more
+    return json.dumps(document).encode()
+
+
+def inferred(content: bytes, **files: bytes) -> None:
+    found: Any = None
+    contents: dict[str, Any] = {"/k": content} | {f"/{name}": data for name, data in files.items()}
+    found = infer({"KUBECONFIG": "/k"}, contents)
+    assert not isinstance(found, Needs)
+
+
+OIDC: Final = {
+    "idp-issuer-url": "http://plain",
+    "client-id": "i",
+    "refresh-token": MARK,
+    "client-secret": MARK,
+}
+BROKEN: Final[dict[str, Callable[[], object]]] = {
+    "no YAML": lambda: read_kubeconfig(f"users: [{MARK}".encode()),
+    "a wrong type": lambda: read_kubeconfig(kubeconfig({"token": MARK, "exec": 1})),
+    "a name twice": lambda: read_kubeconfig(
+        kubeconfig({}, users=[{"name": "u", "user": {"token": MARK}}, {"name": "u", "user": {}}])
+    ),
+    "another kind": lambda: read_kubeconfig(kubeconfig({"token": MARK}, kind="Secret")),
+    "inferred": lambda: inferred(kubeconfig({"token": MARK, "exec": 1})),
+    "two ways to log in": lambda: inferred(kubeconfig({"token": MARK, "username": "u", "password": MARK})),
+    "a provider in plain text": lambda: inferred(
+        kubeconfig({"auth-provider": {"name": "oidc", "config": OIDC}})
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_no_variable_of_a_traceback_holds_a_secret_of_a_kubeconfig(what: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        BROKEN[what]()
+    assert list(shown(raised.value)) == []
+
+
+def shown(error: BaseException | None) -> Iterator[str]:
+    """The variables with the mark, in all frames of an error and of those before it; not those of tests."""
+    while error is not None:
+        if MARK in str(error):
+            yield str(error)
+        traceback: TracebackType | None = error.__traceback__
+        while traceback is not None:
+            frame, traceback = traceback.tb_frame, traceback.tb_next
+            if "/tests/" in frame.f_code.co_filename:
+                continue
+            for name, value in frame.f_locals.items():
+                if any(mark in repr(value) for mark in (MARK, B64)):
+                    yield f"{frame.f_code.co_name}: {name}"
+        error = error.__cause__ or error.__context__
+
+
+def test_a_cluster_with_an_exec_is_a_cluster() -> None:
+    content = kubeconfig({}, clusters=[{"name": "c", "cluster": {"server": "https://h", "exec": "x"}}])
+    assert read_kubeconfig(content, "/home/k").clusters[0].cluster.server == "https://h"
+
+
+@pytest.mark.parametrize("nested", ["[" * 500 + "]" * 500, '{"a":' * 500 + "1" + "}" * 500])
+@pytest.mark.parametrize("key", ["extensions", "users", "x"])
+def test_values_nested_too_deep_are_refused(key: str, nested: str) -> None:
+    with pytest.raises(ConfigError, match="200 deep"):
+        read_kubeconfig(f'{{"{key}":{nested}}}'.encode(), "/k")
+
+
+@pytest.mark.parametrize("name", ["..x", ".x", "a..b", "x" * 64, ("x" * 60 + ".") * 5])
+def test_a_name_that_no_resolver_takes_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="tls-server-name"):
+        Connection(server="https://h", tls_server_name=name)
+    with pytest.raises(ConfigError):
+        Connection(server=f"https://{name}")
+
+
+@pytest.mark.parametrize("name", ["h", "h.", "a.b.c", "x" * 63, "10.0.0.1", "fd00::1"])
+def test_names_that_resolvers_take_are_taken(name: str) -> None:
+    assert Connection(server="https://h", tls_server_name=name).tls_name == name
+
+
+def test_the_output_of_a_plugin_is_in_no_variable() -> None:
+    from kubeproto.config._plugin import Plugin, read_output
+
+    said = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}
+    for status in ({"token": MARK, "expirationTimestamp": "soon"}, {"token": MARK, "clientKeyData": MARK}):
+        with pytest.raises(KubeprotoError) as raised:
+            read_output(json.dumps(said | {"status": status}).encode(), Plugin(command="p"))
+        assert list(shown(raised.value)) == []
