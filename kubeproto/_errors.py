@@ -6,7 +6,8 @@
     ├── LocalProtocolError      you: a bug on this side
     │   └── InvalidRequest      a request that must not be sent (also a ValueError)
     ├── RemoteProtocolError     the server, or what stands before it: garbage, an endless line
-    │   └── InvalidObject       an object that does not fit its type
+    │   ├── InvalidObject       an object that does not fit its type
+    │   └── ResponseTooLarge    a response longer than the client reads
     ├── ApiError                the server said no, in the regular way: it carries the Status
     │   ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405,
     │   │   NotAcceptable 406, RequestEntityTooLarge 413, UnsupportedMediaType 415, Invalid 422
@@ -45,6 +46,10 @@ class RemoteProtocolError(KubeprotoError):
 
 class InvalidObject(RemoteProtocolError):
     """An object does not fit its type; the message names the object and the place."""
+
+
+class ResponseTooLarge(RemoteProtocolError):
+    """A response is longer than this side reads; the message names the option that permits more."""
 
 
 class ApiError(KubeprotoError):

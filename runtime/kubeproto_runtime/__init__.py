@@ -6,6 +6,7 @@ from . import _conditions as conditions
 from . import _predicates as predicates
 from ._applying import Applied, NotApplied, apply_manifests
 from ._authorized import Authorized
+from ._bodies import BodyLimits
 from ._caches import Cache, Caches
 from ._candidacy import Coordinated
 from ._client import Client, Streamed
@@ -13,7 +14,7 @@ from ._connect import connect
 from ._context import Context
 from ._controller import Controller
 from ._discovering import NotInstalled
-from ._entry import Entry
+from ._entry import BlockingEntry, Entry
 from ._events import Events, recording
 from ._finalizing import finalizer
 from ._leading import BootClock, Leading
@@ -38,8 +39,10 @@ __all__ = [
     "BlockingApi",
     "BlockingAuthorized",
     "BlockingClient",
+    "BlockingEntry",
     "BlockingFollowed",
     "BlockingReflector",
+    "BodyLimits",
     "BootClock",
     "BoundApi",
     "Cache",

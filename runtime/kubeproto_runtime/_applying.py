@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
-import anyio
 from msgspec import Struct
 
 from kubeproto import (
@@ -28,7 +27,10 @@ from kubeproto import (
 )
 
 from ._conditions import established
-from ._discovering import NotInstalled
+from ._core import call
+from ._discovering import NotInstalled, discover
+from ._effects import SleepUntil
+from ._waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from kubeproto import Discovery
 
     from ._client import Client
+    from ._core import ClientCore
+    from ._effects import Effects
 
 Manifests: TypeAlias = "str | bytes | Iterable[KubeObject]"
 
@@ -109,14 +113,19 @@ class NotApplied(KubeprotoError):
 
 async def apply_manifests(client: Client, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
     """Apply every object of a file, or of several objects, in order of rank."""
+    return await client.run(apply(client, manifests, options))
+
+
+def apply(client: ClientCore, manifests: Manifests, options: Applying) -> Effects[list[Applied]]:
+    """Apply every object of a file, or of several objects, in order of rank."""
     given = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
-    return await _Application(client, [_dynamic(obj) for obj in given], options).run()
+    return (yield from _Application(client, [_dynamic(obj) for obj in given], options).run())
 
 
 class _Application:
     """One file on its way."""
 
-    def __init__(self, client: Client, objects: list[Dynamic], options: Applying) -> None:
+    def __init__(self, client: ClientCore, objects: list[Dynamic], options: Applying) -> None:
         self.manager = options.get("field_manager", "")
         if not self.manager:
             raise InvalidRequest("apply_manifests needs a field_manager: the name by which fields are owned")
@@ -130,16 +139,16 @@ class _Application:
         self.applied: list[Applied] = []
         self.found: Discovery | None = None
 
-    async def run(self) -> list[Applied]:
+    def run(self) -> Effects[list[Applied]]:
         for obj in self.objects:
             try:
-                self.applied.append(await self._apply(obj))
+                self.applied.append((yield from self._apply(obj)))
             except (KubeprotoError, ValueError) as error:
                 raise NotApplied(obj, self.places[id(obj)], error, self.applied) from error
         return self.applied
 
-    async def _apply(self, obj: Dynamic) -> Applied:
-        resource = await self._resource(obj)
+    def _apply(self, obj: Dynamic) -> Effects[Applied]:
+        resource = yield from self._resource(obj)
         if resource is None:
             return Applied(obj, "not asked for")
         namespace = obj.metadata.namespace or self.options.get("namespace", "")
@@ -153,37 +162,40 @@ class _Application:
             dry_run=self.dry,
         )
         try:
-            reply = await self.client.call(request)
+            reply = yield from call(self.client, request)
         except NotFound:
             if self.dry and resource.namespaced and str(api.namespace) in self.namespaces:
                 return Applied(obj, "not asked for")
             raise
         return Applied(reply.value, "created" if reply.status == 201 else "configured")
 
-    async def _resource(self, obj: Dynamic) -> Resource | None:
+    def _resource(self, obj: Dynamic) -> Effects[Resource | None]:
         """What the server knows the kind by; None for one that it will only know after this file."""
         gvk = GroupVersionKind.of(obj.api_version, obj.kind)
         if self.found is None:
-            self.found = await self.client.discover()
+            self.found = yield from discover(self.client)
         definition = self.defined.get(gvk)
         if definition is None or self.dry:
             found = self.found.get(gvk)
             if found is None and definition is None:
                 raise NotInstalled(Resource(gvk.group, gvk.version, gvk.kind, ""))
             return found
-        return await self._served(gvk, definition)
+        return (yield from self._served(gvk, definition))
 
-    async def _served(self, gvk: GroupVersionKind, definition: Dynamic) -> Resource:
+    def _served(self, gvk: GroupVersionKind, definition: Dynamic) -> Effects[Resource]:
         """The kind of a definition in this file, once the server has made it so."""
-        end = anyio.current_time() + self.options.get("timeout", _SERVED_WITHIN)
-        resource = await self._resource(definition)
-        crds = self.client.api(Dynamic, resource=resource)
-        await crds.wait_for(definition.metadata.name, established(), timeout=end - anyio.current_time())
+        end = self.client.now() + self.options.get("timeout", _SERVED_WITHIN)
+        resource = yield from self._resource(definition)
+        crds = self.client.requests(Dynamic, resource=resource)
+        name, seconds = definition.metadata.name, end - self.client.now()
+        waiting = Waiting(self.client, crds, name, established(), seconds)
+        yield from waiting.look()
+        waiting.result()
         # Established is said a moment before the kind is served, and discovery learns of it after that.
-        while (found := (await self.client.discover()).get(gvk)) is None:
-            if anyio.current_time() >= end:
+        while (found := (yield from discover(self.client)).get(gvk)) is None:
+            if self.client.now() >= end:
                 raise NotInstalled(Resource(gvk.group, gvk.version, gvk.kind, ""))
-            await anyio.sleep(_AGAIN)
+            yield SleepUntil(self.client.now() + _AGAIN)
         del self.defined[gvk]
         self.found = self.client.discovery
         return found

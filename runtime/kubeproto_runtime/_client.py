@@ -1,7 +1,7 @@
-"""`Client`: sends the core's requests over a transport, and waits for what comes of them.
+"""`Client`: sends the core's requests over a transport, on asyncio and on trio.
 
-What a request is and what an answer means is the core's; when to try again is decided by its policy. All that
-happens here is waiting.
+What a request is and what a response means is the core's; when to retry is decided by its policy, and all
+else by the generators that `BlockingClient` runs too. What is done here is what these ask for.
 """
 
 from __future__ import annotations
@@ -14,21 +14,16 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
 
 import anyio
 
-from kubeproto import (
-    Api,
-    ApiError,
-    DeadlineExceeded,
-    KubeObject,
-    LocalProtocolError,
-    RemoteProtocolError,
-    TransportError,
-)
+from kubeproto import KubeObject, LocalProtocolError
 from kubeproto.requests import health, openapi_document, openapi_index, version
-from kubeproto.wire import is_enough
 
-from ._applying import Applying, apply_manifests
-from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
+from ._applying import Applying, apply
+from ._attempts import RETRIES, TIMEOUT
+from ._bodies import LIMITS, BodyLimits, Collected
+from ._core import ClientCore, call, fetch
 from ._discovering import discover, require
+from ._effects import Admit, Exchange, Follow, Response, SleepUntil, drive
+from ._following import Following
 from ._verbs import BoundApi
 
 if TYPE_CHECKING:
@@ -53,6 +48,7 @@ if TYPE_CHECKING:
     from kubeproto.wire import RetryPolicy, WebSocket
 
     from ._applying import Applied, Manifests
+    from ._effects import Effect, Effects
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
@@ -65,12 +61,13 @@ def _wall() -> datetime:
     return datetime.now(UTC)
 
 
-class Client:
+class Client(ClientCore):
     """One server, as one user sees it. `namespace` is meant where none is named.
 
     A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
-    what is sent, and is off by default: servers say themselves when it is too much. `wall` gives the time
-    that is written into objects, `dice` draws what several clients should not do at the same moment.
+    what is sent, and is off by default: servers say themselves when it is too much. `limits` bound what is
+    read of a response. `wall` gives the time that is written into objects, `dice` draws what several clients
+    should not do at the same moment.
     """
 
     def __init__(
@@ -81,19 +78,16 @@ class Client:
         retries: RetryPolicy = RETRIES,
         timeout: float | None = TIMEOUT,
         rate: Rate | None = None,
+        limits: BodyLimits = LIMITS,
         wall: Callable[[], datetime] = _wall,
         dice: random.Random | None = None,
     ) -> None:
+        super().__init__(
+            namespace=namespace, retries=retries, timeout=timeout, rate=rate, limits=limits, dice=dice
+        )
         self.transport = transport
-        self.namespace = namespace
-        self.retries = retries
-        self.timeout = timeout
-        self.rate = rate
         self.wall = wall
-        self.random = dice or random.Random()  # spreads retries, guards nothing
-        self.discovery: Discovery | None = None
-        self._full_at = -inf
-        self._warned = Warned()
+        self._turn = anyio.Lock()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
@@ -110,23 +104,13 @@ class Client:
         """The verbs on one kind, awaitable: in one namespace, in all (`ALL`), or in that of this client."""
         return BoundApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
-    def requests(
-        self,
-        kind: type[K],
-        *,
-        namespace: str | AllNamespaces = "",
-        resource: Resource | None = None,
-    ) -> Api[K]:
-        """The same verbs as requests, for `call` and `open`."""
-        return requests_of(kind, namespace, resource, self.namespace)
-
     async def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
         """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
 
         Kinds are looked up on the server. It stops at what is refused, with a `NotApplied` that says which
         object it was; a text that cannot be read is an `InvalidManifest` that names the line.
         """
-        return await apply_manifests(self, manifests, **options)
+        return await self.run(apply(self, manifests, options))
 
     # The server
 
@@ -151,15 +135,14 @@ class Client:
 
     async def discover(self) -> Discovery:
         """All kinds that the server serves. Asking again costs little while nothing changes."""
-        self.discovery = await discover(self, self.discovery)
-        return self.discovery
+        return await self.run(discover(self))
 
     async def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
         """Make sure that the server knows these kinds, or `NotInstalled` names the first that it does not.
 
         With `within`, wait so many seconds for somebody to install them.
         """
-        await require(self, kinds, within=within)
+        await self.run(require(self, kinds, within=within))
 
     # Requests
 
@@ -174,9 +157,7 @@ class Client:
 
         If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
-        reply = await self._persist(request, request.parse, timeout, retries)
-        self._warned.say(reply.warnings)
-        return reply
+        return await self.run(call(self, request, timeout=timeout, retries=retries))
 
     async def fetch(
         self,
@@ -186,18 +167,7 @@ class Client:
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
         """The same, for who reads the answer by himself, also one that refuses: as it came."""
-        answers: list[tuple[int, Headers, bytes]] = []
-
-        def keep(*answer: *tuple[int, Headers, bytes]) -> None:
-            answers.append(answer)
-            request.parse(*answer)
-
-        try:
-            await self._persist(request, keep, timeout, retries)
-        except (ApiError, RemoteProtocolError):
-            if not answers:
-                raise
-        return answers[-1]
+        return await self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @asynccontextmanager
     async def open(
@@ -226,70 +196,64 @@ class Client:
             yield socket
 
     async def admit(self, deadline: float = inf) -> None:
-        """Wait until the rate lets another request go; `DeadlineExceeded`, at once, if that is too late."""
+        """Wait until the rate permits another request; `DeadlineExceeded`, at once, if that is too late."""
         if self.rate is None:
             return
-        full_at = max(self._full_at, anyio.current_time())
-        at = self.rate.next_at(full_at)
-        if at > deadline:
-            wait = at - anyio.current_time()
-            raise DeadlineExceeded(
-                f"the rate of this client lets a request go in {wait:.3g} s, which is too late"
-            )
-        self._full_at = self.rate.take(full_at)
-        await anyio.sleep_until(at)
-
-    async def _persist(
-        self,
-        request: Request[Any],
-        read: Callable[[int, Headers, bytes], T],
-        timeout: float | None,
-        retries: RetryPolicy | None,
-    ) -> T:
-        """Ask until there is an answer, or until the policy gives up."""
-        policy = self.retries if retries is None else retries
-        limit = self.timeout if timeout is None else timeout
-        deadline = None if limit is None else anyio.current_time() + limit
-        attempts = Attempts(request.safety, policy, deadline)
-        while True:
-            try:
-                return read(*await self._ask(request, deadline))
-            except (ApiError, TransportError, RemoteProtocolError) as error:
-                at = attempts.again_at(error, anyio.current_time(), self.random.random())
-                if at is None:
-                    raise
-            await anyio.sleep_until(at)
-
-    async def _ask(self, request: Head, deadline: float | None) -> tuple[int, Headers, bytes]:
-        await self.admit(inf if deadline is None else deadline)
-        timeout = None if deadline is None else max(0.0, deadline - anyio.current_time())
+        self.admission.check(self.rate, self.now(), deadline)
+        self.admission.waiting += 1
         try:
-            async with self.transport.send(request, timeout=timeout, idle=SILENCE) as incoming:
-                body = await _body(incoming)
-        except DeadlineExceeded as error:
-            if deadline is not None and anyio.current_time() >= deadline:
-                raise
-            raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
-        return incoming.status, incoming.headers, body
+            async with self._turn:
+                await anyio.sleep_until(self.admission.next_at(self.rate, self.now()))
+                self.admission.take(self.rate, self.now())
+        finally:
+            self.admission.waiting -= 1
 
+    # What the generators ask for
 
-async def _body(incoming: Incoming) -> bytes:
-    """Read a body; of one that refuses, no more than a Status needs."""
-    if 200 <= incoming.status < 300:
-        return b"".join([piece async for piece in incoming])
-    chunks = aiter(incoming)
-    begun, size, pieces = anyio.current_time(), 0, list[bytes]()
-    try:
-        async for piece in chunks:
-            pieces.append(piece)
-            size += len(piece)
-            if is_enough(incoming.status, size, anyio.current_time() - begun):
-                break
-    finally:
-        # A generator that is not at its end would be left to the garbage collector, which trio warns of.
-        if (close := getattr(chunks, "aclose", None)) is not None:
-            await close()
-    return b"".join(pieces)
+    async def run(self, effects: Effects[T]) -> T:
+        """Perform what the logic of a client asks for; see `_effects`."""
+        return await drive(effects, self._perform)
+
+    def now(self) -> float:
+        """The time of the event loop."""
+        return anyio.current_time()
+
+    async def _perform(self, effect: Effect) -> Any:
+        match effect:
+            case Exchange(head, timeout, idle):
+                return await self._exchange(head, timeout, idle)
+            case Admit(deadline):
+                await self.admit(deadline)
+            case SleepUntil(at):
+                await anyio.sleep_until(at)
+            case Follow():
+                await self._follow(effect)
+        return None
+
+    async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> Response:
+        async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+            body = Collected(head, incoming.status, self.limits, self.now())
+            pieces = aiter(incoming)
+            try:
+                async for piece in pieces:
+                    if body.take(piece, self.now()):
+                        break
+            finally:
+                await close_pieces(pieces)
+        return Response(incoming.status, incoming.headers, body.whole())
+
+    async def _follow(self, effect: Follow) -> None:
+        following = Following(
+            self,
+            effect.requests,
+            effect.observer,
+            settings=effect.settings,
+            version=effect.version,
+            selection=effect.selection,
+        )
+        with anyio.CancelScope(deadline=effect.until) as scope:
+            effect.observer.finished = scope.cancel
+            await following.run()
 
 
 class Streamed(Generic[E]):
@@ -319,7 +283,12 @@ class Streamed(Generic[E]):
 
     async def aclose(self) -> None:
         """Read no more."""
-        # A generator that is not at its end would be left to the garbage collector, which trio warns of.
-        if (close := getattr(self._chunks, "aclose", None)) is not None:
-            await close()
+        await close_pieces(self._chunks)
         self._chunks = None
+
+
+async def close_pieces(pieces: object) -> None:
+    """Close an iterator that may not be at its end."""
+    # A generator would be left to the garbage collector, which trio warns of.
+    if (close := getattr(pieces, "aclose", None)) is not None:
+        await close()

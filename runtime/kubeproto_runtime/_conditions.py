@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, ov
 
 from kubeproto import KubeObject
 
-from ._entry import plain
+from ._documents import plain
 from ._rollouts import Unattainable, rollout
 
 if TYPE_CHECKING:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kubeproto.control import Rate
     from kubeproto.wire import RetryPolicy
 
+    from ._bodies import BodyLimits
+
 TRANSPORTS: Final = "kubeproto.transports"
 BLOCKING_TRANSPORTS: Final = "kubeproto.blocking_transports"
 
@@ -52,6 +54,7 @@ class ClientOptions(TypedDict, total=False):
     retries: RetryPolicy
     timeout: float | None
     rate: Rate | None
+    limits: BodyLimits
 
 
 @asynccontextmanager

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args, get_origin
 
-import anyio
-
 from kubeproto import Discovering, KubeObject, KubeprotoError, Metadata, Resource
+
+from ._core import fetch
+from ._effects import SleepUntil
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kubeproto import Discovery
 
-    from ._client import Client
+    from ._core import ClientCore
+    from ._effects import Effects
 
 _AGAIN: Final = 1.0  # seconds; a definition is served within one or two
 
@@ -29,27 +31,30 @@ class NotInstalled(KubeprotoError):
         return f"the definition of {self.resource.kind} ({self.resource.api_version}) is not installed"
 
 
-async def discover(client: Client, known: Discovery | None = None) -> Discovery:
+def discover(client: ClientCore) -> Effects[Discovery]:
     """Ask for all that a server serves."""
-    asking = Discovering(known)
+    asking = Discovering(client.discovery)
     while (result := asking.result) is None:
         request = asking.requests[0]
-        asking = asking.received(request, *await client.fetch(request))
+        asking = asking.received(request, *(yield from fetch(client, request)))
+    client.discovery = result
     return result
 
 
-async def require(client: Client, kinds: Iterable[type[KubeObject] | Resource], *, within: float) -> None:
+def require(
+    client: ClientCore, kinds: Iterable[type[KubeObject] | Resource], *, within: float
+) -> Effects[None]:
     """Make sure that the server knows these kinds, or wait for them."""
     wanted = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
-    end = anyio.current_time() + within
+    end = client.now() + within
     while True:
-        found = await client.discover()
+        found = yield from discover(client)
         missing = [resource for resource in wanted if not _serves(found, resource)]
         if not missing:
             return
-        if anyio.current_time() >= end:
+        if client.now() >= end:
             raise NotInstalled(missing[0])
-        await anyio.sleep_until(min(anyio.current_time() + _AGAIN, end))
+        yield SleepUntil(min(client.now() + _AGAIN, end))
 
 
 def _serves(found: Discovery, resource: Resource) -> bool:

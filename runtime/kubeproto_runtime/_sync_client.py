@@ -1,36 +1,31 @@
 """`BlockingClient`: the client for threads and scripts, over a blocking transport.
 
-It has the shape of `Client`, and the same things decide: the core's requests, its policy for retries, its
-resync machine. Threads may share one. `clock` and `sleep` are arguments, so a test can run it in no time.
+It has the names and parameters of `Client`, and what both decide is written once.
+Threads may share one. `clock` and `sleep` are arguments, so that a test can run it in no time.
 """
 
 from __future__ import annotations
 
-import random
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from math import inf
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
 
-from kubeproto import (
-    Api,
-    ApiError,
-    DeadlineExceeded,
-    Discovering,
-    KubeObject,
-    RemoteProtocolError,
-    Resource,
-    TransportError,
-)
+from kubeproto import KubeObject
 from kubeproto.requests import health, openapi_document, openapi_index, version
-from kubeproto.wire import is_enough
 
-from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
-from ._discovering import _AGAIN, NotInstalled, _resource_of, _serves
+from ._applying import Applying, apply
+from ._attempts import RETRIES, TIMEOUT
+from ._bodies import LIMITS, BodyLimits, Collected
+from ._core import ClientCore, call, fetch
+from ._discovering import discover, require
+from ._effects import Admit, Exchange, Follow, Response, SleepUntil, drive_blocking
+from ._sync_following import BlockingFollowing
 from ._sync_verbs import BlockingApi
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from kubeproto import (
@@ -42,11 +37,15 @@ if TYPE_CHECKING:
         Headers,
         Reply,
         Request,
+        Resource,
         StreamRequest,
     )
     from kubeproto.control import Rate
     from kubeproto.requests import AllNamespaces, Health, ServerVersion
     from kubeproto.wire import RetryPolicy
+
+    from ._applying import Applied, Manifests
+    from ._effects import Effect, Effects
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
@@ -55,12 +54,15 @@ E = TypeVar("E")
 _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
-class BlockingClient:
+class BlockingClient(ClientCore):
     """One server, as one user sees it. `namespace` is meant where none is named.
 
+    It lacks what needs a WebSocket: `upgrade`, and of the verbs `exec`, `attach` and `port_forward`.
+
     A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
-    what is sent, and is off by default: servers say themselves when it is too much. `clock` and `sleep` are
-    those of a monotonic clock, `dice` draws what several clients should not do at the same moment.
+    what is sent, and is off by default: servers say themselves when it is too much. `limits` bound what is
+    read of a response. `clock` and `sleep` are those of a monotonic clock, `dice` draws what several clients
+    should not do at the same moment.
     """
 
     def __init__(
@@ -71,22 +73,19 @@ class BlockingClient:
         retries: RetryPolicy = RETRIES,
         timeout: float | None = TIMEOUT,
         rate: Rate | None = None,
+        limits: BodyLimits = LIMITS,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
         dice: random.Random | None = None,
     ) -> None:
+        super().__init__(
+            namespace=namespace, retries=retries, timeout=timeout, rate=rate, limits=limits, dice=dice
+        )
         self.transport = transport
-        self.namespace = namespace
-        self.retries = retries
-        self.timeout = timeout
-        self.rate = rate
         self.clock = clock
-        self.random = dice or random.Random()  # spreads retries, guards nothing
-        self.discovery: Discovery | None = None
         self._sleep = sleep
-        self._full_at = -inf
-        self._warned = Warned()
-        self._lock = Lock()
+        self._turn = Lock()
+        self._counting = Lock()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
@@ -101,15 +100,13 @@ class BlockingClient:
         """The verbs on one kind: in one namespace, in all (`ALL`), or in that of this client."""
         return BlockingApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
-    def requests(
-        self,
-        kind: type[K],
-        *,
-        namespace: str | AllNamespaces = "",
-        resource: Resource | None = None,
-    ) -> Api[K]:
-        """The same verbs as requests, for `call` and `open`."""
-        return requests_of(kind, namespace, resource, self.namespace)
+    def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
+        """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
+
+        Kinds are looked up on the server. It stops at what is refused, with a `NotApplied` that says which
+        object it was; a text that cannot be read is an `InvalidManifest` that names the line.
+        """
+        return self.run(apply(self, manifests, options))
 
     def version(self) -> ServerVersion:
         """Which server this is."""
@@ -131,29 +128,15 @@ class BlockingClient:
         return self.call(openapi_document(path, hash=hash)).value
 
     def discover(self) -> Discovery:
-        """All kinds that the server serves, as it says now; asking again costs little if nothing changed."""
-        asking = Discovering(self.discovery)
-        while (result := asking.result) is None:
-            request = asking.requests[0]
-            asking = asking.received(request, *self.fetch(request))
-        self.discovery = result
-        return result
+        """All kinds that the server serves. Asking again costs little while nothing changes."""
+        return self.run(discover(self))
 
     def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
         """Make sure that the server knows these kinds, or `NotInstalled` names the first that it does not.
 
         With `within`, wait so many seconds for somebody to install them.
         """
-        wanted = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
-        end = self.clock() + within
-        while True:
-            found = self.discover()
-            missing = [resource for resource in wanted if not _serves(found, resource)]
-            if not missing:
-                return
-            if self.clock() >= end:
-                raise NotInstalled(missing[0])
-            self.sleep_until(min(self.clock() + _AGAIN, end))
+        self.run(require(self, kinds, within=within))
 
     def call(
         self,
@@ -166,9 +149,7 @@ class BlockingClient:
 
         If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
-        reply = self._persist(request, request.parse, timeout, retries)
-        self._warned.say(reply.warnings)
-        return reply
+        return self.run(call(self, request, timeout=timeout, retries=retries))
 
     def fetch(
         self,
@@ -178,18 +159,7 @@ class BlockingClient:
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
         """The same, for who reads the answer by himself, also one that refuses: as it came."""
-        answers: list[tuple[int, Headers, bytes]] = []
-
-        def keep(*answer: *tuple[int, Headers, bytes]) -> None:
-            answers.append(answer)
-            request.parse(*answer)
-
-        try:
-            self._persist(request, keep, timeout, retries)
-        except (ApiError, RemoteProtocolError):
-            if not answers:
-                raise
-        return answers[-1]
+        return self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @contextmanager
     def open(
@@ -201,68 +171,74 @@ class BlockingClient:
             yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
 
     def admit(self, deadline: float = inf) -> None:
-        """Wait until the rate lets another request go; `DeadlineExceeded`, at once, if that is too late."""
+        """Wait until the rate permits another request; `DeadlineExceeded`, at once, if that is too late."""
         if self.rate is None:
             return
-        with self._lock:
-            full_at = max(self._full_at, self.clock())
-            at = self.rate.next_at(full_at)
-            if at <= deadline:
-                self._full_at = self.rate.take(full_at)
-        if at > deadline:
-            wait = at - self.clock()
-            raise DeadlineExceeded(
-                f"the rate of this client lets a request go in {wait:.3g} s, which is too late"
-            )
-        self.sleep_until(at)
+        with self._counting:
+            self.admission.check(self.rate, self.now(), deadline)
+            self.admission.waiting += 1
+        try:
+            with self._turn:
+                self.sleep_until(self.admission.next_at(self.rate, self.now()))
+                self.admission.take(self.rate, self.now())
+        finally:
+            with self._counting:
+                self.admission.waiting -= 1
 
     def sleep_until(self, at: float) -> None:
         """Wait for a time on this client's clock."""
-        if (seconds := at - self.clock()) > 0:
+        if (seconds := at - self.now()) > 0:
             self._sleep(seconds)
 
-    def _persist(
-        self,
-        request: Request[Any],
-        read: Callable[[int, Headers, bytes], T],
-        timeout: float | None,
-        retries: RetryPolicy | None,
-    ) -> T:
-        """Ask until there is an answer, or until the policy gives up."""
-        policy = self.retries if retries is None else retries
-        limit = self.timeout if timeout is None else timeout
-        deadline = None if limit is None else self.clock() + limit
-        attempts = Attempts(request.safety, policy, deadline)
-        while True:
-            try:
-                return read(*self._ask(request, deadline))
-            except (ApiError, TransportError, RemoteProtocolError) as error:
-                at = attempts.again_at(error, self.clock(), self.random.random())
-                if at is None:
-                    raise
-            self.sleep_until(at)
+    # What the generators ask for
 
-    def _ask(self, request: Head, deadline: float | None) -> tuple[int, Headers, bytes]:
-        self.admit(inf if deadline is None else deadline)
+    def run(self, effects: Effects[T]) -> T:
+        """Perform what the logic of a client asks for; see `_effects`."""
+        return drive_blocking(effects, self._perform)
+
+    def now(self) -> float:
+        """The time on this client's clock."""
+        return self.clock()
+
+    def _perform(self, effect: Effect) -> Any:
+        match effect:
+            case Exchange(head, timeout, idle):
+                return self._exchange(head, timeout, idle)
+            case Admit(deadline):
+                self.admit(deadline)
+            case SleepUntil(at):
+                self.sleep_until(at)
+            case Follow():
+                self._follow(effect)
+        return None
+
+    def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> Response:
         # Not 0, which some sockets take for "do not wait at all" and others for "for ever".
-        timeout = None if deadline is None else max(0.001, deadline - self.clock())
-        try:
-            with self.transport.send(request, timeout=timeout, idle=SILENCE) as incoming:
-                body = b"".join(self._pieces(incoming))
-        except DeadlineExceeded as error:
-            if deadline is not None and self.clock() >= deadline:
-                raise
-            raise TransportError(str(error)) from error  # a line that is dead; there is time to try another
-        return incoming.status, incoming.headers, body
+        timeout = None if timeout is None else max(0.001, timeout)
+        with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+            body = Collected(head, incoming.status, self.limits, self.now())
+            for piece in incoming:
+                if body.take(piece, self.now()):
+                    break
+        return Response(incoming.status, incoming.headers, body.whole())
 
-    def _pieces(self, incoming: BlockingIncoming) -> Iterator[bytes]:
-        """Give the pieces of a body; of one that refuses, no more than a Status needs."""
-        begun, size = self.clock(), 0
-        for piece in incoming:
-            yield piece
-            size += len(piece)
-            if is_enough(incoming.status, size, self.clock() - begun):
-                return
+    def _follow(self, effect: Follow) -> None:
+        finished = Event()
+        effect.observer.finished = finished.set
+        following = BlockingFollowing(
+            self,
+            effect.requests,
+            effect.observer,
+            settings=effect.settings,
+            version=effect.version,
+            selection=effect.selection,
+            until=effect.until,
+            enough=finished.is_set,
+        )
+        with closing(following.attend()) as attending:
+            for _ in attending:
+                if finished.is_set():
+                    break
 
 
 class BlockingStreamed(Generic[E]):

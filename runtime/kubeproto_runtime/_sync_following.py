@@ -23,7 +23,7 @@ from ._exchanges import first_of
 from ._outcomes import OUTCOMES, outcome_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from kubeproto import Api, BlockingIncoming, Head, WatchEvent
 
@@ -41,8 +41,8 @@ _ENDPOINT: Final = resync.Endpoint()
 class BlockingFollowing(Generic[K]):
     """Keeps one sink in step with the server while somebody attends.
 
-    `selection` are parameters that list and watch share: selectors, and a shard. The sink is only told
-    something while `lock` is held. At the time `until` nothing more is wanted.
+    `selection` are parameters that list and watch share: selectors, and a shard. The sink is only called
+    while `lock` is held. At the time `until`, or once there is `enough`, nothing more is wanted.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class BlockingFollowing(Generic[K]):
         selection: dict[str, Any] | None = None,
         lock: RLock | None = None,
         until: float = inf,
+        enough: Callable[[], bool] = lambda: False,
     ) -> None:
         self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
         self._client = client
@@ -65,15 +66,16 @@ class BlockingFollowing(Generic[K]):
         self._selection = selection or {}
         self._lock = lock or RLock()
         self._until = until
+        self._enough = enough
         self._planned: Planned | None = None
         self._exchange = 0
 
-    def attend(self) -> Iterator[None]:
+    def attend(self) -> Generator[None]:
         """Ask and listen, until this is stopped or somebody else attends. Yields when something has come."""
         with self._lock:
             if isinstance(self.state, resync.Idle):
                 self._tell(resync.Started())
-        while taken := self._take():
+        while not self._enough() and (taken := self._take()):
             planned, exchange = taken
             try:
                 yield from self._perform(planned, exchange)
@@ -142,7 +144,7 @@ class BlockingFollowing(Generic[K]):
                 case resync.Abandon(outcome):
                     self._sink.abandon(outcome)
 
-    def _perform(self, planned: Planned, exchange: int) -> Iterator[None]:
+    def _perform(self, planned: Planned, exchange: int) -> Generator[None]:
         at = self._client.random.uniform(planned.at, planned.latest)
         self._client.sleep_until(min(at, self._until))
         if exchange != self._exchange or self._client.clock() >= self._until:
@@ -153,7 +155,7 @@ class BlockingFollowing(Generic[K]):
         else:
             yield from self._watch(planned, exchange)
 
-    def _list(self, planned: resync.SendList, exchange: int) -> Iterator[None]:
+    def _list(self, planned: resync.SendList, exchange: int) -> Generator[None]:
         request = self._api.list(
             resource_version=planned.version,
             resource_version_match="NotOlderThan" if planned.match else "",
@@ -184,7 +186,7 @@ class BlockingFollowing(Generic[K]):
             return self._hear(exchange, resync.Failed(classify(last.status)))
         return self._hear(exchange, resync.Received(len(items)), items)
 
-    def _watch(self, planned: resync.SendWatch, exchange: int) -> Iterator[None]:
+    def _watch(self, planned: resync.SendWatch, exchange: int) -> Generator[None]:
         seconds = self._client.random.randint(*planned.seconds)
         request = self._api.watch(
             resource_version=planned.version,

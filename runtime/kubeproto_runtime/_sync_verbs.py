@@ -21,19 +21,19 @@ from typing import (
     overload,
 )
 
-from kubeproto import Api, Dynamic, KubeObject, Metadata, NotFound, Object, Request
+from kubeproto import Api, Dynamic, KubeObject, Metadata, Object, Request
 from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
 from kubeproto.requests import ListOptions, Subresource, Tables, WriteOptions
 from kubeproto.watching import pager, resync
 
 from ._binding import Only, named
-from ._entry import is_missing
-from ._sync_entry import update
-from ._sync_pages import BlockingItems, BlockingPages
+from ._entry import BlockingEntry, update
+from ._pages import BlockingItems, BlockingPages, Paging
+from ._reading import find_object, get_or_none
+from ._statuses import patch_status
 from ._sync_reflector import BlockingReflector
-from ._sync_waiting import wait_for
 from ._sync_watch import BlockingFollowed
-from ._waiting import WAIT
+from ._waiting import WAIT, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 
     from ._conditions import Condition, Presence
     from ._entry import Updating
-    from ._pages import Selection
+    from ._pages import OnExpired, Selection
     from ._sync_client import BlockingClient, BlockingStreamed
-    from ._sync_pages import OnExpired
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
@@ -243,23 +242,17 @@ class BlockingApi(BlockingBound[K]):
 
     def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
         """Read it, or None if there is none."""
-        try:
-            return self.get(name, resource_version=resource_version)
-        except NotFound as error:
-            if is_missing(error, name):
-                return None
-            raise
+        return self.client.run(get_or_none(self.client, self.requests, name, resource_version))
 
     def pages(
-        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> BlockingPages[K]:
-        """Iterate over a long list page by page: ``for page in books.pages()``."""
-        return BlockingPages(
-            self.client, self.requests, limit=limit, on_expired=on_expired, selection=dict(**selection)
-        )
+        """Iterate over a long list page by page: ``for page in books.pages()``; see `Pages`."""
+        paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
+        return BlockingPages(self.client, paging)
 
     def items(
-        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> BlockingItems[K]:
         """Iterate over a long list object by object; it is asked for page by page."""
         return BlockingItems(self.pages(limit=limit, on_expired=on_expired, **selection))
@@ -306,18 +299,35 @@ class BlockingApi(BlockingBound[K]):
     def wait_for(
         self, name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
     ) -> K | None:
-        """Wait until the object of this name is as it should be, and give it as it is then.
+        """Wait until the object of this name is as it should be, and return it as it is then.
 
         `NotYet`, a TimeoutError, says what was still missing; `Unattainable` that it will never come.
         """
-        return wait_for(self, name, condition, timeout=timeout)
+        waiting = Waiting(self.client, self.requests, name, condition, timeout)
+        self.client.run(waiting.look())
+        return waiting.result()
+
+    def entry(self, name: str) -> BlockingEntry[K]:
+        """The object of this name, or the place for it: read it, change it, `commit` it."""
+        found = self.client.run(find_object(self.client, self.requests, name))
+        return BlockingEntry(self.client, self.requests, name, found)
 
     def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
         """Change an object, and again what has come of it for as long as others change it meanwhile.
 
         `change` edits the object that it gets. With `create`, that makes the object to begin with if need be.
         """
-        return update(self, name, change, **options)
+        return self.client.run(update(self.client, self.requests, name, change, **options))
+
+    def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
+        """Write a status, if it says anything else than that of the object.
+
+        Only what differs is sent, so several who report in one status do not undo each other's fields. A list
+        is sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
+        """
+        return self.client.run(
+            patch_status(self.client, self.requests, obj, status, field_manager=field_manager)
+        )
 
 
 class BlockingSubresource(Generic[K]):

@@ -6,16 +6,20 @@ them and wait for the answer. What needs more than one request stands in modules
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 
-from kubeproto import Api, KubeObject, NotFound
+from anyio import move_on_after
+
+from kubeproto import Api, KubeObject
 from kubeproto.requests import Subresource
-from kubeproto.watching import resync
+from kubeproto.watching import pager, resync
 
 from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process, streamed
-from ._entry import entry, is_missing, patch_status, update
-from ._pages import Items, Pages
-from ._waiting import WAIT, wait_for
+from ._entry import Entry, update
+from ._pages import Items, Pages, Paging
+from ._reading import find_object, get_or_none
+from ._statuses import patch_status
+from ._waiting import WAIT, Waiting
 from ._watching import Followed, follow
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 
     from ._client import Client
     from ._conditions import Condition, Presence
-    from ._entry import Entry, Updating
+    from ._entry import Updating
     from ._pages import OnExpired, Selection
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
@@ -57,8 +61,6 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 S = TypeVar("S", bound=KubeObject)
-
-PAGE: Final = 500  # objects, as other clients ask for
 
 
 class Bound(Generic[K_co]):
@@ -163,21 +165,17 @@ class BoundApi(Bound[K]):
 
     async def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
         """Read it, or None if there is none."""
-        try:
-            return await self.get(name, resource_version=resource_version)
-        except NotFound as error:
-            if is_missing(error, name):
-                return None
-            raise
+        return await self.client.run(get_or_none(self.client, self.requests, name, resource_version))
 
     def pages(
-        self, *, limit: int = PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> Pages[K]:
-        """Iterate over a long list page by page: ``async for page in books.pages()``."""
-        return Pages(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
+        """Iterate over a long list page by page: ``async for page in books.pages()``; see `Pages`."""
+        paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
+        return Pages(self.client, paging)
 
     def items(
-        self, *, limit: int = PAGE, on_expired: OnExpired = "fail", **selection: Unpack[Selection]
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> Items[K]:
         """Iterate over a long list object by object; it is asked for page by page."""
         return Items(self.pages(limit=limit, on_expired=on_expired, **selection))
@@ -208,26 +206,36 @@ class BoundApi(Bound[K]):
     async def wait_for(
         self, name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
     ) -> K | None:
-        """Wait until the object of this name is as it should be, and give it as it is then.
+        """Wait until the object of this name is as it should be, and return it as it is then.
 
         `NotYet`, a TimeoutError, says what was still missing; `Unattainable` that it will never come.
         """
-        return await wait_for(self, name, condition, timeout=timeout)
+        waiting = Waiting(self.client, self.requests, name, condition, timeout)
+        with move_on_after(timeout):  # the credentials for the first request may be long in coming
+            await self.client.run(waiting.look())
+        return waiting.result()
 
     async def entry(self, name: str) -> Entry[K]:
         """The object of this name, or the place for it: read it, change it, `commit` it."""
-        return await entry(self, name)
+        found = await self.client.run(find_object(self.client, self.requests, name))
+        return Entry(self.client, self.requests, name, found)
 
     async def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
         """Change an object, and again what has come of it for as long as others change it meanwhile.
 
         `change` edits the object that it gets. With `create`, that makes the object to begin with if need be.
         """
-        return await update(self, name, change, **options)
+        return await self.client.run(update(self.client, self.requests, name, change, **options))
 
     async def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
-        """Write a status, if it says anything else than the object's; see `_entry.patch_status`."""
-        return await patch_status(self, obj, status, field_manager=field_manager)
+        """Write a status, if it says anything else than that of the object.
+
+        Only what differs is sent, so several who report in one status do not undo each other's fields. A list
+        is sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
+        """
+        return await self.client.run(
+            patch_status(self.client, self.requests, obj, status, field_manager=field_manager)
+        )
 
 
 class BoundSubresource(Generic[K]):

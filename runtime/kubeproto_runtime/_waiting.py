@@ -9,31 +9,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-import anyio
-
 from kubeproto import (
     Added,
+    ApiError,
     Deleted,
     FieldSelector,
     KubeObject,
     KubeprotoError,
     Malformed,
     Modified,
+    NotFound,
     TransportError,
 )
+from kubeproto.config import CredentialsError
 from kubeproto.watching import resync
-from kubeproto.wire import Refused
+from kubeproto.wire import Refused, ServerFailed, Throttled, TooLarge, classify
 
 from ._conditions import Condition, predicate
-from ._following import Following
+from ._core import call
+from ._effects import Follow
+from ._reading import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kubeproto import WatchEvent
+    from kubeproto import Api, WatchEvent
     from kubeproto.wire import Outcome
 
-    from ._verbs import BoundApi
+    from ._core import ClientCore
+    from ._effects import Effects
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -51,41 +55,74 @@ class NotYet(KubeprotoError, TimeoutError):
         self.last = last
 
 
-async def wait_for(
-    api: BoundApi[K], name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
-) -> K | None:
-    """Wait until the object of this name is as it should be."""
-    wanted: Condition[K] = predicate(condition) if callable(condition) else condition
-    looking = _Looking(wanted)
-    with anyio.move_on_after(timeout):
-        try:
-            found = await api.get_or_none(name)
-        except TransportError as error:  # a server that restarts is waited for
-            found, looking.trouble = None, str(error)
-        else:
-            looking.see(found)
-        if not looking.done:
-            await _follow(api, name, found, looking)
-    if looking.error is not None:
-        raise looking.error
-    if looking.done:
-        return looking.last
-    what = f"{api.resource.kind} {f'{api.namespace}/' if api.namespace else ''}{name}"
-    trouble = f"; {looking.trouble}" if looking.trouble else ""
-    raise NotYet(f"{what} is not {wanted.name} after {timeout:g} s: {looking.missing}{trouble}", looking.last)
+class Waiting(Generic[K]):
+    """One wait: `look` looks until it is over, `result` says how it ended."""
+
+    def __init__(
+        self,
+        client: ClientCore,
+        api: Api[K],
+        name: str,
+        condition: Condition[K] | Callable[[K], bool],
+        timeout: float,
+    ) -> None:
+        self._client = client
+        self._api = api
+        self._name = name
+        self._wanted: Condition[K] = predicate(condition) if callable(condition) else condition
+        self._looking = _Looking(self._wanted)
+        self._timeout = timeout
+
+    def look(self) -> Effects[None]:
+        """Read the object, and follow it until it is as wanted or the time is up."""
+        end = self._client.now() + self._timeout
+        looking = self._looking
+        yield from _first_look(self._client, self._api, self._name, looking, self._timeout)
+        if not looking.done and self._client.now() < end:
+            yield Follow(
+                requests=self._api,
+                observer=looking,
+                version=looking.version,
+                settings=_LATEST,
+                selection={"field_selector": FieldSelector.of({"metadata.name": self._name})},
+                until=end,
+            )
+
+    def result(self) -> K | None:
+        """The object as it was wanted; or the error."""
+        looking, namespace = self._looking, self._api.namespace
+        if looking.error is not None:
+            raise looking.error
+        if looking.done:
+            return looking.last
+        what = f"{self._api.resource.kind} {f'{namespace}/' if namespace else ''}{self._name}"
+        trouble = f"; {looking.trouble}" if looking.trouble else ""
+        raise NotYet(
+            f"{what} is not {self._wanted.name} after {self._timeout:g} s: {looking.missing}{trouble}",
+            looking.last,
+        )
 
 
-async def _follow(api: BoundApi[K], name: str, found: K | None, looking: _Looking[K]) -> None:
-    following = Following(
-        api.client,
-        api.requests,
-        looking,
-        version="" if found is None else found.metadata.resource_version,
-        settings=_LATEST,
-        selection={"field_selector": FieldSelector.of({"metadata.name": name})},
-    )
-    with looking.scope:
-        await following.run()
+def _first_look(
+    client: ClientCore, api: Api[K], name: str, looking: _Looking[K], timeout: float
+) -> Effects[None]:
+    """Read the object. What may be over soon is waited for: a server that restarts, a plugin that fails."""
+    limit = timeout if client.timeout is None else min(timeout, client.timeout)
+    try:
+        found: K | None = (yield from call(client, api.get(name), timeout=limit)).value
+    except NotFound as error:
+        if not is_missing(error, name):
+            raise
+        found = None
+    except (TransportError, CredentialsError) as error:
+        looking.trouble = str(error)
+        return
+    except ApiError as error:
+        if not isinstance(classify(error), ServerFailed | Throttled | TooLarge):
+            raise
+        looking.trouble = str(error)
+        return
+    looking.see(found)
 
 
 class _Looking(Generic[K]):
@@ -97,9 +134,14 @@ class _Looking(Generic[K]):
         self.trouble = ""
         self.error: Exception | None = None
         self.done = False
-        self.scope = anyio.CancelScope()
+        self.finished: Callable[[], object] = lambda: None  # wakes whoever follows
         self._condition = condition
         self._staged: K | None = None
+
+    @property
+    def version(self) -> str:
+        """How far it has come."""
+        return "" if self.last is None else self.last.metadata.resource_version
 
     def see(self, obj: K | None) -> None:
         if self.done:
@@ -145,7 +187,8 @@ class _Looking(Generic[K]):
 
     def report(self, trouble: resync.Trouble) -> None:
         self.trouble = f"the last trouble was: {trouble.text}"
-        if isinstance(trouble.outcome, Refused):
+        # Without a code it is no server that refuses, but credentials that are not there at the moment.
+        if isinstance(trouble.outcome, Refused) and trouble.outcome.code:
             self.abandon(trouble.outcome)
 
     def abandon(self, outcome: Outcome) -> None:
@@ -154,7 +197,7 @@ class _Looking(Generic[K]):
 
     def _finish(self) -> None:
         self.done = True
-        self.scope.cancel()
+        self.finished()
 
     def _doubt(self, one: Any) -> None:
         if isinstance(one, Malformed) and not self.done:

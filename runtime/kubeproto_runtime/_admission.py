@@ -1,0 +1,40 @@
+"""`Admission`: how requests wait for the rate of a client.
+
+Who waits takes its place in the bucket when it goes, and not when it comes: one that is cancelled meanwhile
+leaves nothing behind. The driver lets them wait one after the other.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from kubeproto import DeadlineExceeded
+
+if TYPE_CHECKING:
+    from kubeproto.control import Rate
+
+
+class Admission:
+    """The bucket of one client. `waiting` is how many requests wait for it."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self._full_at = -inf
+
+    def check(self, rate: Rate, now: float, deadline: float) -> None:
+        """Refuse a request, with `DeadlineExceeded`, whose turn would come too late."""
+        at = self.next_at(rate, now) + self.waiting * rate.every
+        if at > deadline:
+            wait = max(at - now, 0.0)
+            raise DeadlineExceeded(
+                f"the rate of this client permits the next request in {wait:.3g} s, after the deadline"
+            )
+
+    def next_at(self, rate: Rate, now: float) -> float:
+        """When the next request may go."""
+        return rate.next_at(max(self._full_at, now))
+
+    def take(self, rate: Rate, now: float) -> None:
+        """A request goes."""
+        self._full_at = rate.take(max(self._full_at, now))

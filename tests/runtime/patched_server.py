@@ -1,0 +1,67 @@
+"""A server with one object and nothing else, which reads it out and applies patches by the RFCs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import kubeproto as kp
+from kubeproto.objects import apply_json_patch, apply_merge_patch, is_object
+from kubeproto_runtime import BlockingClient
+
+
+class _Answer:
+    def __init__(self, status: int, document: Any) -> None:
+        self.status = status
+        self.headers: kp.Headers = (("Content-Type", "application/json"),)
+        self._body = json.dumps(document).encode()
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._body
+
+
+class Patched:
+    """The object, and the bodies of the patches that it was changed by."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.patches: list[Any] = []
+
+    @contextmanager
+    def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[_Answer]:
+        if head.method == "PATCH":
+            self.patches.append(json.loads(head.body))
+            self.document = self._patched(dict(head.headers)["Content-Type"], self.patches[-1])
+            version = int(self.document["metadata"]["resourceVersion"])
+            self.document["metadata"]["resourceVersion"] = str(version + 1)
+        yield _Answer(200, self.document)
+
+    def _patched(self, form: str, patch: Any) -> dict[str, Any]:
+        document: dict[str, Any]
+        if form == "application/json-patch+json":
+            document = apply_json_patch(self.document, patch)
+        else:
+            document = apply_merge_patch(self.document, _without_nulls_in_lists(patch))
+        assert document["metadata"]["resourceVersion"] == self.document["metadata"]["resourceVersion"]
+        return document
+
+    def client(self) -> BlockingClient:
+        return BlockingClient(self)
+
+
+def _without_nulls_in_lists(value: Any, inside: bool = False) -> Any:
+    """What a Kubernetes API server takes a merge patch for."""
+    if is_object(value):
+        return {
+            key: _without_nulls_in_lists(one, inside)
+            for key, one in value.items()
+            if not (inside and one is None)
+        }
+    if isinstance(value, list):
+        elements: list[Any] = value
+        return [_without_nulls_in_lists(one, True) for one in elements]
+    return value
