@@ -185,10 +185,8 @@ def _members(part: Any) -> dict[str, Any] | None:
 
 
 def _elements(part: Any) -> list[Any] | None:
-    if isinstance(part, tuple):
-        elements: tuple[Any, ...] = part
-        return list(elements)
-    return part if is_list(part) else None
+    # Whoever writes a tuple means a list.
+    return list[Any](part) if isinstance(part, tuple) else part if is_list(part) else None
 
 
 # Two writers
