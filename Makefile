@@ -17,6 +17,7 @@ help:
 	@echo 'make real    the tests that a real API server must pass too, against one built with Go'
 	@echo 'make churn   mirrors of a real API server that crashes, compacts and loses connections'
 	@echo 'make record  ask the real API server anew for the conversations that the tests replay'
+	@echo 'make probe   ask the real API server anew for the defaults and rules of built-in kinds'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
@@ -59,6 +60,11 @@ kinds: $(READY)
 	@$(BIN)/python -m tools.kinds $(ARGS)
 
 # The real API server is built once, with Go, into .cache/realserver.
+# What a real server does with built-in kinds, for the simulated one; two minutes.
+.PHONY: probe
+probe: $(READY)
+	@$(BIN)/python -m tools.probing
+
 .PHONY: real churn record
 real churn record: $(READY)
 	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)

@@ -29,6 +29,7 @@ from ._edits import put, remove
 from ._garbage import Garbage
 from ._kinds import Served
 from ._namespaces import Namespaces, Pods
+from ._protection import Protection
 from ._server import Answer, Server
 from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, resume, take_snapshot
 from ._storage import WINDOW, Event, Shelf
@@ -101,7 +102,10 @@ class Cluster:
         self._garbage = Garbage(world)
         self._namespaces = Namespaces(world)
         self._pods = Pods(world)
-        self._controllers = (self._definitions, self._garbage, self._namespaces, self._pods)
+        self._protection = Protection(world)
+        self._controllers = (
+            self._definitions, self._garbage, self._namespaces, self._pods, self._protection,
+        )  # fmt: skip
         world.on_event = [*(one.told for one in self._controllers), self._wake]
 
     # What comes in, and what goes out.
@@ -331,6 +335,7 @@ class Cluster:
         twin._definitions.adopt(self._definitions)
         twin._garbage.adopt(self._garbage)
         twin._pods.adopt(self._pods)
+        twin._protection.adopt(self._protection)
         return twin
 
     @property

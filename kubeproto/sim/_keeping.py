@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..objects import json_equal
+from ._allocation import allocate, keep_allocated
 from ._defaults import fill_in
 from ._kinds import Served
 
@@ -20,7 +21,9 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
     old, meta = before["metadata"], obj["metadata"]
     if subresource == "status":
         return _with_status(served, before, obj)
+    keep_allocated(served, before, obj)
     fill_in(served, obj)
+    allocate(served, obj)
     if served.has_status:
         obj.pop("status", None)
         if "status" in before:
@@ -57,7 +60,10 @@ def count_generation(served: Served, before: dict[str, Any], obj: dict[str, Any]
             {name: value for name, value in obj.items() if name not in skipped},
         )
     else:
-        changed = not json_equal(before.get("spec"), obj.get("spec"))
+        changed = not json_equal(
+            {name: value for name, value in before.items() if name not in ("metadata", "status")},
+            {name: value for name, value in obj.items() if name not in ("metadata", "status")},
+        )
         if served.full_name == "deployments.apps":
             # What kubectl notes on a Deployment counts: its controller copies it to the ReplicaSets.
             changed |= before["metadata"].get("annotations") != obj["metadata"].get("annotations")

@@ -28,13 +28,32 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 # Kinds whose spec is counted by metadata.generation; the others keep what the client sends.
 _COUNTED: Final = frozenset((
-    "pods", "replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps",
-    "daemonsets.apps", "jobs.batch", "cronjobs.batch", "ingresses.networking.k8s.io",
-    "networkpolicies.networking.k8s.io", "poddisruptionbudgets.policy",
-    "horizontalpodautoscalers.autoscaling",
-    "customresourcedefinitions.apiextensions.k8s.io", "priorityclasses.scheduling.k8s.io",
-    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "pods",
+    "podtemplates",
+    "replicationcontrollers",
+    "daemonsets.apps",
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "cronjobs.batch",
+    "jobs.batch",
+    "ingressclasses.networking.k8s.io",
+    "ingresses.networking.k8s.io",
+    "networkpolicies.networking.k8s.io",
+    "poddisruptionbudgets.policy",
+    "mutatingadmissionpolicies.admissionregistration.k8s.io",
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "validatingadmissionpolicies.admissionregistration.k8s.io",
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "customresourcedefinitions.apiextensions.k8s.io",
+    "priorityclasses.scheduling.k8s.io",
+    "endpointslices.discovery.k8s.io",
+    "deviceclasses.resource.k8s.io",
+    "resourceslices.resource.k8s.io",
+    "flowschemas.flowcontrol.apiserver.k8s.io",
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
 ))  # fmt: skip
 # A PUT to a missing object creates it (tried on a 1.36 server; the others answer 404).
 _MADE_BY_UPDATE: Final = frozenset((

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from ._builtin import built_in
+
 _ORDERS: Final = {
     "meta_v1.ObjectMeta": (
         "name generateName namespace selfLink uid resourceVersion generation creationTimestamp"
@@ -100,6 +102,7 @@ _LAST: Final = ("spec", "status")
 
 # Written even when there is nothing to write: null, or an empty text.
 ALWAYS: Final = frozenset((
+    ("autoscaling_v2.HorizontalPodAutoscalerStatus", "currentMetrics"),
     ("apiextensions_v1.CustomResourceDefinitionStatus", "conditions"),
     ("authentication_v1.TokenRequestSpec", "boundObjectRef"),
     ("core_v1.PodCondition", "lastProbeTime"),
@@ -127,6 +130,9 @@ def in_order(type_: str, fields: Iterable[str]) -> list[str]:
     """The fields of a type as a server writes them."""
     known = frozenset(fields)
     own = _ORDERS.get(type_, "").split()
+    seen = built_in().orders.get(type_, [])
+    if not {*seen} <= {*own}:
+        own = [*seen, *own]  # what a real server was seen to write, and what was written down beside it
     named = [*(name for name in _FIRST if name not in own), *own]
     rest = sorted(known - {*named, *_LAST})
     return [name for name in dict.fromkeys([*named, *rest, *_LAST]) if name in known]

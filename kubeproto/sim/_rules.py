@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 from ..crd import Violation
-from ..kinds import table
 from ..objects import check_finalizer
-from ._apply_values import is_map
+from ._builtin_rules import check_fields
 from ._kinds import Served
 from ._names import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
-from ._parts import listed, member, texts
+from ._parts import member, texts
 from ._refusals import quoted
 
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
@@ -55,14 +54,10 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
 def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     """What a built-in kind requires of its spec, as far as the table of kinds knows it."""
     found: list[Violation] = []
-    if "spec" in table().types.get(served.type, _NOTHING).fields and _requires(served.type):
-        found += _required(f"{served.type}", obj, "")
+    found += check_fields(served.type, obj)
     if served.full_name in _TEMPLATED:
         found += _template(obj, found)
     return found
-
-
-_NOTHING: Final = table().types["meta_v1.ObjectMeta"]
 
 
 def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
@@ -152,31 +147,6 @@ def _passes(check: Any, text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-@cache
-def _requires(type_: str) -> bool:
-    """Whether anything in the spec of a type has to be there and has no default."""
-    return bool(list(_required(type_, {"spec": {}}, "")))
-
-
-def _required(type_: str, obj: dict[str, Any], path: str) -> Iterator[Violation]:
-    """Fields that must be there, below what is there and what a server always has."""
-    for name, field in table().types[type_].fields.items():
-        if not path and name != "spec":
-            continue
-        value: Any = obj.get(name)
-        where = f"{path}{name}"
-        if field.required and field.default is None and not value and (field.form or "." in field.type):
-            yield Violation("FieldValueRequired", where)
-        elif "." not in field.type or (value is None and field.default != {}):
-            continue
-        elif not field.form:
-            yield from _required(field.type, member(obj, name), f"{where}.")
-        elif field.form == ("list",):
-            for at, element in enumerate(listed(obj, name)):
-                if is_map(element):
-                    yield from _required(field.type, element, f"{where}[{at}].")
 
 
 def _template(obj: dict[str, Any], found: list[Violation]) -> list[Violation]:

@@ -18,6 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ..kinds import FieldFacts, table
 from ..objects import Quantity, format_time, parse_time
 from ._apply_values import is_list, is_map
+from ._builtin import built_in
 from ._orders import ALWAYS, POINTERS, in_order
 
 _LEAVES: Final[dict[str, Any]] = {
@@ -45,10 +46,14 @@ class Plan:
     def __init__(self, type_: str) -> None:
         self.fields: dict[str, tuple[tuple[str, ...], Plan | str | None, bool]] = {}
         self._type = type_
+        # Numbers and booleans of which a server was seen to leave out the zero.
+        self._dropped: frozenset[str] = frozenset()
 
     def prepared(self) -> Plan:
         """The plan, its fields filled in when they are first needed: types are recursive."""
         if not self.fields and (facts := table().types.get(self._type)):
+            zeros = built_in().zeros.get(self._type, {})
+            self._dropped = frozenset(name for name, kept in zeros.items() if not kept)
             for name, field in facts.fields.items():
                 leaf: Plan | str | None = None
                 if "." in field.type:
@@ -59,6 +64,7 @@ class Plan:
                     leaf = "any"
                 # A server leaves out what is empty, but for what the type says is always there.
                 kept = field.required or field.default is not None or (self._type, name) in POINTERS
+                kept = zeros.get(name, kept)
                 self.fields[name] = (field.form, leaf, kept)
         return self
 
@@ -83,7 +89,7 @@ class Plan:
                 else:
                     self._tidy_many(obj, name, value, form, leaf, path, unknown)
             elif leaf is None:
-                if value == "" and not kept:
+                if not kept and (value == "" or (value == 0 and name in self._dropped)):
                     del obj[name]
             elif isinstance(leaf, Plan):
                 if is_map(value):
@@ -183,6 +189,7 @@ def struct_of(type_: str) -> type[Struct]:
     """A Struct that writes a type in the server's order and refuses values of other types."""
     facts = table().types[type_].fields
     fields: list[tuple[str, Any, Any]] = []
+    nulls = built_in().nulls.get(type_, [])
     for name in in_order(type_, facts):
         field = facts[name]
         annotation = _annotation(field, type_)
@@ -190,7 +197,7 @@ def struct_of(type_: str) -> type[Struct]:
             default: Any = msgspec.field(name=name, default_factory=_empty(annotation))
         elif (type_, name) in ALWAYS and field.type == "string" and not field.form:
             default = msgspec.field(name=name, default="")
-        elif (field.required and field.form) or (type_, name) in ALWAYS:
+        elif (field.required and field.form) or (type_, name) in ALWAYS or name in nulls:
             # A list that the type requires is always written, null where there is none.
             annotation, default = annotation | None, msgspec.field(name=name, default=None)
         elif field.required and isinstance(field.default, (str, int)):

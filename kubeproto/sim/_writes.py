@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ..crd import Violation, check_definition
+from ._allocation import allocate
 from ._apply_values import is_map
 from ._defaults import admit, fill_in
 from ._keeping import count_generation, kept
@@ -109,7 +110,10 @@ class Writer:
             obj.pop("status", None)
         self._check(obj, None)
         self.tracker.created(obj)
+        meta["uid"] = world.chance.uid()
+        meta["creationTimestamp"] = world.clock.stamp()
         admit(served, obj)
+        allocate(served, obj, dry_run=self.dry_run)
         version = world.storage.version + 1
         if not self.dry_run:
             meta["resourceVersion"] = str(version)
@@ -117,8 +121,6 @@ class Writer:
             meta["resourceVersion"] = asked_version
         if served.counts_generation:
             meta["generation"] = 1
-        meta["uid"] = world.chance.uid()
-        meta["creationTimestamp"] = world.clock.stamp()
         data = self._written(obj)
         if replacing and asked_version and read_version(asked_version) is None:
             raise no_version(asked_version)

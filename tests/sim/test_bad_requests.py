@@ -155,7 +155,15 @@ def test_the_first_form_that_can_be_had_is_given(asker: Asker, accept: str, stat
 def test_a_body_that_does_not_fit_its_subresource_is_refused(method: str, target: str, body: object) -> None:
     asker = Asker(FORKED.fork())
     asker.cluster.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}})
-    asker.cluster.put({"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "r"}})
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    asker.cluster.put(
+        {
+            "apiVersion": "v1",
+            "kind": "ReplicationController",
+            "metadata": {"name": "r"},
+            "spec": {"template": template},
+        }
+    )
     status = asker.refused(
         method,
         f"/api/v1/namespaces/default/{target}",

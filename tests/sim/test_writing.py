@@ -351,11 +351,11 @@ def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> No
 
 
 def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Asker) -> None:
-    resources = {"limits": {"cpu": "0.5", "memory": "1024Mi"}, "requests": {"cpu": 1}}
+    resources = {"limits": {"cpu": "0.5", "memory": "1024Mi"}, "requests": {"cpu": 0.25}}
     spec = {"containers": [{"name": "c", "image": "a<b", "resources": resources}]}
     made = asker.made(PODS, {"metadata": {"name": "p"}, "spec": spec})
     assert made["spec"]["containers"][0]["resources"] == {
-        "limits": {"cpu": "500m", "memory": "1Gi"}, "requests": {"cpu": "1"},
+        "limits": {"cpu": "500m", "memory": "1Gi"}, "requests": {"cpu": "250m", "memory": "1Gi"},
     }  # fmt: skip
     assert isinstance(asker.answer.body, bytes)
     assert b"a\\u003cb" in asker.answer.body

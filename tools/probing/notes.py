@@ -16,13 +16,17 @@ class Notes:
     """Notes what came back, by type and field."""
 
     def __init__(self) -> None:
-        self.defaults: dict[str, dict[str, list[tuple[Json, Any]]]] = defaultdict(lambda: defaultdict(list))
+        self._root = ""
+        self.defaults: dict[str, dict[str, list[tuple[str, Json, Any]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         self.orders: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self.zeros: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         self.faults: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
 
     def accepted(self, type_: str, sent: Json, got: Json) -> None:
         """An object that a server took, and what it made of it."""
+        self._root = type_
         self._walk(type_, sent, got, top=True)
 
     def _walk(self, type_: str, sent: Json, got: Json, *, top: bool = False) -> None:
@@ -32,17 +36,30 @@ class Notes:
                 continue
             if name not in sent:
                 beside = {key: value for key, value in got.items() if key != name}
-                entry = (beside, got.get(name, MISSING))
+                entry = (self._root, beside, got.get(name, MISSING))
                 if entry not in self.defaults[type_][name]:
                     self.defaults[type_][name].append(entry)
+                if "." in field.type:
+                    self._order(field, got.get(name), 0)
                 continue
             value = sent[name]
             if value in (0, "", False) and not isinstance(value, (dict, list)) and value is not None:
                 self.zeros[type_][name].add("kept" if name in got else "dropped")
             if isinstance(value, (dict, list)) and not value:
-                self.zeros[type_][name].add("kept" if name in got else "dropped")
+                self.zeros[type_][name].add("dropped" if got.get(name) is None else "kept")
             if "." in field.type and name in got:
                 self._below(field, value, got[name], 0)
+
+    def _order(self, field: FieldFacts, got: Any, level: int) -> None:
+        """Note the order of the fields in what a server filled in."""
+        if level < len(field.form):
+            for one in got.values() if isinstance(got, dict) else got if isinstance(got, list) else ():
+                self._order(field, one, level + 1)
+        elif isinstance(got, dict):
+            self.orders[field.type].add(tuple(got))
+            for name, inner in table().types[field.type].fields.items():
+                if "." in inner.type and name in got:
+                    self._order(inner, got[name], 0)
 
     def _below(self, field: FieldFacts, sent: Any, got: Any, level: int) -> None:
         if level == len(field.form):
