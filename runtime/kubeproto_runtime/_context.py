@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ K = TypeVar("K", bound=KubeObject)
 State = TypeVar("State")
 
 ByNamespace = Mapping[str, "Cache[Any]"]
-"""What is followed of one kind: a cache for each namespace, or one for all under ""."""
+"""What one source follows: a cache for each namespace, or one for all under ""."""
 
 
 class Context(Struct, Generic[State], frozen=True):
@@ -41,7 +41,7 @@ class Context(Struct, Generic[State], frozen=True):
     priority: int
     resource: Resource
     log: logging.Logger
-    followed: Mapping[Any, ByNamespace]
+    followed: Mapping[Any, Sequence[ByNamespace]]
 
     @property
     def name(self) -> str:
@@ -65,13 +65,18 @@ class Context(Struct, Generic[State], frozen=True):
         return _About(self.log, extra)
 
     def cache(self, kind: type[K], resource: Resource | None = None) -> Cache[K]:
-        """What this controller follows of a kind, in the namespace of the object if there are several.
+        """Return the cache of a kind that this controller follows, for the namespace of the object.
 
-        `resource` tells several `Dynamic` kinds apart. KeyError if it does not follow that kind there.
+        `resource` tells several `Dynamic` kinds apart. Of several sources of one kind it is the controller's
+        own, or the first that covers the namespace. KeyError if there is none.
         """
-        by_namespace = self.followed[kind if resource is None else (kind, resource)]
-        found: Cache[K] = by_namespace[""] if "" in by_namespace else by_namespace[self.namespace]
-        return found
+        for by_namespace in self.followed.get(kind if resource is None else (kind, resource), ()):
+            for namespace in ("", self.namespace):
+                if namespace in by_namespace:
+                    found: Cache[K] = by_namespace[namespace]
+                    return found
+        where = f"namespace {self.namespace!r}" if self.namespace else "all namespaces"
+        raise KeyError(f"this controller does not follow {kind.__name__} in {where}")
 
 
 class _About(_Adapter):

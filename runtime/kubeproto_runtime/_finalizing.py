@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from kubeproto import ApiError, KubeObject, Metadata
+from kubeproto import ApiError, KubeObject
 from kubeproto.control import Requeue, await_change, finalizers
 from kubeproto.objects import check_finalizer
 from kubeproto.wire import classify
@@ -64,8 +64,11 @@ def finalizer(
     async def reconcile(obj: K, ctx: C) -> Action:
         match decision := finalizers.decide(obj, name):
             case finalizers.AddFirst():
-                await _perform(ctx, obj, decision)
-                return await_change()
+                # It goes on in the same run: a predicate such as `generation` would not let the change pass.
+                added = await _perform(ctx, obj, decision)
+                if added is None or not isinstance(finalizers.decide(added, name), finalizers.Reconcile):
+                    return await_change()
+                return await apply(added, ctx)
             case finalizers.Reconcile():
                 return await apply(obj, ctx)
             case finalizers.CleanUp():
@@ -79,28 +82,31 @@ def finalizer(
     return reconcile
 
 
-async def _perform(
-    ctx: Reconciling, obj: KubeObject, decision: finalizers.AddFirst | finalizers.CleanUp
-) -> None:
-    """Patch the finalizer in or out, and again what has become of the object where another came between."""
+async def _perform(ctx: Reconciling, obj: K, decision: finalizers.AddFirst | finalizers.CleanUp) -> K | None:
+    """Patch the finalizer in or out, and again what has become of the object where another came between.
+
+    Returns the object as it is then; None if it is gone, or another has decided.
+    """
     namespace, name = obj.metadata.namespace, obj.metadata.name
-    # The metadata alone comes back: nobody reads it, and what the object is now will be told by the watch.
-    api = ctx.client.api(Metadata[KubeObject], namespace=namespace, resource=ctx.resource)
+    api = ctx.client.api(type(obj), namespace=namespace, resource=ctx.resource)
     for attempt in range(1, _TRIES + 1):
         try:
-            await api.json_patch(name, decision.patch)
-            return
+            return await api.json_patch(name, decision.patch)
         except ApiError as error:
             outcome = classify(error)
             match finalizers.judge(outcome):
                 case finalizers.Patched():
-                    return
+                    return None
                 case finalizers.ReadAgain() if attempt < _TRIES:
-                    again = finalizers.decide_again(decision, outcome, await api.get_or_none(name))
+                    fresh = await api.get_or_none(name)
+                    again = finalizers.decide_again(decision, outcome, fresh)
                 case _:
                     raise
             if isinstance(again, finalizers.Failed):
                 raise
+            if isinstance(again, finalizers.Reconcile):
+                return fresh  # it is in place already: a response to an earlier attempt was lost
             if not isinstance(again, type(decision)):
-                return  # deleted before it was added, or taken out by somebody else
+                return None  # deleted before it was added, or taken out by somebody else
             decision = again
+    return None

@@ -22,6 +22,7 @@ from kubeproto.watching import resync
 
 from ._exchanges import End, Exchange, Listing, Watch
 from ._outcomes import OUTCOMES, outcome_of
+from ._sharding import keep, shard_of
 
 if TYPE_CHECKING:
     from kubeproto import Api
@@ -87,7 +88,9 @@ class Following(Generic[K]):
         self._api = api
         self._sink = sink
         self._selection = selection or {}
+        self._shard = shard_of(self._selection)
         self._planned: Planned | None = None
+        self._at = 0.0
         self._answer: Exchange | None = None
         self._scope = anyio.CancelScope()
         self._busy = False
@@ -131,6 +134,11 @@ class Following(Generic[K]):
             await self._close(None, error)
             raise
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the next request has a time, and nothing is open."""
+        return self._planned is not None and self._answer is None
+
     async def pause(self) -> None:
         """Close what is open. `begin` goes on from here."""
         await self._close(None)
@@ -173,11 +181,13 @@ class Following(Generic[K]):
         for action in actions:
             match action:
                 case resync.Apply(after):
-                    self._sink.apply(resync.newer(news, after))
+                    self._sink.apply(keep(self._shard, resync.newer(news, after)))
                 case resync.Stage():
-                    self._sink.stage(news)
+                    self._sink.stage(keep(self._shard, news))
                 case resync.SendList() | resync.SendWatch():
+                    # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
                     self._planned = action
+                    self._at = self._client.random.uniform(action.at, action.latest)
                 case resync.Commit(version):
                     self._sink.commit(version)
                 case resync.Discard():
@@ -194,7 +204,7 @@ class Following(Generic[K]):
     async def _ask(self) -> None:
         planned = self._planned
         assert planned is not None
-        await anyio.sleep_until(self._client.random.uniform(planned.at, planned.latest))
+        await anyio.sleep_until(self._at)
         await self._client.admit()
         if self._planned is not planned:
             return  # who interrupts in the moment in which a wait ends has planned another one

@@ -12,6 +12,7 @@ from kubeproto.wire import Expired, classify
 
 from ._core import call
 from ._exchanges import first_of
+from ._sharding import keep, shard_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,7 @@ class Paging(Generic[K]):
         self._client = client
         self._api = api
         self._selection = selection
+        self._shard = shard_of(selection)
         self._seen: set[tuple[str, str]] = set()
         self._anew = False
         self._plan = pager.Plan(limit=limit, on_expired=on_expired)
@@ -92,7 +94,7 @@ class Paging(Generic[K]):
 
     def _new_ones(self, page: ObjectList[K]) -> ObjectList[K]:
         """The page without what an earlier one had, which happens only where the list had to begin anew."""
-        items, more = page.items, isinstance(self._state, pager.Following)
+        items, more = keep(self._shard, page.items), isinstance(self._state, pager.Following)
         if self._anew:
             items = [item for item in items if _key(item) not in self._seen]
         elif more and self._plan.on_expired != "fail":

@@ -33,6 +33,7 @@ from kubeproto.control import (
 
 from ._context import Context, ref_of
 from ._metrics import Tally
+from ._predicates import is_news_of_deletion
 from ._strays import complain, failures, is_stray
 from ._tracing import find_tracer
 from ._workers import Workers, clock
@@ -119,7 +120,10 @@ class Reconciling:
         )
         self._shared = caches
         self._log = logging.getLogger(f"kubeproto.controller.{plan.name}")
-        self._followed: dict[Any, dict[str, Cache[Any]]] = {plan.kind: {}}
+        # Sources are kept apart, the controller's own first: one of them may follow the same class in other
+        # places, by other labels, or as another `Dynamic` kind.
+        self._followed: dict[Any, list[dict[str, Cache[Any]]]] = {}
+        self._own: dict[str, Cache[Any]] = {}
         self._find: Callable[[str], Entry | None] = self._find_in
         self._clock: Callable[[], float] = anyio.current_time
         self._tracer = find_tracer()
@@ -132,14 +136,15 @@ class Reconciling:
         """Follow the sources until cancelled; what they bring waits in the queue until `work` runs."""
         self._clock = clock()
         for source in self.plan.sources:
+            caches = self._own if source is self.plan.sources[0] else {}
+            for mark in (source.kind, (source.kind, source.resource)):
+                self._followed.setdefault(mark, []).append(caches)
             for namespace in source.namespaces:
                 cache = self._open(source, namespace)
-                place = namespace if isinstance(namespace, str) else ""
-                for mark in (source.kind, (source.kind, source.resource)):
-                    self._followed.setdefault(mark, {}).setdefault(place, cache)  # the own kind comes first
+                caches[namespace if isinstance(namespace, str) else ""] = cache
                 self.caches.append(cache)
                 cache.listen(self._listener(source))
-        if (everywhere := self._followed[self.plan.kind].get("")) is not None:
+        if (everywhere := self._own.get("")) is not None:
             self._find = everywhere.entry
         async with anyio.create_task_group() as tasks:
             for cache in self.caches:
@@ -191,7 +196,7 @@ class Reconciling:
         def listen(changes: list[Change[Any]]) -> None:
             now = self._clock()
             for change in changes:
-                if when is not None and not passes(when, change):
+                if when is not None and not is_news_of_deletion(change) and not passes(when, change):
                     continue
                 # What a list brings, or brings again unchanged, may wait until what has changed is done.
                 news = not change.initial and change.old is not change.new
@@ -217,7 +222,7 @@ class Reconciling:
 
     def _find_in(self, key: str) -> Entry | None:
         """The object of a key, if there is one and its namespace is followed."""
-        cache = self._followed[self.plan.kind].get(key.rpartition("/")[0])
+        cache = self._own.get(key.rpartition("/")[0])
         return None if cache is None else cache.entry(key)
 
     async def _take(self, keys: AsyncIterable[str]) -> None:

@@ -21,6 +21,7 @@ from kubeproto.wire import classify, is_enough
 
 from ._exchanges import first_of
 from ._outcomes import OUTCOMES, outcome_of
+from ._sharding import keep, shard_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -64,6 +65,7 @@ class BlockingFollowing(Generic[K]):
         self._api = api
         self._sink = sink
         self._selection = selection or {}
+        self._shard = shard_of(self._selection)
         self._lock = lock or RLock()
         self._until = until
         self._enough = enough
@@ -127,9 +129,9 @@ class BlockingFollowing(Generic[K]):
         for action in actions:
             match action:
                 case resync.Apply(after):
-                    self._sink.apply(resync.newer(news, after))
+                    self._sink.apply(keep(self._shard, resync.newer(news, after)))
                 case resync.Stage():
-                    self._sink.stage(news)
+                    self._sink.stage(keep(self._shard, news))
                 case resync.SendList() | resync.SendWatch():
                     self._planned = action
                 case resync.Commit(version):

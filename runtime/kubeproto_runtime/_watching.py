@@ -63,6 +63,9 @@ class Followed(Generic[K]):
     It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. Without
     the first line it works too, but who leaves the loop early leaves the connection to the garbage collector.
 
+    A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: what is open is closed, and
+    the next call goes on from there. A list has to fit into one call: look no more often than it takes.
+
     What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
     `NotInstalled`, unless that is to be waited for. An object that is no JSON comes as `Malformed`.
     """
@@ -104,7 +107,10 @@ class Followed(Generic[K]):
             try:
                 await self._following.advance()
             except BaseException:
-                await self._following.pause()
+                # A plan stays as it is. To plan anew with each call that is cancelled would put it off for
+                # ever: whoever looks every half second would outrun each backoff and each token of a second.
+                if not self._following.waiting:
+                    await self._following.pause()
                 raise
         raise StopAsyncIteration
 
