@@ -28,8 +28,42 @@ if TYPE_CHECKING:
     from .objects import Status
 
 
+# What a log line or a terminal should take of one error. A Status has some hundred characters, and Go's
+# client quotes 2 KiB of what a proxy says.
+MAX_MESSAGE: Final = 8 * 1024
+MAX_QUOTE: Final = 2 * 1024
+_BLANKS: Final = str.maketrans("\r\n\t", "   ")
+
+
+def printable(text: str, limit: int = MAX_QUOTE) -> str:
+    """Return a text from outside as a log may show it: on one line, escaped, cut at `limit`.
+
+    A server, or whoever writes an object, could otherwise forge log lines and talk to the terminal.
+    """
+    # Messages of several lines are common, and read well on one; other control characters are not common.
+    return _escaped(text[: limit + 1].translate(_BLANKS), limit, "", len(text))
+
+
+def _escaped(text: str, limit: int, kept: str, size: int) -> str:
+    cut = text[:limit]
+    if not cut.isprintable():
+        cut = "".join(
+            sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode()
+            for sign in cut
+        )
+    return cut if size <= limit else f"{cut}… ({size} characters)"
+
+
 class KubeprotoError(Exception):
-    """The root of every error that this project raises on purpose."""
+    """The root of every error that this project raises on purpose.
+
+    Its text is of a length for logs, and holds no control characters but line ends: parts of it came from a
+    server or a caller. What is in `args` is whole.
+    """
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        return _escaped(said, MAX_MESSAGE, "\n\t", len(said))
 
 
 class LocalProtocolError(KubeprotoError):
@@ -73,7 +107,8 @@ class ApiError(KubeprotoError):
 
     def __str__(self) -> str:
         what = " ".join(word for word in (str(self.status.code or ""), self.status.reason) if word)
-        return ": ".join(part for part in (self.request, what, self.status.message) if part)
+        parts = self.request, what, self.status.message
+        return ": ".join(printable(part, MAX_MESSAGE) for part in parts if part)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _remake_api_error, (type(self), self.status, self.request, self.retry_after)

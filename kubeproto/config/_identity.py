@@ -58,6 +58,12 @@ class Identity(Hiding, frozen=True, kw_only=True):
         return self != Identity()
 
     @property
+    def holds_secret(self) -> bool:
+        """True if a secret stands in the configuration itself, and not in files that it names."""
+        oidc = self.oidc is not None and bool(self.oidc.refresh_token or self.oidc.id_token)
+        return bool(self.token or self.password or self.key or oidc)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The files that its proof is in."""
         paths = (

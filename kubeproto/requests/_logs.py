@@ -24,7 +24,8 @@ class LogLines:
         self._request = request
         self._status = status
         self._headers = headers
-        self._rest = b""
+        # One buffer that grows: to join what is kept with each chunk would be quadratic in a long line.
+        self._rest = bytearray()
 
     @property
     def _refused(self) -> bool:
@@ -36,15 +37,26 @@ class LogLines:
             if len(self._rest) < _LONGEST:
                 self._rest += chunk
             return []
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        while len(self._rest) > _LONGEST:
-            lines.append(self._rest[:_LONGEST])
-            self._rest = self._rest[_LONGEST:]
+        first, *more = chunk.split(b"\n")
+        self._rest += first
+        lines = self._pieces()
+        for line in more:
+            lines.append(bytes(self._rest))
+            self._rest = bytearray(line)
+            lines += self._pieces()
         return lines
+
+    def _pieces(self) -> list[bytes]:
+        """What can be given of a line before its end has come."""
+        pieces: list[bytes] = []
+        while len(self._rest) > _LONGEST:
+            pieces.append(bytes(self._rest[:_LONGEST]))
+            del self._rest[:_LONGEST]
+        return pieces
 
     def finish(self) -> list[bytes]:
         """The log has ended: the last line, if it has no end, or the error that the answer is."""
-        rest, self._rest = self._rest, b""
+        rest, self._rest = bytes(self._rest), bytearray()
         if self._refused:
             try:
                 rest = inflate(self._headers, rest)

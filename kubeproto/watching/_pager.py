@@ -205,7 +205,7 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
             empty = 0 if event.count else state.empty + 1
             after = replace(state, token=token, pages=state.pages + 1, empty=empty, first=event.first)
             return _ask(after, now, Stage())
-        case Following(Plan(on_expired="go on")), Failed(Expired(token=token)) if token:
+        case Following(Plan(on_expired="go on")), Failed(Expired(token=token)) if 0 < len(token) <= MAX_TOKEN:
             return _ask(replace(state, token=token, consistent=False), now)
         case Following(Plan(on_expired="list whole" | "go on") as plan), Failed(Expired()):
             return _ask(Whole(replace(plan, on_expired="fail")), now, Discard())

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from .._errors import LocalProtocolError
+from .._errors import LocalProtocolError, printable
 from ..objects import compare_versions
 from ..wire import Broken, Garbled, Outcome, TimedOut, Unreachable
 from . import _pager as pager
@@ -158,7 +158,8 @@ def wait_for(course: Course, outcome: Outcome | None) -> Wait:
 
 
 def gone_back(before: str, after: str) -> str:
-    return f"version {after} came after {before}: the server has gone back in time"
+    said = f"version {printable(after, 80)} came after {printable(before, 80)}"
+    return f"{said}: the server has gone back in time"
 
 
 def order(version: str, than: str) -> int:

@@ -1,5 +1,6 @@
 """Between the core and the bytes: the transports' seam, inflating, and what an outcome means."""
 
+from .._errors import printable
 from ._answers import header, is_enough, read_status, refusal, retry_after, warnings
 from ._bodies import Body, BodyUntilClose, ChunkedBody, SizedBody, open_body
 from ._inflate import Inflater, Unchanged, inflate, open_inflater
@@ -93,6 +94,7 @@ __all__ = [
     "is_enough",
     "open_body",
     "open_inflater",
+    "printable",
     "read_status",
     "refusal",
     "retry_after",

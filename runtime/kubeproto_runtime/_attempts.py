@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kubeproto import ALL, Api, ApiError, KubeObject, RemoteProtocolError, TransportError
-from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify
+from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify, printable
 
 if TYPE_CHECKING:
     from kubeproto import Resource
@@ -75,7 +75,7 @@ class Warned:
                 if news:
                     self._said.add(warning)
             if news:
-                _log.warning("%s", warning)
+                _log.warning("%s", printable(warning))
 
 
 def _add_cause(error: BaseException, cause: BaseException | None) -> None:

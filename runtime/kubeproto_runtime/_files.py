@@ -6,6 +6,7 @@ They are read where they are wanted and not in a thread: they are small, local, 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubeproto.config import (
     Config,
@@ -64,9 +66,12 @@ def find(wishes: Wishes, environ: Mapping[str, str] = os.environ) -> Found:
     files: Files = {}
     while isinstance(found := infer(environ, files, wishes, home=home, separator=os.pathsep), Needs):
         files.update((path, read(path)) for path in found.paths)
+    paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=os.pathsep)
+    if found.identity.holds_secret:
+        read_by_others = [path for path in paths if isinstance(files.get(path), bytes) and _is_open(path)]
+        found = replace(found, warnings=(*found.warnings, *map(_open_warning, read_by_others)))
     if found.identity.oidc is None or not found.identity.oidc.refresh_token:
         return Found(found)
-    paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=os.pathsep)
     return Found(found, _login(paths, files, wishes, found.identity.oidc.refresh_token))
 
 
@@ -80,6 +85,18 @@ def read(path: str) -> bytes | Unreadable:
     except ValueError:  # a zero byte in the path
         return Unreadable("the path makes no sense")
     return Unreadable(f"it is longer than {_MOST} bytes") if len(content) > _MOST else Concealed(content)
+
+
+def _is_open(path: str) -> bool:
+    """Whether other users of this machine may read a file; Windows does not tell in this way."""
+    try:
+        return os.name == "posix" and bool(Path(path).stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    except OSError:
+        return False
+
+
+def _open_warning(path: str) -> str:
+    return f"{path} holds credentials, and other users of this machine can read it: chmod 600 {path}"
 
 
 def read_all(paths: Iterable[str]) -> tuple[bytes | Unreadable, ...]:

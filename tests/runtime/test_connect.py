@@ -46,6 +46,7 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     path = tmp_path / "kubeconfig"
     path.write_text(KUBECONFIG)
+    path.chmod(0o600)
     monkeypatch.setenv("KUBECONFIG", str(path))
     return path
 
@@ -113,6 +114,27 @@ def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
     assert header(head.headers, "authorization") == ""
     with pytest.raises(ConfigError, match="context make no sense beside"):
         asked(config=config, context="away")
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o644, 1), (0o640, 1), (0o600, 0)])
+def test_a_kubeconfig_with_a_token_that_others_can_read_is_warned_of(
+    kubeconfig: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: int
+) -> None:
+    kubeconfig.chmod(mode)
+    asked()
+    said = [record.getMessage() for record in caplog.records if "chmod 600" in record.getMessage()]
+    assert len(said) == warned
+    assert all(str(kubeconfig) in text for text in said)
+
+
+def test_a_kubeconfig_without_a_secret_may_be_read_by_others(
+    kubeconfig: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kubeconfig.write_text(KUBECONFIG.replace("token: ann-token", "tokenFile: token"))
+    kubeconfig.with_name("token").write_text("ann-token")
+    kubeconfig.chmod(0o644)
+    asked()
+    assert "chmod" not in caplog.text
 
 
 def test_warnings_of_the_configuration_are_said_once(caplog: pytest.LogCaptureFixture) -> None:

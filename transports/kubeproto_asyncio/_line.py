@@ -107,10 +107,20 @@ class Lines:
         """Dial the addresses of the host, the next one when the last is slow."""
         loop = asyncio.get_running_loop()
         try:
-            _, connected = await loop.create_connection(self._socket, sock=await dialled(host, port))
+            dialled_to = await dialled(host, port)
+            made = Socket(self._gone)
+            self._open.add(made)
+            try:
+                await loop.create_connection(lambda: made, sock=dialled_to)
+            except BaseException:
+                if not made.connected:
+                    # asyncio will never tell that it is lost, and `close` would wait for that.
+                    dialled_to.close()
+                    self._gone(made)
+                raise
         except OSError as error:
             raise TransportError(_reason(error)) from error
-        return Line(connected)
+        return Line(made)
 
     async def close(self) -> None:
         """Close all sockets, and wait for it: asyncio does so a moment after it was told to."""
@@ -119,11 +129,6 @@ class Lines:
         while self._open:
             self._none.clear()
             await self._none.wait()
-
-    def _socket(self) -> Socket:
-        made = Socket(self._gone)
-        self._open.add(made)
-        return made
 
     def _gone(self, lost: Socket) -> None:
         self._open.discard(lost)

@@ -47,6 +47,11 @@ class Socket(asyncio.Protocol):
         self._writers: list[asyncio.Future[None]] = []
 
     @property
+    def connected(self) -> bool:
+        """True once asyncio has it: then it tells when it is lost."""
+        return self._transport is not None or self._lost
+
+    @property
     def silent(self) -> bool:
         """True if the other side has said nothing that was not received yet, and not hung up."""
         return not (self._heard or self._ended)
@@ -167,7 +172,10 @@ def _readable(transport: asyncio.Transport) -> bool:
 
 
 def _keep_alive(connected: socket.socket) -> None:
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # No system has all options, and kernels in sandboxes refuse some; a connection is of use without.
+    with suppress(OSError):
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE.items():
-        if (option := getattr(socket, name, None)) is not None:  # no system has all of them
-            connected.setsockopt(socket.IPPROTO_TCP, option, value)
+        if (option := getattr(socket, name, None)) is not None:
+            with suppress(OSError):
+                connected.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import ssl
 from collections.abc import Iterable
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
@@ -36,6 +37,13 @@ def merge_chunks(transport: httpx.HTTPTransport | httpx.AsyncHTTPTransport) -> N
         pool._network_backend = _Backend(backend)
 
 
+def _set_options(connected: Any, options: _Options) -> None:
+    """Set what the kernel takes. Kernels in sandboxes refuse some, and httpcore would give up for that."""
+    for option in options or ():
+        with suppress(OSError):
+            connected.setsockopt(*option)
+
+
 class _AsyncBackend(httpcore.AsyncNetworkBackend):
     def __init__(self, inner: httpcore.AsyncNetworkBackend) -> None:
         self._inner = inner
@@ -48,7 +56,8 @@ class _AsyncBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: _Options = None,
     ) -> httpcore.AsyncNetworkStream:
-        found = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+        found = await self._inner.connect_tcp(host, port, timeout, local_address)
+        _set_options(found.get_extra_info("socket"), socket_options)
         return AsyncStream(found)
 
     async def sleep(self, seconds: float) -> None:
@@ -108,7 +117,9 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: _Options = None,
     ) -> httpcore.NetworkStream:
-        return Stream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+        found = self._inner.connect_tcp(host, port, timeout, local_address)
+        _set_options(found.get_extra_info("socket"), socket_options)
+        return Stream(found)
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)

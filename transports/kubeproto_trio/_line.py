@@ -191,7 +191,10 @@ def _reason(error: BaseException) -> str:
 
 
 def _keep_alive(stream: trio.SocketStream) -> None:
-    stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # No system has all options, and kernels in sandboxes refuse some; a connection is of use without.
+    with suppress(OSError):
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE.items():
-        if (option := getattr(socket, name, None)) is not None:  # no system has all of them
-            stream.setsockopt(socket.IPPROTO_TCP, option, value)
+        if (option := getattr(socket, name, None)) is not None:
+            with suppress(OSError):
+                stream.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -1,0 +1,73 @@
+"""Kernels that refuse an option of a socket, and connections that fail as they are made."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from contract_scripts import HELLO, answer, answering
+from contract_server import Server
+from contract_transports import Rig, fetched
+
+from kubeproto import TransportError
+
+Serve = Callable[..., Server]
+
+
+def test_a_kernel_that_refuses_keep_alive_is_no_reason_not_to_connect(
+    rig: Rig, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[Any] = []
+
+    class Stubborn(socket.socket):
+        def setsockopt(self, *given: Any) -> None:
+            if given[1] in (socket.SO_KEEPALIVE, socket.TCP_KEEPIDLE, socket.TCP_KEEPCNT):
+                refused.append(given)
+                raise OSError(92, "Protocol not available")
+            super().setsockopt(*given)
+
+    server = serve(answering(answer()))
+    if rig.loop == "trio":
+        pytest.importorskip("trio")
+        # trio makes its sockets of the standard library's, whose method it keeps.
+        monkeypatch.setattr("trio._socket._SocketType.setsockopt", _refusing(refused))
+    else:
+        monkeypatch.setattr(socket, "socket", Stubborn)
+    assert fetched(rig, server).body == HELLO
+    assert refused
+
+
+def _refusing(refused: list[Any]) -> Callable[..., None]:
+    def setsockopt(self: Any, *given: Any) -> None:
+        refused.append(given)
+        raise OSError(92, "Protocol not available")
+
+    return setsockopt
+
+
+@pytest.mark.parametrize("failure", [OSError, asyncio.CancelledError])
+def test_closing_does_not_wait_for_a_connection_that_was_never_made(
+    serve: Serve, failure: type[BaseException]
+) -> None:
+    from kubeproto_asyncio._line import Lines
+
+    server = serve(answering(answer()))
+
+    async def main() -> None:
+        lines = Lines()
+        loop: Any = asyncio.get_running_loop()
+
+        async def fail(make: Callable[[], object], sock: socket.socket) -> None:
+            make()
+            raise failure
+
+        loop.create_connection = fail
+        with pytest.raises((TransportError, asyncio.CancelledError)):
+            await lines.open("127.0.0.1", server.port)
+        async with asyncio.timeout(10):
+            await lines.close()
+
+    asyncio.run(main())

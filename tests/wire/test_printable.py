@@ -1,0 +1,63 @@
+"""What comes from outside reaches no log as it is: it is escaped, and of bounded length."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import InvalidRequest, KubeprotoError, Status, TransportError
+from kubeproto.watching import resync
+from kubeproto.wire import classify, printable, refusal
+from kubeproto_runtime._attempts import Warned
+
+ESC = "\x1b[2J\r\nERROR forged\u202e\x9b"
+
+
+@given(st.text(), st.integers(0, 50))
+def test_a_text_is_shown_on_one_line_and_cut(text: str, limit: int) -> None:
+    shown = printable(text, limit)
+    assert shown.isprintable()
+    assert len(shown) <= 10 * limit + 40
+    if text.isprintable() and len(text) <= limit:
+        assert shown == text
+
+
+@pytest.mark.parametrize("code", [400, 403, 422, 500])
+def test_a_refusal_forges_no_line_of_a_log(code: int) -> None:
+    import json
+
+    from kubeproto import Head
+
+    body = json.dumps({"kind": "Status", "status": "Failure", "message": ESC, "reason": ESC, "code": code})
+    error = refusal(Head("GET", "/x"), code, (), body.encode())
+    assert str(error).isprintable()
+    assert "forged" in str(error)
+    assert error.status.message == ESC
+    assert classify(error).reason.isprintable()
+    assert classify(Status(message=ESC, code=code)).reason.isprintable()
+
+
+@pytest.mark.parametrize("kind", [KubeprotoError, TransportError, InvalidRequest])
+def test_no_message_repeats_ten_megabytes(kind: type[KubeprotoError]) -> None:
+    error = kind(f"{'x' * 10_000_000!r} is odd")
+    assert len(str(error)) < 10_000
+    assert str(error).endswith("(10000009 characters)")
+    assert str(kind("two\nlines\x1b")) == "two\nlines\\x1b"
+
+
+def test_a_warning_of_a_server_is_escaped_and_cut(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        Warned().say((ESC, "y" * 1_000_000))
+    assert all(record.getMessage().isprintable() for record in caplog.records)
+    assert max(len(record.getMessage()) for record in caplog.records) < 3000
+
+
+def test_a_version_is_not_told_whole() -> None:
+    course = resync.Course(resync.Settings(), resync.Endpoint(), "9" * 1000)
+    state = resync.Watching(course, "9", 0.0)
+    _, actions = resync.step(state, resync.Received(1, "8" * 999), 1.0)
+    (report,) = [action for action in actions if isinstance(action, resync.Report)]
+    assert len(report.trouble.text) < 300
