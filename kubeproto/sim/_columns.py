@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import pkgutil
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
-from ..objects import parse_time
+from ._ages import ago
 from ._apply_values import is_list, is_map
+from ._cells import ROWS
 from ._kinds import Served
-from ._parts import listed, member
 
 _NAME: Final = (
     "Name must be unique within a namespace. Is required when creating resources, although some resources may"
@@ -27,20 +30,6 @@ _AGE: Final = (
     " More info:"
     " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 )
-_DATA: Final = (
-    "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'."
-    " Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not"
-    " overlap with the keys in the BinaryData field, this is enforced during validation process."
-)
-_SECRET_DATA: Final = (
-    "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The"
-    " serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly"
-    " non-string) data value here. Described in https://tools.ietf.org/html/rfc4648#section-4"
-)
-_HOLDER: Final = (
-    "holderIdentity contains the identity of the holder of a current lease. If Coordinated Leader Election is"
-    " used, the holder identity must be equal to the elected LeaseCandidate.metadata.name field."
-)
 _STEP: Final = re.compile(
     r"\.?((?:[^.\[\\]|\\.)+)|\[(\d+)\]|\[\?\(@\.([^=\s]+)\s*==\s*['\"]([^'\"]*)['\"]\)\]"
 )
@@ -55,10 +44,33 @@ class Column(Struct, frozen=True):
     cell: Cell
 
 
-def columns_of(served: Served) -> tuple[Column, ...]:
-    """The columns in which a kind is shown."""
+def definitions_of(served: Served) -> list[dict[str, Any]]:
+    """The definitions of the columns in which a kind is shown."""
+    if served.custom:
+        return [column.definition for column in _columns_of(served)]
+    return _recorded()[served.full_name]
+
+
+def cells_of(served: Served, obj: dict[str, Any], time: float) -> list[Any]:
+    """The cells of an object, in the order of the columns."""
+    if served.custom:
+        return [column.cell(obj, time) for column in _columns_of(served)]
+    return ROWS[served.full_name](obj, time)
+
+
+@functools.cache
+def _recorded() -> dict[str, list[dict[str, Any]]]:
+    """The columns of built-in kinds: what a real server sent, written down by `make probe`."""
+    data = pkgutil.get_data("kubeproto.sim", "columns.json")
+    if data is None:
+        raise RuntimeError("kubeproto.sim was installed without its columns.json")
+    found: dict[str, list[dict[str, Any]]] = msgspec.json.decode(data)["columns"]
+    return found
+
+
+def _columns_of(served: Served) -> tuple[Column, ...]:
+    """The columns of a custom resource: those of its definition, or name and age."""
     name = _column("Name", _NAME, lambda obj, _: obj["metadata"].get("name", ""), format_="name")
-    age = _column("Age", _AGE, _age)
     if served.defined and served.defined.columns:
         own: list[Column] = []
         for column in served.defined.columns:
@@ -68,29 +80,7 @@ def columns_of(served: Served) -> tuple[Column, ...]:
             cell = _path_cell(column.json_path, column.type)
             own.append(_column(column.name, text, cell, column.type, column.format, column.priority))
         return (name, *own)
-    if served.custom:
-        return (name, _column("Age", _AGE, _age, "date"))
-    return (name, *_OWN.get(served.full_name, ()), age)
-
-
-def ago(obj: dict[str, Any], stamp: str | None, time: float) -> str:
-    """How long ago a time was, as kubectl shows it."""
-    if not stamp:
-        return "<unknown>"
-    seconds = int(time - parse_time(stamp).timestamp())
-    if seconds < 0:
-        return "0s"
-    if seconds < 120:
-        return f"{seconds}s"
-    minutes = seconds // 60
-    if minutes < 10:
-        return f"{minutes}m{seconds % 60}s" if seconds % 60 else f"{minutes}m"
-    if minutes < 180:
-        return f"{minutes}m"
-    hours = minutes // 60
-    if hours < 8:
-        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
-    return f"{hours}h" if hours < 48 else f"{hours // 24}d"
+    return (name, _column("Age", _AGE, _age, "date"))
 
 
 def look_up(obj: Any, path: str) -> Any:
@@ -119,69 +109,14 @@ def _column(
 
 
 def _age(obj: dict[str, Any], time: float) -> Any:
-    return ago(obj, obj["metadata"].get("creationTimestamp"), time)
+    return ago(obj["metadata"].get("creationTimestamp"), time)
 
 
 def _path_cell(path: str, type_: str) -> Cell:
     def cell(obj: dict[str, Any], time: float) -> Any:
         value = look_up(obj, path)
         if type_ == "date":
-            return ago(obj, value, time) if isinstance(value, str) else None
+            return ago(value, time) if isinstance(value, str) else None
         return value
 
     return cell
-
-
-def _ready(obj: dict[str, Any], _: float) -> str:
-    ready = sum(bool(one.get("ready")) for one in listed(member(obj, "status"), "containerStatuses"))
-    return f"{ready}/{len(listed(obj['spec'], 'containers'))}"
-
-
-def _restarts(obj: dict[str, Any], _: float) -> str:
-    statuses = listed(member(obj, "status"), "containerStatuses")
-    return str(sum(one.get("restartCount", 0) for one in statuses))
-
-
-def _phase(obj: dict[str, Any], _: float) -> str:
-    if obj["metadata"].get("deletionTimestamp"):
-        return "Terminating"
-    phase: str = obj.get("status", {}).get("phase", "Pending")
-    return phase
-
-
-def _number(path: str) -> Cell:
-    def cell(obj: dict[str, Any], _: float) -> Any:
-        return look_up(obj, path) or 0
-
-    return cell
-
-
-def _ready_replicas(obj: dict[str, Any], _: float) -> str:
-    return f"{look_up(obj, '.status.readyReplicas') or 0}/{look_up(obj, '.spec.replicas') or 0}"
-
-
-_OWN: Final[dict[str, tuple[Column, ...]]] = {
-    "configmaps": (
-        _column("Data", _DATA, lambda obj, _: len(obj.get("data", {})) + len(obj.get("binaryData", {}))),
-    ),
-    "secrets": (
-        _column("Type", "Used to facilitate programmatic handling of secret data. More info:"
-                " https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
-                lambda obj, _: obj.get("type", "")),
-        _column("Data", _SECRET_DATA, lambda obj, _: len(obj.get("data", {}))),
-    ),
-    "pods": (
-        _column("Ready", "The aggregate readiness state of this pod for accepting traffic.", _ready),
-        _column("Status", "The aggregate status of the containers in this pod.", _phase),
-        _column("Restarts", "The number of times the containers in this pod have been restarted.", _restarts),
-    ),
-    "leases.coordination.k8s.io": (
-        _column("Holder", _HOLDER, lambda obj, _: member(obj, "spec").get("holderIdentity", "")),
-    ),
-    "namespaces": (_column("Status", "The status of the namespace", _phase),),
-    "deployments.apps": (
-        _column("Ready", "Number of the pod with ready state", _ready_replicas),
-        _column("Up-to-date", "Pods of the newest template.", _number(".status.updatedReplicas"), "integer"),
-        _column("Available", "Pods that are available.", _number(".status.availableReplicas"), "integer"),
-    ),
-}  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ._columns import columns_of
+from ._columns import cells_of, definitions_of
 from ._kinds import Served
 from ._negotiation import View
 from ._typed import escaped, struct_of
@@ -47,7 +47,7 @@ class Viewer:
     def row(self, data: bytes, time: float) -> bytes:
         """An object as a row of a Table."""
         obj = self.served.read(data)
-        cells = _encode([column.cell(obj, time) for column in columns_of(self.served)])
+        cells = _encode(cells_of(self.served, obj, time))
         match self.include:
             case "None":
                 shown = b"null"
@@ -62,7 +62,7 @@ class Viewer:
         if not self.first:
             return b"null"
         self.first = False
-        return escaped(_encode_plain([column.definition for column in columns_of(self.served)]))
+        return escaped(_encode_plain(definitions_of(self.served)))
 
     def watched(self, data: bytes, version: int, time: float) -> bytes:
         """An object as it stands in an event."""
@@ -93,7 +93,7 @@ class Viewer:
         return zero.replace(b'"metadata":{}', b'"metadata":' + _encode_plain(meta), 1)
 
     def _table_bookmark(self, version: str, meta: dict[str, Any], annotations: dict[str, str]) -> bytes:
-        cells = [column.cell({"metadata": {}, "spec": {}}, 0.0) for column in columns_of(self.served)]
+        cells = cells_of(self.served, {"metadata": {}, "spec": {}}, 0.0)
         # The row with the mark is sent whatever `includeObject` says: the mark has no other place.
         shown = _META + _encode_plain(meta) + b"}" if annotations or self.include != "None" else b"null"
         row = b'{"cells":%s,"object":%s}' % (escaped(_encode(cells)), shown)

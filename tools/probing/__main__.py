@@ -20,6 +20,8 @@ from tools.probing.tables import tables_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TABLE: Final = ROOT / "kubeproto/sim/builtin.json"
+COLUMNS: Final = ROOT / "kubeproto/sim/columns.json"
+AS_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 GENERATED: Final = "by `make probe`, from the answers of a real kube-apiserver; do not edit"
 
 
@@ -58,6 +60,20 @@ def explore(transport: BlockingTransport) -> Notes:
     return notes
 
 
+def columns_of(transport: BlockingTransport) -> dict[str, Any]:
+    """The columns of every kind that can be listed, by its full name."""
+    found: dict[str, Any] = {}
+    for facts in table().resources:
+        resource = facts.resource
+        full_name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        if "list" in resource.verbs and full_name not in found:
+            root = "apis" if resource.group else "api"
+            target = f"/{root}/{resource.api_version}/{resource.plural}?limit=1"
+            with transport.send(Head("GET", target, (("Accept", AS_TABLE),)), timeout=60.0) as got:
+                found[full_name] = msgspec.json.decode(b"".join(got))["columnDefinitions"]
+    return found
+
+
 def text_of(tables: dict[str, Any]) -> str:
     """The table as a file: one line a type."""
     parts = [f'{{"generated":{json.dumps(GENERATED)}']
@@ -81,6 +97,8 @@ def main() -> None:
         BlockingHttpxTransport(server.connection) as transport,
     ):
         notes = explore(transport)
+        columns = columns_of(transport)
+    COLUMNS.write_text(text_of({"columns": columns}))
     TABLE.write_text(text_of(tables_of(notes)))
 
 

@@ -1,0 +1,69 @@
+"""Tables of all built-in kinds have the columns and cells that a real server was seen to send.
+
+minimal_cells.json holds the cells that a kube-apiserver 1.36.3 sent for each of the minimal objects of
+minimal_objects.json; ages and the name of who asks are left out of the comparison.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from asking import Asker
+
+from kubeproto import sim
+from kubeproto.kinds import table
+
+HERE: Final = Path(__file__).parent
+TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
+OBJECTS: Final[list[Any]] = json.loads((HERE / "minimal_objects.json").read_text())
+CELLS: Final[dict[str, list[Any]]] = json.loads((HERE / "minimal_cells.json").read_text())
+_DRAWN: Final = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:]+Z|^\d+d$|^0s$|^10\.0\.0\.\d+$|^admin$|^sim$"
+)
+
+
+def plain(cells: list[Any]) -> list[Any]:
+    return [_DRAWN.sub("<drawn>", one) if isinstance(one, str) else one for one in cells]
+
+
+def key_of(target: str) -> str:
+    parts = [part for part in target.split("/")[2:] if part]
+    return "/".join(part for part in parts if part not in ("namespaces", "default")) or "v1/namespaces"
+
+
+@pytest.mark.parametrize(("target", "sent"), [one[:2] for one in OBJECTS], ids=[one[0] for one in OBJECTS])
+def test_a_minimal_object_is_shown_in_the_cells_of_a_real_server(target: str, sent: dict[str, Any]) -> None:
+    key = "v1/namespaces" if target == "/api/v1/namespaces" else key_of(target)
+    shown = Asker().ask("POST", f"{target}?dryRun=All", sent, Accept=TABLE)
+    assert plain(shown["rows"][0]["cells"]) == plain(CELLS[key])
+
+
+def test_every_kind_that_is_listed_has_columns() -> None:
+    asker = Asker(sim.Cluster())
+    for facts in table().resources:
+        resource = facts.resource
+        if "list" in resource.verbs:
+            root = "apis" if resource.group else "api"
+            target = f"/{root}/{resource.api_version}/{resource.plural}"
+            shown = asker.ask("GET", target, Accept=TABLE)
+            assert asker.status == 200
+            assert "Name" in [column["name"] for column in shown["columnDefinitions"]]
+
+
+def test_what_a_pod_waits_for_stands_in_its_status() -> None:
+    asker = Asker()
+    asker.pod("p", node="n")
+    state = {"waiting": {"reason": "ErrImagePull"}}
+    waiting = {"name": "c", "ready": False, "restartCount": 2, "state": state, "image": "i", "imageID": ""}
+
+    def wait(pod: dict[str, Any]) -> None:
+        pod["status"]["containerStatuses"] = [waiting]
+
+    asker.cluster.edit("v1/Pod", "p", wait)
+    shown = asker.ask("GET", "/api/v1/namespaces/default/pods/p", Accept=TABLE)
+    assert shown["rows"][0]["cells"][:4] == ["p", "0/1", "ErrImagePull", "2"]
+    assert shown["rows"][0]["cells"][5:7] == ["<none>", "n"]
