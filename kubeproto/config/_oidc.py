@@ -148,7 +148,7 @@ def expiry(token: str) -> float | None:
     try:
         payload = urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
         return msgspec.json.decode(payload, type=_Claims).exp
-    except ValueError:  # msgspec's errors are some, too
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors; JSON may be nested without end
         return None
 
 
@@ -183,6 +183,6 @@ def _read(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
         word = msgspec.json.decode(body, type=_Refusal).error
         known = word.isascii() and word.replace("_", "").isalpha() and len(word) < 40
         problem = f": {word}" if known else ""
-    except (RemoteProtocolError, msgspec.DecodeError, RecursionError):
+    except (RemoteProtocolError, ValueError, RecursionError):  # a byte that is no UTF-8 is a ValueError
         problem = " and makes no sense"
     raise CredentialsError(f"the answer of the identity provider is {status}{problem}")

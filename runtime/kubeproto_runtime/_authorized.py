@@ -25,8 +25,10 @@ from kubeproto import (
 from kubeproto.config import credentials as c
 from kubeproto.wire import header
 
+from ._background import Background, spawn
+from ._effects import drive
 from ._files import read_all
-from ._keyring import Errands, Keyring, T, run_errands
+from ._keyring import Errands, Keyring, T
 from ._lines import Line, Lines
 from ._plugins import run_plugin
 
@@ -64,9 +66,11 @@ class Authorized:
     ) -> None:
         self._config = config
         self._opener = opener
-        self._keys = Keyring(config.identity, anyio.Event, clock=clock, keep=keep)
+        self._keys = Keyring(config.identity, anyio.Event, self._spawn, clock=clock, keep=keep)
         self._lines: Lines[tuple[Transport, AbstractAsyncContextManager[Transport]]] = Lines()
         self._opening = anyio.Lock()
+        self._renewal: Background | None = None
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._config.connection!r})"
@@ -78,14 +82,20 @@ class Authorized:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection; what is still being answered breaks."""
-        await _close(self._lines.clear())
+        """Close every connection; what is still being answered breaks, and nothing is sent any more."""
+        self._closed = True
+        if self._renewal is not None:
+            await self._renewal.stop()
+        with anyio.CancelScope(shield=True):
+            async with self._opening:
+                await _close(self._lines.clear())
 
     @asynccontextmanager
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
         """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
+        check_open(self._closed)
         given = await self._run(self._keys.obtain())
         async with self._exchange(head, given, timeout, idle) as incoming:
             renewed = await self._run(self._keys.renew(given)) if refuses(incoming, head) else None
@@ -100,6 +110,7 @@ class Authorized:
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocket]:
         """Turn a request into a WebSocket; a `LocalProtocolError` if these transports know none."""
+        check_open(self._closed)
         given = await self._run(self._keys.obtain())
         async with AsyncExitStack() as stack:
             try:
@@ -140,6 +151,7 @@ class Authorized:
 
     async def _open(self, credentials: Credentials) -> _Line:
         async with self._opening:  # ten requests at once need one transport
+            check_open(self._closed)
             if line := self._lines.take(credentials.pair):
                 return line
             context = self._opener(self._config.connection_for(credentials))
@@ -148,8 +160,12 @@ class Authorized:
         await _close(old)
         return line
 
+    def _spawn(self, renewal: Errands[anyio.Event, None]) -> None:
+        """Renew in a task of its own. There is one at a time; the last one has ended, or is about to."""
+        self._renewal = spawn(lambda: drive(renewal, self._do))
+
     async def _run(self, errands: Errands[anyio.Event, T]) -> T:
-        return await run_errands(errands, self._do)
+        return await drive(errands, self._do)
 
     async def _do(self, errand: c.Task | anyio.Event) -> c.Event | None:
         match errand:
@@ -161,6 +177,7 @@ class Authorized:
                 return await self._ask(errand)
             case _:
                 await errand.wait()
+                check_open(self._closed)  # else who waits would begin the renewal anew
                 return None
 
     async def _ask(self, ask: Ask) -> c.Event:
@@ -178,6 +195,12 @@ class Authorized:
                 return c.Answered(incoming.status, incoming.headers, bytes(body))
         except KubeprotoError as error:
             return c.Failed(" ".join(str(error).split()))
+
+
+def check_open(closed: bool) -> None:
+    """Refuse to send anything over a transport that was closed."""
+    if closed:
+        raise LocalProtocolError("this client is closed: the context of connect() has been left")
 
 
 def refuses(incoming: Incoming | BlockingIncoming, head: Head) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from contextlib import asynccontextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from kubeproto.config import Config, ConfigError, Impersonation, PluginPolicy, Wishes
 
 from ._authorized import Authorized, Opener
+from ._background import event_loop
 from ._client import Client
 from ._files import Found, find, keep
 
@@ -134,12 +134,6 @@ def keeping(found: Found) -> Callable[[c.Keep], None] | None:
         login = keep(login, tokens)
 
     return put
-
-
-def event_loop() -> str:
-    """Which event loop runs. Whoever has not imported trio is not on it."""
-    trio = sys.modules.get("trio")
-    return "trio" if trio is not None and trio.lowlevel.in_trio_task() else "asyncio"
 
 
 def find_opener(

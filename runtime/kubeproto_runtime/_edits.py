@@ -111,7 +111,8 @@ class Original:
             ):
                 merged[name] = rest
         for name, value in known.items():
-            if name not in text:
+            # Some classes write their defaults too: what was not in the text then is no edit now.
+            if name not in text and not (name in before and json_equal(before[name], value)):
                 merged[name] = self._merge(members.get(name), value, _NEW, shape.below(name))
         return merged
 
@@ -186,7 +187,9 @@ def _members(part: Any) -> dict[str, Any] | None:
 
 def _elements(part: Any) -> list[Any] | None:
     # Whoever writes a tuple means a list.
-    return list[Any](part) if isinstance(part, tuple) else part if is_list(part) else None
+    if isinstance(part, tuple):
+        return [*part]  # pyright: ignore[reportUnknownVariableType] # a tuple of anything
+    return part if is_list(part) else None
 
 
 # Two writers

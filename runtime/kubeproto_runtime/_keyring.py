@@ -1,11 +1,13 @@
 """`Keyring`: drives the credentials machine, for tasks on an event loop and for threads alike.
 
-What takes time is not done here. `obtain` and `renew` are generators that yield errands: a task of the
-machine, to be told by what came of it, or a signal to be waited for. So there is one way to drive the
-machine, and two ways to run errands: `run_errands` for an event loop, `run_errands_blocking` for threads.
+What takes time is not done here: `obtain`, `renew` and a renewal are generators of effects, driven as all
+others (`_effects`). An effect is a task of the machine, which is sent what came of it, or a signal to be
+waited for.
 
-Whoever asks first performs the task, and others wait for it. An errand that is given up (its generator is
-closed, because whoever ran it was cancelled) is abandoned, and one of those who wait takes over.
+A renewal runs beside the requests: `spawn` is given it, and drives it in a task or thread of its own. So a
+request that is cancelled does not end the renewal that it began, and requests use what is still valid
+meanwhile. However a renewal ends, the machine is told: one that raises has failed, one that is given up is
+abandoned, and in either case the requests that wait for it go on.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from kubeproto.config import credentials as c
 from ._plugins import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Callable, Generator
 
     from kubeproto.config import Identity
 
@@ -41,8 +43,7 @@ class Signal(Protocol):
 S = TypeVar("S", bound=Signal)
 T = TypeVar("T")
 
-# What an errand is, and how it is run: a task gives its event, waiting gives nothing.
-Errands: TypeAlias = "Generator[c.Task | S, c.Event | None, T]"
+Errands: TypeAlias = "Generator[c.Task | S, Any, T]"
 
 _log: Final = logging.getLogger("kubeproto.credentials")
 
@@ -54,12 +55,14 @@ class Keyring(Generic[S]):
         self,
         identity: Identity,
         signal: Callable[[], S],
+        spawn: Callable[[Errands[S, None]], object],
         *,
         clock: Callable[[], float] = time.time,
         keep: Callable[[c.Keep], None] | None = None,
     ) -> None:
         self._state = c.begin(identity, clock(), terminal=terminal())
         self._signal = signal
+        self._spawn = spawn
         self._changed = signal()
         self._clock = clock
         self._keep = keep
@@ -69,10 +72,8 @@ class Keyring(Generic[S]):
     def obtain(self) -> Errands[S, Credentials]:
         """Credentials for a request, or the `CredentialsError` that says why there are none."""
         while True:
-            performed, answer, changed = yield from self._tell(c.Wanted())
+            answer, changed = yield from self._tell(c.Wanted())
             match answer:
-                case _ if performed:
-                    pass  # what the machine said before is old by now
                 case c.Use(credentials):
                     return credentials
                 case c.Refuse():
@@ -86,34 +87,54 @@ class Keyring(Generic[S]):
         credentials = yield from self.obtain()
         return credentials if credentials.generation != refused.generation else None
 
-    def _tell(self, event: c.Event) -> Errands[S, tuple[bool, c.Action | None, S]]:
-        """Step and perform. Gives whether there was a task, the answer, and what the next step sets."""
+    def _tell(self, event: c.Event) -> Errands[S, tuple[c.Action | None, S]]:
+        """Step, and begin the renewal that is due. Returns the answer, and what the next step sets."""
         actions, changed = self._step(event)
         answer: c.Action | None = None
-        performed = False
+        for action in actions:
+            match action:
+                case c.ReadFiles():  # it takes no time, and what stands there is wanted at once
+                    yield from self._renewal(action)
+                    return (yield from self._tell(c.Wanted()))
+                case c.RunPlugin() | c.Discover() | c.Redeem():
+                    self._spawn(self._renewal(action))
+                case c.Warn(why):
+                    self._warn(why)
+                case c.CloseConnections() | c.Keep():
+                    pass
+                case c.Use() | c.Wait() | c.Refuse():
+                    answer = action
+        return answer, changed
+
+    def _renewal(self, task: c.Task) -> Errands[S, None]:
+        """Perform a task and those that come of it, to the end."""
+        planned: c.Task | None = task
+        try:
+            while planned is not None:
+                planned = yield from self._performed(planned)
+        except GeneratorExit:
+            self._step(c.Abandoned())
+            raise
+
+    def _performed(self, task: c.Task) -> Errands[S, c.Task | None]:
+        """Perform one task and tell the machine what came of it; the next one, if there is one."""
+        try:
+            actions, _ = self._step((yield task) or c.Failed("it was given up"))
+        except Exception as error:  # else the machine would wait for its end, and every request with it
+            _log.debug("a renewal of credentials failed", exc_info=True)
+            actions, _ = self._step(c.Failed(f"it ended with {type(error).__name__}"))
+        following: c.Task | None = None
         for action in actions:
             match action:
                 case c.ReadFiles() | c.RunPlugin() | c.Discover() | c.Redeem():
-                    performed = True
-                    yield from self._perform(action)
+                    following = action
                 case c.Keep():
                     self._put_away(action)
                 case c.Warn(why):
                     self._warn(why)
-                case c.CloseConnections():
+                case _:
                     pass  # whoever lends connections looks at the certificate that they show
-                case c.Use() | c.Wait() | c.Refuse():
-                    answer = action
-        return performed, answer, changed
-
-    def _perform(self, task: c.Task) -> Errands[S, None]:
-        came: c.Event = c.Abandoned()
-        try:
-            came = (yield task) or came
-        finally:
-            if isinstance(came, c.Abandoned):
-                self._step(came)
-        yield from self._tell(came)
+        return following
 
     def _step(self, event: c.Event) -> tuple[tuple[c.Action, ...], S]:
         with self._lock:
@@ -137,29 +158,3 @@ class Keyring(Generic[S]):
         if why != self._warned:
             self._warned = why
             _log.warning("%s", why)
-
-
-async def run_errands(errands: Errands[S, T], run: Callable[[c.Task | S], Awaitable[c.Event | None]]) -> T:
-    """Run errands on an event loop, to the end or until this is cancelled."""
-    try:
-        errand = next(errands)
-        while True:
-            errand = errands.send(await run(errand))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    finally:
-        errands.close()
-
-
-def run_errands_blocking(errands: Errands[S, T], run: Callable[[c.Task | S], c.Event | None]) -> T:
-    """Run errands in a thread."""
-    try:
-        errand = next(errands)
-        while True:
-            errand = errands.send(run(errand))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    finally:
-        errands.close()

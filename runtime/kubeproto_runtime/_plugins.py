@@ -36,14 +36,16 @@ def terminal() -> bool:
 async def run_plugin(task: c.RunPlugin) -> c.Event:
     """Run a plugin to its end, or to that of its time. If this is cancelled, it is killed."""
     try:
-        process = await anyio.open_process(
-            [task.command, *task.args],
-            stdin=None if task.interactive else subprocess.DEVNULL,
-            stderr=None,
-            env={**os.environ, **dict(task.env)},
-            # What it starts is killed with it. One that talks to a person must stay with the terminal.
-            start_new_session=not task.interactive,
-        )
+        # A program that runs already and is not known yet could not be killed.
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                [task.command, *task.args],
+                stdin=None if task.interactive else subprocess.DEVNULL,
+                stderr=None,
+                env={**os.environ, **dict(task.env)},
+                # What it starts is killed with it. One that talks to a person must stay with the terminal.
+                start_new_session=not task.interactive,
+            )
     except FileNotFoundError:
         return c.PluginMissing()
     except (OSError, ValueError) as error:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager, contextmanager
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from kubeproto import BlockingIncoming, BlockingTransport, Head, KubeprotoError
 from kubeproto.config import credentials as c
 
-from ._authorized import MOST_ANSWERED, refuses
+from ._authorized import MOST_ANSWERED, check_open, refuses
+from ._effects import drive_blocking
 from ._files import read_all
-from ._keyring import Keyring, T, run_errands_blocking
+from ._keyring import Keyring, T
 from ._lines import Line, Lines
 from ._plugins import run_plugin_blocking
 
@@ -45,9 +46,10 @@ class BlockingAuthorized:
     ) -> None:
         self._config = config
         self._opener = opener
-        self._keys = Keyring(config.identity, Event, clock=clock, keep=keep)
+        self._keys = Keyring(config.identity, Event, self._spawn, clock=clock, keep=keep)
         self._lines: Lines[tuple[BlockingTransport, AbstractContextManager[BlockingTransport]]] = Lines()
         self._opening = Lock()
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._config.connection!r})"
@@ -59,14 +61,17 @@ class BlockingAuthorized:
         self.close()
 
     def close(self) -> None:
-        """Close every connection; what is still being answered breaks."""
-        _close(self._lines.clear())
+        """Close every connection; what is still being answered breaks, and nothing is sent any more."""
+        self._closed = True
+        with self._opening:
+            _close(self._lines.clear())
 
     @contextmanager
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncoming]:
         """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
+        check_open(self._closed)
         given = self._run(self._keys.obtain())
         with self._exchange(head, given, timeout, idle) as incoming:
             renewed = self._run(self._keys.renew(given)) if refuses(incoming, head) else None
@@ -90,6 +95,7 @@ class BlockingAuthorized:
 
     def _open(self, credentials: Credentials) -> _Line:
         with self._opening:  # ten requests at once need one transport
+            check_open(self._closed)
             if line := self._lines.take(credentials.pair):
                 return line
             context = self._opener(self._config.connection_for(credentials))
@@ -98,8 +104,12 @@ class BlockingAuthorized:
         _close(old)
         return line
 
+    def _spawn(self, renewal: Errands[Event, None]) -> None:
+        """Renew in a thread of its own, which does not keep the program from ending."""
+        Thread(target=drive_blocking, args=(renewal, self._do), name="kubeproto-renewal", daemon=True).start()
+
     def _run(self, errands: Errands[Event, T]) -> T:
-        return run_errands_blocking(errands, self._do)
+        return drive_blocking(errands, self._do)
 
     def _do(self, errand: c.Task | Event) -> c.Event | None:
         match errand:
@@ -111,6 +121,7 @@ class BlockingAuthorized:
                 return self._ask(errand)
             case _:
                 errand.wait()
+                check_open(self._closed)  # else who waits would begin the renewal anew
                 return None
 
     def _ask(self, ask: Ask) -> c.Event:

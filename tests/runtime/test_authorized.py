@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from anyio.lowlevel import checkpoint
 from credential_rig import PEM, SECRET, Clock, Net, Script, accepting, authorized, credential, get
 
 import kubeproto as kp
@@ -248,33 +247,83 @@ def test_all_who_wait_for_a_plugin_that_fails_are_told_why(
     assert SECRET not in "".join(capfd.readouterr())
 
 
-def test_whoever_runs_the_plugin_may_be_cancelled_and_another_takes_over(run: Run, tmp_path: Path) -> None:
+def test_a_request_that_is_cancelled_does_not_end_the_renewal_that_it_began(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"), waits=True)
-        net = Net(accepting("t2"))
+        net = Net(accepting("t1"))
         answers: list[Any] = []
         async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
-            first = anyio.CancelScope()
-
-            async def cancelled() -> None:
-                with first:
+            for _ in range(3):  # as the runs of a controller that have a deadline
+                with anyio.move_on_after(0.05):
                     await get(transport)
 
             async def other() -> None:
                 answers.append(await get(transport))
 
-            tasks.start_soon(cancelled)
             await script.started()
             for _ in range(3):
                 tasks.start_soon(other)
-            for _ in range(10):
-                await checkpoint()
-            first.cancel()
-            await script.started(2)
             script.go.touch()
         assert answers == [(200, b"welcome")] * 3
+        assert len(script.pids) == 1
+
+    run(main)
+
+
+def test_a_transport_that_is_closed_ends_its_renewal_and_who_waits_for_it(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        script = Script(tmp_path, credential(token="t$N"), waits=True)
+        net = Net(accepting("t1"))
+        refused: list[str] = []
+        async with anyio.create_task_group() as tasks:
+            async with authorized(net, script.identity) as transport:
+
+                async def ask() -> None:
+                    with pytest.raises(kp.LocalProtocolError, match="closed") as caught:
+                        await get(transport)
+                    refused.append(str(caught.value))
+
+                tasks.start_soon(ask)
+                await script.started()
+            assert not alive(script.pids[0])
+        assert len(refused) == 1
+        assert len(script.pids) == 1
+
+    run(main)
+
+
+def test_a_token_that_is_still_valid_is_used_while_another_is_fetched(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        clock = Clock()
+        soon = "1970-01-01T00:20:00Z"
+        script = Script(tmp_path, credential(token="t$N", expirationTimestamp=soon))
+        net = Net(accepting("t1"))
+        async with authorized(net, script.identity, clock=clock) as transport:
+            clock.now = 600.0
+            assert await get(transport) == (200, b"welcome")
+            waiting = Script(tmp_path, credential(token="t$N", expirationTimestamp=soon), waits=True)
+            clock.now = 1150.0  # due, and valid for fifty seconds more
+            with anyio.fail_after(30):
+                for _ in range(3):
+                    assert await get(transport) == (200, b"welcome")
+                await waiting.started(2)
+                assert await get(transport) == (200, b"welcome")
         assert len(script.pids) == 2
-        assert not alive(script.pids[0]), "the plugin of the cancelled request still runs"
+
+    run(main)
+
+
+def test_a_closed_transport_sends_nothing_and_opens_nothing(run: Run) -> None:
+    async def main() -> None:
+        net = Net(accepting("t"))
+        async with authorized(net, Identity(token="t")) as transport:
+            assert await get(transport) == (200, b"welcome")
+        with pytest.raises(kp.LocalProtocolError, match="this client is closed"):
+            await get(transport)
+        with pytest.raises(kp.LocalProtocolError, match="this client is closed"):
+            async with transport.upgrade(UPGRADE):
+                pass
+        assert len(net.opened) == len(net.closed) == 1
 
     run(main)
 

@@ -299,9 +299,9 @@ class Typed:
             name = f"f{number}"
             self.fields[wire] = name, facts, below
             if facts.form == ("list",):
-                declared.append((name, list[plain], msgspec.field(default_factory=list[Any])))
+                declared.append((name, list[plain], []))
             elif facts.form == ("map",):
-                declared.append((name, dict[str, plain], msgspec.field(default_factory=dict[str, Any])))
+                declared.append((name, dict[str, plain], {}))
             else:
                 declared.append((name, plain | None, None))
         rename = {name: wire for wire, (name, _, _) in self.fields.items()}
@@ -462,3 +462,27 @@ def test_the_server_has_exactly_the_edit_and_nothing_else(
     entry.commit()
     assert server.document["spec"] == expected
     assert len(server.patches) == (document["spec"] != expected)
+
+
+class Sent(msgspec.Struct):
+    """A class that writes its defaults."""
+
+    title: str = ""
+    rows: list[str] = []
+
+
+class AlwaysSent(kp.Object[Sent, None], group="example.com", version="v1", kind="Tale"):
+    """A tale."""
+
+
+def test_a_default_that_a_class_writes_is_no_edit() -> None:
+    meta = {"name": "moby", "namespace": "default", "uid": "u1", "resourceVersion": "7"}
+    document = {"apiVersion": "example.com/v1", "kind": "Tale", "metadata": meta, "spec": {"more": 1}}
+    server = Patched(document)
+    entry = server.client().api(AlwaysSent).entry("moby")
+    assert entry.obj is not None
+    entry.commit()
+    assert server.patches == []
+    entry.obj.spec.title = "Moby-Dick"
+    entry.commit()
+    assert server.document["spec"] == {"more": 1, "title": "Moby-Dick"}

@@ -15,7 +15,7 @@ from credential_rig import PEM, SECRET, SERVER, Clock, Script, Server, accepting
 from sync_rig import Answer
 
 import kubeproto as kp
-from kubeproto.config import Config, ConfigError, Connection, CredentialsError, Identity
+from kubeproto.config import Config, ConfigError, Connection, CredentialsError, Identity, Oidc
 from kubeproto.requests import version
 from kubeproto.wire import header
 from kubeproto_httpx import BlockingHttpxTransport
@@ -178,3 +178,24 @@ def test_httpx_is_what_threads_use_and_it_is_said_what_to_install() -> None:
         "there is no transport for threads (No module named 'no_such_library'): "
         "pip install 'kubeproto[httpx]'"
     )
+
+
+def test_a_closed_transport_sends_nothing_and_opens_nothing_for_threads_either() -> None:
+    net = Net(lambda connection, head: (200, b"welcome"))
+    with authorized(net, Identity(token="t")) as transport:
+        assert get(transport) == (200, b"welcome")
+    with pytest.raises(kp.LocalProtocolError, match="this client is closed"):
+        get(transport)
+    assert len(net.opened) == len(net.closed) == 1
+
+
+@pytest.mark.parametrize("error", [RuntimeError("bug"), kp.ConnectError("no")])
+def test_a_renewal_that_raises_ends_the_requests_that_wait(error: Exception) -> None:
+    """A provider's transport may raise anything; who waits gets an error, and not silence."""
+
+    def broken(connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+        raise error
+
+    oidc = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r")
+    with authorized(Net(broken), Identity(oidc=oidc)) as transport, pytest.raises(CredentialsError):
+        get(transport)

@@ -1,0 +1,44 @@
+"""Whatever an identity provider answers and a token holds, a renewal ends, and requests with it."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+
+import pytest
+
+from kubeproto.config import CredentialsError, Identity, Oidc
+from kubeproto.config import credentials as c
+
+OIDC = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r")
+PROVIDER = b'{"token_endpoint": "https://issuer.test/token"}'
+DEEP = b"[" * 100_000
+BODIES = [b'{"id_token": "\xff"}', b'{"\xff": 1}', b"\xff", DEEP, b'{"id_token": ' + DEEP, b"", b"null"]
+
+
+def renewing(*bodies: bytes) -> c.State:
+    state, _ = c.step(c.begin(Identity(oidc=OIDC), 0.0), c.Wanted(), 0.0)
+    for body in bodies:
+        assert isinstance(state, c.Renewing)
+        state, _ = c.step(state, c.Answered(200, (), body), 1.0)
+    return state
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("before", [(), (PROVIDER,)])
+def test_garbage_of_a_provider_ends_the_renewal_and_the_requests_that_wait(
+    before: tuple[bytes, ...], body: bytes
+) -> None:
+    state, actions = c.step(renewing(*before, body), c.Wanted(), 1.5)
+    [action] = actions
+    assert isinstance(action, c.Refuse)
+    assert isinstance(action.error, CredentialsError)
+    assert isinstance(state, c.Troubled)
+
+
+@pytest.mark.parametrize("payload", [DEEP, b'{"exp": ' + DEEP, b'{"exp": "\xff"}', b"\xff"])
+def test_a_token_with_any_payload_is_a_token(payload: bytes) -> None:
+    token = f"a.{urlsafe_b64encode(payload).decode().rstrip('=')}.b"
+    oidc = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r", id_token=token)
+    assert isinstance(c.begin(Identity(oidc=oidc), 0.0), c.Vacant)
+    granted = b'{"id_token": "%s"}' % token.encode()
+    assert isinstance(renewing(PROVIDER, granted), c.Held)
