@@ -24,7 +24,7 @@ _TOLERATIONS: Final = tuple(
     for what in ("not-ready", "unreachable")
 )
 # Kinds whose objects hold a pod, and the path to its spec.
-_POD_SPECS: Final = {
+POD_SPECS: Final = {
     "pods": ("spec",),
     "podtemplates": ("template", "spec"),
     "cronjobs.batch": ("spec", "jobTemplate", "spec", "template", "spec"),
@@ -56,7 +56,7 @@ def fill_in(served: Served, obj: Json) -> None:
 
 def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
     """The spec of the pod that an object holds, if it holds one."""
-    if (path := _POD_SPECS.get(served.full_name)) is not None:
+    if (path := POD_SPECS.get(served.full_name)) is not None:
         for name in path:
             obj = member(obj, name)
         if obj:

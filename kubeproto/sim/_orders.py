@@ -122,6 +122,7 @@ POINTERS: Final = frozenset((
     ("coordination_v1.LeaseSpec", "holderIdentity"),
     ("coordination_v1.LeaseSpec", "preferredHolder"),
     ("core_v1.PersistentVolumeClaimSpec", "storageClassName"),
+    ("batch_v1.CronJobSpec", "timeZone"),
     ("networking_v1.IngressSpec", "ingressClassName"),
 ))  # fmt: skip
 

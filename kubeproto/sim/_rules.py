@@ -11,6 +11,7 @@ from ..objects import check_finalizer
 from ._builtin_rules import check_fields
 from ._kinds import Served
 from ._names import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
+from ._object_rules import check_object
 from ._parts import member, texts
 from ._refusals import quoted
 
@@ -55,6 +56,7 @@ def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     """What a built-in kind requires of its spec, as far as the table of kinds knows it."""
     found: list[Violation] = []
     found += check_fields(served.type, obj)
+    found += check_object(served, obj)
     if served.full_name in _TEMPLATED:
         found += _template(obj, found)
     return found
@@ -154,6 +156,9 @@ def _template(obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
     spec: dict[str, Any] = obj.get("spec", {})
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     wanted = member(member(spec, "selector"), "matchLabels")
+    selected = member(spec, "selector")
+    if "selector" in spec and not wanted and not selected.get("matchExpressions"):
+        return []  # an empty selector is refused as such
     if spec.get("selector") and wanted.items() <= (labels or {}).items():
         return []
     fault = Violation(
