@@ -28,6 +28,10 @@ def document(world: World, head: Head, segments: list[str], query: Query, header
     """The answer to a path that is no resource."""
     if segments[0] in _HEALTH:
         return _health(segments, query)
+    if segments[0] == "openapi":
+        from ._openapi_documents import openapi
+
+        return openapi(world, head, segments[1:], query, headers)
     match segments:
         case ["version"]:
             found: Any = _version()
@@ -44,8 +48,8 @@ def document(world: World, head: Head, segments: list[str], query: Query, header
                 found = {"kind": "APIGroup", "apiVersion": "v1"} | found
         case ["apis", group, version]:
             found = _resources(world, group, version)
-        case ["openapi", "v3"]:
-            found = {"paths": {}}
+        case [""]:
+            found = _root(world)
         case _:
             found = None
     if found is None:
@@ -61,6 +65,17 @@ def document(world: World, head: Head, segments: list[str], query: Query, header
     body = msgspec.json.encode(found)
     body = msgspec.json.format(body, indent=2) if segments[0] == "version" else body + b"\n"
     return _json(body)
+
+
+def _root(world: World) -> Any:
+    """The paths that there are, for people who begin at the root."""
+    versions = [
+        f"/apis/{group}/{version}" if group else f"/api/{version}"
+        for group, version in world.kinds.by_version
+    ]
+    groups = {f"/apis/{group}" for group, _ in world.kinds.by_version if group}
+    others = ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
+    return {"paths": sorted({*versions, *groups, *others})}
 
 
 def _json(body: bytes) -> Answer:

@@ -1,0 +1,116 @@
+"""The OpenAPI documents of the simulator: whole in themselves, and with what kubectl looks for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.wire import Head
+
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+class BookSpec(kp.Fields):
+    title: str
+
+
+class Book(kp.Object[BookSpec, None], group="library.example.io", version="v1", plural="books"):
+    """A book."""
+
+
+@pytest.fixture
+def cluster() -> sim.Cluster:
+    return sim.Cluster(crds=[Book])
+
+
+def get(cluster: sim.Cluster, target: str, *headers: tuple[str, str]) -> sim.Answer:
+    return cluster.answer(Head("GET", target, headers))
+
+
+def body(answer: sim.Answer) -> Any:
+    assert isinstance(answer.body, bytes)
+    return json.loads(answer.body)
+
+
+def references(document: Any) -> set[str]:
+    if isinstance(document, dict):
+        found = {document["$ref"]} if isinstance(document.get("$ref"), str) else set[str]()
+        return found.union(*(references(one) for one in document.values()))
+    if isinstance(document, list):
+        return set[str]().union(*(references(one) for one in document))
+    return set()
+
+
+def documents(cluster: sim.Cluster) -> list[Any]:
+    paths: dict[str, Any] = body(get(cluster, "/openapi/v3"))["paths"]
+    return [body(get(cluster, one["serverRelativeURL"])) for one in paths.values()]
+
+
+def test_every_reference_leads_to_a_schema(cluster: sim.Cluster) -> None:
+    for document in documents(cluster):
+        known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+        assert references(document) <= known
+    whole = body(get(cluster, "/openapi/v2"))
+    assert references(whole) <= {f"#/definitions/{name}" for name in whole["definitions"]}
+
+
+def test_every_kind_that_is_patched_says_that_it_knows_field_validation(cluster: sim.Cluster) -> None:
+    patched: set[tuple[str, str]] = set()
+    for document in documents(cluster):
+        for path in document["paths"].values():
+            if operation := path.get("patch"):
+                assert "fieldValidation" in [one["name"] for one in operation["parameters"]]
+                gvk = operation["x-kubernetes-group-version-kind"]
+                patched.add((gvk["group"], gvk["kind"]))
+    assert {("", "Pod"), ("apps", "Deployment"), ("library.example.io", "Book")} <= patched
+
+
+def test_schemas_have_kinds_merge_keys_and_the_fields_of_custom_resources(cluster: sim.Cluster) -> None:
+    core = body(get(cluster, "/openapi/v3/api/v1"))["components"]["schemas"]
+    pod = core["io.k8s.api.core.v1.Pod"]
+    assert pod["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "Pod", "version": "v1"}]
+    containers = core["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
+    assert containers["x-kubernetes-patch-merge-key"] == "name"
+    assert containers["x-kubernetes-list-map-keys"] == ["name"]
+    books = body(get(cluster, "/openapi/v3/apis/library.example.io/v1"))["components"]["schemas"]
+    book = books["io.example.library.v1.Book"]
+    assert book["properties"]["spec"]["properties"]["title"] == {"type": "string"}
+    assert book["properties"]["metadata"]["allOf"][0]["$ref"].endswith(".ObjectMeta")
+
+
+def test_a_document_that_was_read_is_not_sent_again_until_it_changes(cluster: sim.Cluster) -> None:
+    url = body(get(cluster, "/openapi/v3"))["paths"]["apis/library.example.io/v1"]["serverRelativeURL"]
+    first = get(cluster, url)
+    headers = dict(first.headers)
+    assert headers["Cache-Control"] == "public, immutable"
+    assert get(cluster, url, ("If-None-Match", headers["Etag"])).status == 304
+    definition = cluster.objects("apiextensions.k8s.io/v1/CustomResourceDefinition")[0]
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["pages"] = {"type": "integer"}
+    cluster.put(definition)
+    second = get(cluster, url, ("If-None-Match", headers["Etag"]))
+    assert second.status == 200
+    assert dict(second.headers)["Cache-Control"] != "public, immutable"  # that hash is of the past
+
+
+def test_version_two_comes_as_json_or_as_protobuf(cluster: sim.Cluster) -> None:
+    assert body(get(cluster, "/openapi/v2", ("Accept", "application/json")))["swagger"] == "2.0"
+    binary = get(cluster, "/openapi/v2", ("Accept", PROTOBUF))
+    assert dict(binary.headers)["Content-Type"] == PROTOBUF.replace("@", ".")
+    assert isinstance(binary.body, bytes)
+    assert binary.body.startswith(b"\x0a\x032.0")
+    assert b"io.example.library.v1.Book" in binary.body
+    assert get(cluster, "/openapi/v2", ("Accept", "text/html")).status == 406
+
+
+@pytest.mark.parametrize("path", ["v1", "v3/api/v7", "v3/apis/nothing/v1", "v3/apis/apps", "v2/more"])
+def test_other_paths_are_not_there(cluster: sim.Cluster, path: str) -> None:
+    assert get(cluster, f"/openapi/{path}").status == 404
+
+
+def test_the_root_lists_the_paths(cluster: sim.Cluster) -> None:
+    assert "/apis/library.example.io/v1" in body(get(cluster, "/"))["paths"]
