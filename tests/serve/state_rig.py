@@ -1,0 +1,132 @@
+"""A server with `--state` under load, killed at a random moment, and what must be true of it afterwards."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+MAPS: Final = "/api/v1/namespaces/default/configmaps"
+WRITERS: Final = 3
+
+
+class Server:
+    """A `kubeproto serve` in a process of its own."""
+
+    def __init__(self, state: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "kubeproto_serve", "serve", "--port", "0", "--state", str(state)]
+        self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        first = self.process.stdout.readline()
+        assert first.startswith("# serving at http://"), first
+        self.port = int(first.split(";")[0].rpartition(":")[2])
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+    def get(self, target: str) -> Any:
+        connection = self.connect()
+        connection.request("GET", target)
+        found = json.loads(connection.getresponse().read())
+        connection.close()
+        return found
+
+
+class Writer(threading.Thread):
+    """Writes config maps of its own, and remembers what was acknowledged; for each one, what may be there.
+
+    A write that was sent and not answered may have happened or not: both are allowed.
+    """
+
+    def __init__(self, server: Server, number: int, seed: int) -> None:
+        super().__init__()
+        self.allowed: dict[str, set[str | None]] = {}
+        self.acknowledged = 0
+        self.newest = 0
+        self._server = server
+        self._number = number
+        self._rng = random.Random(seed)
+
+    def run(self) -> None:
+        connection = self._server.connect()
+        try:
+            while True:
+                self._write(connection)
+        except (OSError, http.client.HTTPException):
+            return
+        finally:
+            connection.close()
+
+    def _write(self, connection: http.client.HTTPConnection) -> None:
+        name = f"w{self._number}-{self._rng.randrange(20)}"
+        before = self.allowed.get(name, {None})
+        [old] = before
+        value = None if old is not None and self._rng.random() < 0.3 else f"{self._rng.random()}"
+        self.allowed[name] = {old, value}
+        body = json.dumps({"metadata": {"name": name}, "data": {"value": value, "pad": "x" * 3000}})
+        if value is None:
+            connection.request("DELETE", f"{MAPS}/{name}")
+        elif old is None:
+            connection.request("POST", MAPS, body)
+        else:
+            connection.request("PUT", f"{MAPS}/{name}", body)
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+        assert response.status in (200, 201), answer
+        self.allowed[name] = {value}
+        self.acknowledged += 1
+        self.newest = max(self.newest, int(answer.get("metadata", {}).get("resourceVersion", 0)))
+
+
+def kill_under_load(state: Path, seed: int) -> int:
+    """Kill a server while it writes, start it again and check; the number of acknowledged writes."""
+    rng = random.Random(seed)
+    server = Server(state)
+    for one in server.get(MAPS)["items"]:
+        connection = server.connect()
+        connection.request("DELETE", f"{MAPS}/{one['metadata']['name']}")
+        connection.getresponse().read()
+        connection.close()
+    writers = [Writer(server, number, rng.random().__hash__()) for number in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    enough = rng.randrange(20, 300)
+    while sum(writer.acknowledged for writer in writers) < enough:
+        if not all(writer.is_alive() for writer in writers):
+            break
+    server.kill()
+    for writer in writers:
+        writer.join()
+    check(state, writers)
+    return sum(writer.acknowledged for writer in writers)
+
+
+def check(state: Path, writers: list[Writer]) -> None:
+    """Every acknowledged write is there, none is there by half, and the version has not gone back."""
+    server = Server(state)
+    try:
+        listed = server.get(MAPS)
+    finally:
+        server.kill()
+    there = {one["metadata"]["name"]: one for one in listed["items"]}
+    for writer in writers:
+        for name, allowed in writer.allowed.items():
+            found = there.get(name)
+            assert (found and found["data"]["value"]) in allowed, (name, allowed)
+            assert found is None or len(found["data"]["pad"]) == 3000
+    version = int(listed["metadata"]["resourceVersion"])
+    assert version >= max(writer.newest for writer in writers)
+    assert all(int(one["metadata"]["resourceVersion"]) <= version for one in there.values())

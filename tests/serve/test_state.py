@@ -1,0 +1,102 @@
+"""Objects that outlive the process: what a restart keeps, and that a SIGKILL loses nothing that was told."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto_serve import StateUnusable, serve
+
+sys.path.insert(0, str(Path(__file__).parent))
+from state_rig import kill_under_load
+
+
+class BookSpec(kp.Fields):
+    title: str
+
+
+class Book(kp.Object[BookSpec, None], group="library.example.io", version="v1", plural="books"):
+    """A book."""
+
+
+def config_map(name: str, **metadata: object) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+
+
+def test_a_restart_keeps_objects_kinds_and_what_is_on_its_way(tmp_path: Path) -> None:
+    async def main() -> None:
+        first = sim.Cluster(crds=[Book], seed=1)
+        async with serve(first, state=tmp_path):
+            first.put(Book(metadata=kp.ObjectMeta(name="moby"), spec=BookSpec(title="Moby")))
+            owner = first.put(config_map("owner"))["metadata"]["uid"]
+            reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}
+            first.put(config_map("owned", ownerReferences=[reference]))
+            first.put(config_map("gone"))
+            first.remove("v1/ConfigMap", "gone")
+            first.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "going"}})
+            first.put(config_map("held", namespace="going", finalizers=["example.io/hold"]))
+            first.answer(kp.Head("DELETE", "/api/v1/namespaces/going"))
+        second = sim.Cluster(seed=1)
+        async with serve(second, state=tmp_path):
+            assert second.version >= first.version
+            assert second.get(Book, "moby") == first.get(Book, "moby")
+            assert second.get("v1/ConfigMap", "gone") is None
+            assert second.put(config_map("new"))["metadata"]["uid"] not in {
+                one["metadata"]["uid"] for one in first.objects("v1/ConfigMap")
+            }
+            # Controllers know what the first server's knew: owners, and namespaces that are going.
+            second.remove("v1/ConfigMap", "owner")
+            second.remove("v1/ConfigMap", "held", "going")
+            second.settle()
+            assert second.get("v1/ConfigMap", "owned") is None
+            assert second.get("v1/Namespace", "going") is None
+            # History is gone, as after the restart of a real server.
+            answer = second.answer(kp.Head("GET", "/api/v1/configmaps?watch=1&resourceVersion=1"))
+            assert not isinstance(answer.body, bytes)
+            assert b'"code":410' in answer.body.take()
+
+    anyio.run(main)
+
+
+def test_one_server_at_a_time_uses_a_folder(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster(), state=tmp_path):
+            with pytest.raises(StateUnusable, match="another server uses it"):
+                async with serve(sim.Cluster(), state=tmp_path):
+                    pass
+        async with serve(sim.Cluster(), state=tmp_path):
+            pass
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("damage", ["text", "format"])
+def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path, damage: str) -> None:
+    async def main() -> None:
+        if damage == "text":
+            (tmp_path / "cluster.sqlite").write_text("not a database, but long enough to look at" * 99)
+        else:
+            async with serve(sim.Cluster(), state=tmp_path):
+                pass
+            database = sqlite3.connect(tmp_path / "cluster.sqlite")
+            database.execute("UPDATE cluster SET format = 99")
+            database.commit()
+            database.close()
+        with pytest.raises(StateUnusable, match=r"cluster\.sqlite"):
+            async with serve(sim.Cluster(), state=tmp_path):
+                pass
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_kill_under_load_loses_no_acknowledged_write_and_leaves_none_by_half(
+    tmp_path: Path, seed: int
+) -> None:
+    assert kill_under_load(tmp_path / "state", seed) > 0
