@@ -24,6 +24,7 @@ from .._errors import DeadlineExceeded, LocalProtocolError
 from ..crd import CustomResourceDefinition, definition_of
 from ..objects import KubeObject, encode
 from ..wire import Head
+from ._bootstrap import Defaults, populate
 from ._definitions import Definitions
 from ._edits import put, remove
 from ._garbage import Garbage
@@ -31,7 +32,7 @@ from ._kinds import Served
 from ._namespaces import Namespaces, Pods
 from ._protection import Protection
 from ._server import Answer, Server
-from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, resume, take_snapshot
+from ._snapshots import Controller, Snapshot, StoredObject, change_of, load_snapshot, resume, take_snapshot
 from ._storage import WINDOW, Event, Shelf
 from ._watches import Watch
 from ._world import Modes, World
@@ -65,6 +66,7 @@ class Cluster:
 
     `crds` are custom resources that are there from the beginning: classes, definitions or their JSON. `seed`
     decides uids and generated names. `window` is how many events of a kind can be watched again.
+    `populated` begins with what a new cluster has, such as roles, priority classes and service accounts.
     `managed_fields=False` leaves the book on fields out, which makes writes faster. Who drives the clock may
     set `on_due`: it is called when something is due that was not before. Who keeps a journal sets
     `on_change`: it is called with each object as it is stored or deleted.
@@ -79,7 +81,9 @@ class Cluster:
         modes: Modes = _NEW,
         managed_fields: bool = True,
         version: int = 0,
+        populated: bool = False,
     ) -> None:
+        self._populated = populated
         self._world = World(seed=seed, window=window, modes=modes)
         self._world.tracks = managed_fields
         self._world.storage.version = version
@@ -91,6 +95,8 @@ class Cluster:
         self.keeps_log = True
         for name in _NAMESPACES:
             self.namespace(name)
+        if populated:
+            populate(self._world)
         self.define(*crds)
 
     def _begin(self) -> None:
@@ -103,9 +109,11 @@ class Cluster:
         self._namespaces = Namespaces(world)
         self._pods = Pods(world)
         self._protection = Protection(world)
-        self._controllers = (
+        self._controllers: tuple[Controller, ...] = (
             self._definitions, self._garbage, self._namespaces, self._pods, self._protection,
         )  # fmt: skip
+        if self._populated:
+            self._controllers += (Defaults(world),)
         world.on_event = [*(one.told for one in self._controllers), self._wake]
 
     # What comes in, and what goes out.
@@ -329,6 +337,7 @@ class Cluster:
         world.clock.time, world.chance = old.clock.time, old.chance.copy()
         world.tracks, world.lag = old.tracks, old.lag
         world.terminating, world.closing = set(old.terminating), set(old.closing)
+        twin._populated = self._populated
         twin._begin()
         twin.on_due = twin.on_change = None
         twin.log, twin.keeps_log = [], self.keeps_log
@@ -352,7 +361,9 @@ class Cluster:
         self.end_watches()
         load_snapshot(self._world, snapshot)
         self._begin()
-        resume(self._world, self._definitions, (self._garbage, self._namespaces, self._pods))
+        resume(
+            self._world, self._definitions, [one for one in self._controllers if one is not self._definitions]
+        )
 
     def _wake(self, shelf: Shelf, event: Event) -> None:
         if self.on_change is not None:

@@ -6,7 +6,7 @@ a server that was restarted has none either, and watches from before it are told
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -17,9 +17,9 @@ from ._storage import Event, Shelf, Storage
 from ._writes import make_stored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ._definitions import Definitions
-    from ._garbage import Garbage
-    from ._namespaces import Namespaces, Pods
     from ._world import World
 
 
@@ -80,10 +80,21 @@ def load_snapshot(world: World, snapshot: Snapshot) -> None:
     world.terminating, world.closing = set(), set()
 
 
-def resume(
-    world: World, definitions: Definitions, followers: tuple[Garbage | Namespaces | Pods, ...]
-) -> None:
+class Controller(Protocol):
+    """A part of the cluster that follows what is stored, and works on it when it is asked."""
+
+    def told(self, shelf: Shelf, event: Event) -> None:
+        """Note a change."""
+        ...
+
+    def work(self) -> bool:
+        """Do what has come up; whether there was anything."""
+        ...
+
+
+def resume(world: World, definitions: Definitions, followers: Iterable[Controller]) -> None:
     """Let new controllers know what is stored: definitions first, for they bring kinds."""
+    followers = tuple(followers)
     for stored in list(world.storage.shelf(SHELF).objects.values()):
         definitions.resume(stored)
     for shelf in list(world.storage.shelves.values()):

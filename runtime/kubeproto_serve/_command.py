@@ -78,7 +78,7 @@ def _cluster(options: argparse.Namespace) -> Cluster:
 
     # uids are to differ between two servers, but for those whose whole course a seed decides.
     seed = options.faults if options.faults is not None else secrets.randbits(63)
-    cluster = Cluster(seed=seed)
+    cluster = Cluster(seed=seed, populated=not options.empty)
     cluster.keeps_log = False
     for path in options.crd:
         cluster.define(*(encode(one) for one in _objects(path)))

@@ -1,0 +1,85 @@
+"""The objects that a new cluster has, and those that every new namespace gets.
+
+What an API server and its controller manager make at their start was read from one (`tools/new_cluster`):
+roles and their bindings, priority classes, flow schemas, API services and the `kubernetes` Service. A default
+ServiceAccount and the certificate of the cluster's authority come into each namespace, and come back when
+they are deleted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from ._edits import put
+from ._storage import Event, Shelf
+from ._world import World
+
+_ROOT: Final = "kube-root-ca.crt"
+_EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))
+
+
+def populate(world: World) -> None:
+    """Store what a new cluster has, as the server itself does."""
+    import pkgutil
+
+    data = pkgutil.get_data("kubeproto.sim", "new_cluster.json")
+    if data is None:
+        raise RuntimeError("kubeproto.sim was installed without its new_cluster.json")
+    objects: list[dict[str, Any]] = msgspec.json.decode(data)
+    for obj in objects:
+        for condition in obj.get("status", {}).get("conditions", ()):
+            condition["lastTransitionTime"] = world.clock.stamp()
+        _store(world, obj)
+
+
+def _store(world: World, obj: dict[str, Any]) -> None:
+    served = world.kinds.of_kind(obj["apiVersion"], obj["kind"])
+    if served is None:
+        return
+    meta = obj["metadata"]
+    meta |= {"uid": world.chance.uid(), "creationTimestamp": world.clock.stamp()}
+    put(world, served, served.key(meta.get("namespace", ""), meta["name"]), obj)
+
+
+class Defaults:
+    """Gives each namespace its default ServiceAccount and the certificate of the authority."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._lacking: set[str] = set()
+
+    def told(self, shelf: Shelf, event: Event) -> None:
+        """Note namespaces that are new, and those that have lost what they should have."""
+        stored = event.stored
+        if shelf.name == "namespaces" and event.change == "ADDED":
+            self._lacking.add(stored.name)
+        elif event.change == "DELETED" and any(
+            shelf.name == resource and stored.name == name for _, resource, name in _EVERYWHERE
+        ):
+            self._lacking.add(stored.namespace)
+
+    def work(self) -> bool:
+        """Store what is missing, unless the namespace is going."""
+        lacking, self._lacking = self._lacking, set()
+        made = False
+        for namespace in sorted(lacking):
+            if namespace in self.world.terminating or not self._is_there(namespace):
+                continue
+            for kind, resource, name in _EVERYWHERE:
+                if f"{namespace}/{name}" not in self.world.storage.shelf(resource).objects:
+                    _store(self.world, _default(kind, name, namespace))
+                    made = True
+        return made
+
+    def _is_there(self, namespace: str) -> bool:
+        return namespace in self.world.storage.shelf("namespaces").objects
+
+
+def _default(kind: str, name: str, namespace: str) -> dict[str, Any]:
+    meta: dict[str, Any] = {"name": name, "namespace": namespace}
+    obj = {"apiVersion": "v1", "kind": kind, "metadata": meta}
+    if kind == "ConfigMap":
+        return obj | {"data": {"ca.crt": ""}}
+    return obj

@@ -1,0 +1,56 @@
+"""What a populated cluster has, and that namespaces get and keep their defaults."""
+
+from __future__ import annotations
+
+from kubeproto import sim
+from kubeproto.wire import Head
+
+ROOT = "kube-root-ca.crt"
+
+
+def test_a_populated_cluster_has_what_a_new_one_has() -> None:
+    cluster = sim.Cluster(populated=True)
+    cluster.settle()
+    assert cluster.get("v1/Service", "kubernetes") is not None
+    assert len(cluster.objects("rbac.authorization.k8s.io/v1/ClusterRole")) > 60
+    names = [one["metadata"]["name"] for one in cluster.objects("scheduling.k8s.io/v1/PriorityClass")]
+    assert names == ["system-cluster-critical", "system-node-critical"]
+    assert cluster.get("apiregistration.k8s.io/v1/APIService", "v1.apps") is not None
+    for namespace in ("default", "kube-system", "kube-public", "kube-node-lease"):
+        assert cluster.get("v1/ServiceAccount", "default", namespace) is not None
+        assert cluster.get("v1/ConfigMap", ROOT, namespace) is not None
+
+
+def test_another_cluster_begins_empty() -> None:
+    cluster = sim.Cluster()
+    cluster.namespace("more")
+    cluster.settle()
+    assert cluster.objects("v1/ServiceAccount") == []
+
+
+def test_a_namespace_gets_its_defaults_and_gets_them_back_until_it_goes() -> None:
+    cluster = sim.Cluster(populated=True)
+    cluster.namespace("more")
+    cluster.settle()
+    for kind, name in (("v1/ServiceAccount", "default"), ("v1/ConfigMap", ROOT)):
+        first = cluster.get(kind, name, "more")
+        assert first is not None
+        cluster.remove(kind, name, "more")
+        cluster.settle()
+        second = cluster.get(kind, name, "more")
+        assert second is not None
+        assert first["metadata"]["uid"] != second["metadata"]["uid"]
+    cluster.answer(Head("DELETE", "/api/v1/namespaces/more"))
+    cluster.settle()
+    assert cluster.get("v1/Namespace", "more") is None
+    assert cluster.get("v1/ServiceAccount", "default", "more") is None
+
+
+def test_a_fork_and_a_restored_cluster_go_on_giving_defaults() -> None:
+    cluster = sim.Cluster(populated=True)
+    restored = sim.Cluster(populated=True, seed=1)
+    restored.restore(cluster.snapshot())
+    for twin in (cluster.fork(), restored):
+        twin.namespace("more")
+        twin.settle()
+        assert twin.get("v1/ServiceAccount", "default", "more") is not None
