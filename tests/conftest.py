@@ -37,6 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "needs(*tools): programs or Python modules without which this test cannot run"
     )
+    config.addinivalue_line(
+        "markers", "one_python: says nothing new on a second Python, and runs on one alone"
+    )
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -26,17 +26,19 @@ _HOMES: Final = {
 _LEAVES: Final[dict[str, Json]] = {
     "string": {"type": "string"}, "integer": {"type": "integer", "format": "int64"},
     "number": {"type": "number", "format": "double"}, "boolean": {"type": "boolean"},
-    "bytes": {"type": "string", "format": "byte"}, "object": {"type": "object"}, "any": {},
+    "bytes": {"type": "string", "format": "byte"}, "any": {},
     "schema-or-array": {}, "schema-or-bool": {}, "schema-or-strings": {},
 }  # fmt: skip
 _SHARED: Final[dict[str, Json]] = {
     f"{_META}.Time": {"type": "string", "format": "date-time"},
     f"{_META}.MicroTime": {"type": "string", "format": "date-time"},
+    f"{_META}.FieldsV1": {"type": "object"},
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "string"},
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"type": "string", "format": "int-or-string"},
 }
 _SHARED_LEAVES: Final = {
     "time": f"{_META}.Time", "micro-time": f"{_META}.MicroTime",
+    "object": f"{_META}.FieldsV1",
     "quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
     "int-or-string": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
 }  # fmt: skip
@@ -262,17 +264,19 @@ def _operation(served: Served, verb: str, named: bool, refs: str) -> Json:
         "x-kubernetes-group-version-kind": _gvk(served.group, served.version, served.kind),
         "parameters": parameters,
     }
+    # kubectl takes what stands here: custom resources know no strategic merge.
+    patches = _PATCHES[:-1] if served.custom else _PATCHES
     if refs == _V2:
         found["responses"] = {"200": {"description": "OK", **shown}}
         return found | {
-            "consumes": list(_PATCHES) if verb == "patch" else ["*/*"],
+            "consumes": list(patches) if verb == "patch" else ["*/*"],
             "produces": ["application/json"],
         }
     if verb in ("create", "update"):
         found["requestBody"] = {"required": True, "content": {"*/*": shown}}
     elif verb == "patch":
         anything: Json = {"schema": {"type": "object"}}
-        found["requestBody"] = {"required": True, "content": dict.fromkeys(_PATCHES, anything)}
+        found["requestBody"] = {"required": True, "content": dict.fromkeys(patches, anything)}
     found["responses"] = {"200": {"description": "OK", "content": {"application/json": shown}}}
     return found
 

@@ -95,6 +95,7 @@ def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path, damage: s
     anyio.run(main)
 
 
+@pytest.mark.one_python
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_kill_under_load_loses_no_acknowledged_write_and_leaves_none_by_half(
     tmp_path: Path, seed: int

@@ -1,0 +1,99 @@
+"""Runs the commands of `commands.txt` one after the other, and scrubs from their output what changes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from .manifests import MANIFESTS
+
+FOLDER: Final = Path(__file__).parent
+TRANSCRIPT: Final = FOLDER / "transcript.json"
+VERSION: Final = "1.32"
+_NAMESPACE: Final = "commands"
+_SCRUBBED: Final = (
+    (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID"),
+    (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b", "TIME"),
+    (r"\beyJ[\w.-]+|\b[0-9a-f]{16}\.[0-9a-f]{16}\.sim\b", "TOKEN"),
+    (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000", "TIME"),
+    (r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS"),
+    (r"(\s)\d+(m?s|m\d+s)(?=\s|$)", r"\1AGE"),
+    (r"(/tmp)?/(LIVE|MERGED)-\d+", r"/\2"),
+    (r"\b(nodePort\"?: ?)\d+", r"\1PORT"),
+    (r"https?://[\w.\[\]:]+", "SERVER"),
+    (r" +\n", "\n"),
+    (r"[ \t]+", " "),
+)  # fmt: skip
+_STRUCTURE: Final = re.compile(r"error|[A-Z]+:|\s+[\w$-]+\t<.*>|\s+[A-Z]\w+$")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One command, and what came of it: the exit status, and all that was printed."""
+
+    command: str
+    status: int
+    output: str
+
+
+def kubectl() -> str | None:
+    """The program: of one version, since a newer one prints otherwise. None if it is not here."""
+    named = f"kubectl.{VERSION}"
+    if found := shutil.which(named):
+        return found
+    plain = shutil.which("kubectl")
+    folders = [Path(plain).resolve().parent] if plain else []
+    for folder in [*folders, Path("/usr/lib/google-cloud-sdk/bin")]:
+        if (folder / named).exists():
+            return str(folder / named)
+    return None
+
+
+def commands() -> list[str]:
+    """The commands in their order."""
+    lines = (FOLDER / "commands.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def run(program: str, kubeconfig: Path, home: Path, context: str = "") -> Iterator[Step]:
+    """Run all commands against one server, in a namespace of their own."""
+    environment = {**os.environ, "HOME": str(home), "KUBECONFIG": str(kubeconfig)}
+    flags = [f"--cache-dir={home}/cache", f"--namespace={_NAMESPACE}"]
+    flags += [f"--context={context}"] if context else []
+
+    def call(words: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, *flags, *words], input=given, env=environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+        )  # fmt: skip
+
+    call(["create", "namespace", _NAMESPACE])
+    call(["wait", "--for=create", "serviceaccount/default"])  # pods are refused before
+    for line in commands():
+        command, _, manifest = line.partition(" < ")
+        words = [
+            word.replace("_", " ") if word == "--schedule=0_0_*_*_*" else word for word in command.split(" ")
+        ]
+        done = call(words, MANIFESTS[manifest] if manifest else "")
+        yield Step(line, done.returncode, scrubbed(done.stdout, explained=words[0] == "explain"))
+    call(["delete", "namespace", _NAMESPACE, "--wait=false"])
+
+
+def scrubbed(text: str, *, explained: bool = False) -> str:
+    """Output without what is another in each run. Of explanations the structure stays, not the prose."""
+    if explained:
+        text = "\n".join(line for line in text.splitlines() if _STRUCTURE.match(line))
+    for pattern, by in _SCRUBBED:
+        text = re.sub(pattern, by, text)
+    return text.strip()
+
+
+def transcript() -> list[Step]:
+    """What a real control plane answered."""
+    return msgspec.json.decode(TRANSCRIPT.read_bytes(), type=list[Step])
