@@ -63,17 +63,20 @@ def hammer(server: Server, requests: Sequence[bytes], connections: int = CONNECT
     sockets = [server.connect() for _ in range(connections)]
     waiting = iter(requests)
     begun = time.perf_counter()
-    busy = {one: b"" for one, request in zip(sockets, waiting, strict=False) if not one.sendall(request)}
+    busy: dict[socket.socket, bytes] = {}
+    for one, request in zip(sockets, waiting, strict=False):
+        one.sendall(request)
+        busy[one] = b""
     while busy:
         for one in select.select(list(busy), [], [], _PATIENCE)[0]:
             busy[one] += one.recv(65536)
-            if _whole(busy[one]):
-                request = next(waiting, None)
-                if request is None:
-                    del busy[one]
-                else:
-                    busy[one] = b""
-                    one.sendall(request)
+            if not _whole(busy[one]):
+                continue
+            if (following := next(waiting, None)) is None:
+                del busy[one]
+            else:
+                busy[one] = b""
+                one.sendall(following)
     took = time.perf_counter() - begun
     for one in sockets:
         one.close()

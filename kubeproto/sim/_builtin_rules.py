@@ -30,7 +30,7 @@ def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
             # Go has an empty struct, or a zero, where nothing was sent.
             value = {} if field.default == {} else 0 if _counts(field) else None
         where = f"{path}{name}"
-        if (rule := rules.get(name)) is not None:
+        if (rule := rules.get(name)) is not None and not _needs_nothing(type_, name, obj):
             yield from _check(type_, name, field, rule, value, where)
         if (
             value is not None
@@ -39,6 +39,13 @@ def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
             and _ruled(field.type)
         ):
             yield from _below(field.type, field.form, value, where)
+
+
+def _needs_nothing(type_: str, name: str, obj: Json) -> bool:
+    """Whether a field that others need may be empty here: ports of a Service that forwards nothing itself."""
+    if (type_, name) != ("core_v1.ServiceSpec", "ports") or obj.get("ports"):
+        return False
+    return obj.get("type") == "ExternalName" or obj.get("clusterIP") == "None"
 
 
 def _counts(field: FieldFacts) -> bool:

@@ -11,6 +11,7 @@ import functools
 from typing import Any, Final
 
 from ..kinds import FieldFacts, TypeFacts, table
+from ._apply_values import is_list, is_map
 from ._kinds import Kinds, Served
 
 Json = dict[str, Any]
@@ -212,16 +213,14 @@ _NOT_IN_V2: Final = frozenset(("oneOf", "anyOf", "not", "nullable", "allOf", "x-
 
 
 def _for_v2(schema: Any) -> Any:
-    if isinstance(schema, list):
-        found: list[Any] = schema
-        return [_for_v2(one) for one in found]
-    if not isinstance(schema, dict):
+    if is_list(schema):
+        return [_for_v2(one) for one in schema]
+    if not is_map(schema):
         return schema
-    members: Json = schema
-    if members.get("x-kubernetes-preserve-unknown-fields") or members.get("x-kubernetes-int-or-string"):
+    if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-int-or-string"):
         kept = ("description", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string")
-        return {name: members[name] for name in kept if name in members}
-    return {name: _for_v2(value) for name, value in members.items() if name not in _NOT_IN_V2}
+        return {name: schema[name] for name in kept if name in schema}
+    return {name: _for_v2(value) for name, value in schema.items() if name not in _NOT_IN_V2}
 
 
 # Paths.

@@ -14,7 +14,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 # What is tried on the server is defined in examples and tests, which import what lies beside them.
-PATHS: Final = ("tests", "tests/crd", "tests/serve", "examples", "examples/books", "examples/transports")
+PATHS: Final = ("tests", "tests/crd", "examples", "examples/books", "examples/transports")
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
 RUNS: Final = {
     "real": (*PYTEST, "tests/conformance", "tests/realserver"),

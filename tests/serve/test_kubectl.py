@@ -19,7 +19,6 @@ pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 DIFFERENT: Final = {
     "get svc ext": "columns of Services",
     "get priorityclass kubectl-test": "columns of PriorityClasses",
-    "get cronjob nightly -o jsonpath={.spec.concurrencyPolicy}": "defaults of CronJobs",
     'patch pod alone -p {"spec":{"nodeSelector":{"a":"b"}}}': "a diff of an internal Go type",
 }
 

@@ -1,0 +1,28 @@
+"""Services that forward nothing themselves need no ports, as a real server has it; all others do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubeproto import sim
+from kubeproto.wire import Head
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [
+        ({"type": "ExternalName", "externalName": "example.com"}, 201),
+        ({"clusterIP": "None"}, 201),
+        ({"clusterIP": "None", "ports": []}, 201),
+        ({}, 422),
+        ({"type": "NodePort"}, 422),
+    ],
+)
+def test_ports_are_needed_where_something_is_forwarded(spec: dict[str, Any], status: int) -> None:
+    body = json.dumps({"metadata": {"name": "a"}, "spec": spec}).encode()
+    headers = (("Content-Type", "application/json"),)
+    answer = sim.Cluster().answer(Head("POST", "/api/v1/namespaces/default/services", headers, body))
+    assert answer.status == status
