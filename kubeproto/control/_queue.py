@@ -157,6 +157,19 @@ class WorkQueue(Generic[Key]):
         """Forgive the failures of a key."""
         self._failures.pop(key, None)
 
+    def discard(self, key: Key) -> None:
+        """Drop a key that is gone: its failures, and whatever was asked for. A run of it goes on."""
+        self._failures.pop(key, None)
+        wish = self._wishes.pop(key, None)
+        if wish is None:
+            return
+        place, wish.place = wish.place, NOWHERE
+        if place is DELAYED:
+            self._delays.leave()
+        elif place is DUE:
+            self._lines[wish.priority].leave()
+            self._due -= 1
+
     # Working on keys
 
     def get(self, now: float) -> Work[Key] | None:

@@ -17,6 +17,8 @@
   no harm. What comes above that is counted if there is a series, and else lost: Events are no log.
 - A request that may have arrived is sent again as it was, so "already exists" then means that it had.
 - What the server refuses for good is dropped: nothing waits for an Event.
+- No more than 4,096 series and as many objects are kept, as in Go's clients. Beyond that the series of which
+  nothing was heard for longest is dropped, told or not: an outage must not cost memory without bound.
 - `now` is a monotonic clock, for the rules; `at` is what a wall clock says, which is written down and makes
   the names unique.
 """
@@ -58,8 +60,8 @@ PER_OBJECT: Final = Rate(300.0, burst=25)
 RETRIES: Final = 12  # as Go's client, which waits 10 s each time
 WAIT: Final = Exponential(1.0, 60.0)
 
-# Buckets that are full again say nothing; beyond so many they are looked through.
-_MANY: Final = 4096
+# Series and buckets that are kept. Go's event correlator keeps as many of each.
+MOST: Final = 4096
 
 # Type, action, reason, regarding and related.
 _Key: TypeAlias = tuple[str, str, str, Identity, Identity]
@@ -123,8 +125,7 @@ class Recorder:
         self._series: OrderedDict[_Key, _Series] = OrderedDict()
         self._pending: OrderedDict[_Key, None] = OrderedDict()
         self._sending: dict[int, _Series] = {}
-        self._buckets: dict[Identity, float] = {}
-        self._many = _MANY
+        self._buckets: OrderedDict[Identity, float] = OrderedDict()
         self._quiet_until = -inf
         self._tickets = 0
         self.sent = self.suppressed = self.failed = 0
@@ -162,6 +163,7 @@ class Recorder:
             self._series.move_to_end(key)
         elif allowed:
             series = self._series[key] = _Series(key, about, other, cut(note), time, time, now)
+            self._make_room()
         if series is not None and allowed:
             self._tell(series)
         return allowed
@@ -266,10 +268,20 @@ class Recorder:
         if PER_OBJECT.next_at(full_at) > now:
             return False
         self._buckets[about] = PER_OBJECT.take(full_at)
-        if len(self._buckets) > self._many:
-            self._buckets = {key: at for key, at in self._buckets.items() if at > now}
-            self._many = max(_MANY, 2 * len(self._buckets))
+        self._buckets.move_to_end(about)
+        while len(self._buckets) > MOST:
+            self._buckets.popitem(last=False)
         return True
+
+    def _make_room(self) -> None:
+        """Drop the series that nobody has spoken of for longest; what is on its way to the server stays."""
+        while len(self._series) > MOST:
+            oldest = next((one for one in self._series.values() if not one.sending), None)
+            if oldest is None:
+                return
+            if oldest.key in self._pending:
+                self.failed += 1
+            self._drop(oldest)
 
     def _event(self, series: _Series) -> Event:
         kind, action, reason, _, _ = series.key

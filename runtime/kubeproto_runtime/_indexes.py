@@ -63,17 +63,22 @@ class Index(Generic[K]):
 
     def values_in(self, key: str, entry: Entry) -> tuple[str, ...]:
         """The values of one object; none if they cannot be had."""
+        return self._read(key, entry)[0]
+
+    def _read(self, key: str, entry: Entry) -> tuple[tuple[str, ...], str]:
+        """The values of one object, and why they could not be had."""
         try:
-            return tuple(dict.fromkeys(self.values_of(decode(entry.raw, self._kind))))
+            return tuple(dict.fromkeys(self.values_of(decode(entry.raw, self._kind)))), ""
         except failures() as error:
-            self.failed[key] = f"{type(error).__name__}: {error}"
             if not self._said:
                 self._said = True
                 _log.exception("index %r: %s is left out, and so is any other that fails", self.name, key)
-            return ()
+            return (), f"{type(error).__name__}: {error}"
 
     def _add(self, key: str, entry: Entry) -> None:
-        values = self.values_in(key, entry)
+        values, why = self._read(key, entry)
+        if why:
+            self.failed[key] = why  # only here: of an object that is gone, `values_in` may still be asked
         if values:
             self._values[key] = values
         for value in values:

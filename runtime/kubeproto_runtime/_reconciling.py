@@ -11,11 +11,13 @@ world older than the event that caused it. Runs begin when every source has a wo
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
+from anyio.lowlevel import checkpoint
 from msgspec import Struct
 
 from kubeproto import Conflict, InvalidObject, KubeprotoError, Resource, decode
@@ -46,6 +48,9 @@ if TYPE_CHECKING:
     from ._caches import Cache, Caches
     from ._client import Client
     from ._sources import Source
+
+# Changes that are taken in one step of the event loop: a thousand cost a millisecond or two.
+_STEP: Final = 1000
 
 # A trigger is a connection to something outside, mostly, and that comes back within a minute or so.
 _TRIGGER_RETRIES: Final = Exponential(1.0, 60.0)
@@ -127,6 +132,8 @@ class Reconciling:
         self._find: Callable[[str], Entry | None] = self._find_in
         self._clock: Callable[[], float] = anyio.current_time
         self._tracer = find_tracer()
+        self._backlog: deque[tuple[Callable[[list[Change[Any]]], None], list[Change[Any]]]] = deque()
+        self._more = anyio.Event()
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
         self._ready = anyio.Event()
         self._until_ready = anyio.CancelScope()
@@ -147,11 +154,12 @@ class Reconciling:
         if (everywhere := self._own.get("")) is not None:
             self._find = everywhere.entry
         async with anyio.create_task_group() as tasks:
-            for cache in self.caches:
-                tasks.start_soon(self._until_synced, cache)
-        self.synced = True
-        self._ready.set()
-        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(complain, self._feed)
+            async with anyio.create_task_group() as syncing:
+                for cache in self.caches:
+                    syncing.start_soon(self._until_synced, cache)
+            self.synced = True
+            self._ready.set()
             for keys in self.plan.triggers:
                 tasks.start_soon(complain, self._take, keys)
 
@@ -193,9 +201,11 @@ class Reconciling:
         reasons = {"ADDED": f"{kind} added", "MODIFIED": f"{kind} modified", "DELETED": f"{kind} deleted"}
         listed = f"{kind} listed"
 
-        def listen(changes: list[Change[Any]]) -> None:
+        def take(changes: list[Change[Any]]) -> None:
             now = self._clock()
             for change in changes:
+                if keys_of is None and change.type == "DELETED":
+                    self._forget_deleted(change.key)  # whatever the predicate says
                 if when is not None and not is_news_of_deletion(change) and not passes(when, change):
                     continue
                 # What a list brings, or brings again unchanged, may wait until what has changed is done.
@@ -206,12 +216,36 @@ class Reconciling:
                         queue.add(key, now, priority=priority, reason=reason)
                 elif by_key or change.type != "DELETED":
                     queue.add(change.key, now, priority=priority, reason=reason)
-                else:
-                    queue.forget(change.key)
-                    self._reported.pop(change.key, None)
             self.workers.stir()
 
+        def listen(changes: list[Change[Any]]) -> None:
+            if len(changes) <= _STEP and not self._backlog:
+                take(changes)
+            else:
+                self._backlog.append((take, changes))
+                self._more.set()
+
         return listen
+
+    async def _feed(self) -> None:
+        """Take what is too much for one step of the event loop: a list of many objects."""
+        while True:
+            while self._backlog:
+                take, changes = self._backlog[0]
+                for at in range(0, len(changes), _STEP):
+                    take(changes[at : at + _STEP])
+                    await checkpoint()
+                self._backlog.popleft()  # only now: what comes meanwhile has to wait behind it
+            self._more = anyio.Event()
+            await self._more.wait()
+
+    def _forget_deleted(self, key: str) -> None:
+        """Keep nothing of an object that is gone. By key, what a run has asked for still comes."""
+        self._reported.pop(key, None)
+        if self.plan.by_key:
+            self.queue.forget(key)
+        else:
+            self.queue.discard(key)
 
     def _passes(self, when: Callable[[Change[Any]], bool], change: Change[Any]) -> bool:
         try:
@@ -289,6 +323,9 @@ class Reconciling:
             after = action.after
             self.tally.requeued += 1
             self.queue.requeue(work.key, now, after=after, priority=action.priority)
+            if not self.plan.by_key and self._find(work.key) is None:
+                self.queue.discard(work.key)  # deleted while it ran
+                after = None
         else:
             self.tally.succeeded += 1
             self.queue.forget(work.key)
@@ -311,6 +348,9 @@ class Reconciling:
             tally.terminal += 1
         elif action is None:
             after = queue.retry(work.key, now)
+        if (after is None or not self.plan.by_key) and self._find(work.key) is None:
+            self._forget_deleted(work.key)  # nobody would tell of it again
+            after = None
         if isinstance(error, Conflict) and after is not None:
             # Daily business: the run saw an object that has changed since, and the next one sees the new one.
             log.info("met a conflict, tried again in %.3g s: %s", after, error)

@@ -7,6 +7,7 @@ import random
 import selectors
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import anyio
@@ -197,17 +198,18 @@ class _Incoming:
             if not body:
                 raise StopAsyncIteration
             return body
+        # From here on: a stream that wakes this up and brings nothing, as a half-open one does, is silent.
+        idle = inf if self._idle is None else anyio.current_time() + self._idle
         while not (data := self._body.take()):
             if self._body.ended:
                 raise StopAsyncIteration
-            await self._wait(self._body)
+            await self._wait(self._body, min(self._deadline, idle))
         return data
 
-    async def _wait(self, body: Stream) -> None:
+    async def _wait(self, body: Stream, end: float) -> None:
         """Wait until something may have come, but no longer than is allowed."""
         came = anyio.Event()
         body.wake = came.set
-        end = self._deadline if self._idle is None else min(self._deadline, anyio.current_time() + self._idle)
         with anyio.move_on_at(end) as scope:
             await came.wait()
         body.wake = None

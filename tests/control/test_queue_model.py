@@ -152,6 +152,13 @@ class QueueMachine(RuleBasedStateMachine):
         if not plain.draining:
             plain.want(key, self.now, self.now + after, plain.running.get(key, 0), reason)
 
+    @rule(key=KEYS)
+    def discard(self, key: str) -> None:
+        self.queue.discard(key)
+        self.plain.failed.pop(key, None)
+        self.plain.ripen(self.now)
+        self.plain.wanted.pop(key, None)
+
     @rule()
     def get(self) -> None:
         work = self.queue.get(self.now)

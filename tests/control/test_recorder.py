@@ -242,6 +242,24 @@ def test_buckets_that_are_full_again_are_not_kept() -> None:
     assert len(scene.recorder._series) == 360
 
 
+def test_an_outage_keeps_so_many_series_and_no_more_and_those_spoken_of_last() -> None:
+    scene = Scene()
+    scene.say(config("c0"))
+    request = scene.recorder.next(scene.now)  # one is on its way, and does not come back
+    assert request is not None
+    for n in range(1, 10_000):
+        scene.now += 0.001
+        scene.say(config(f"c{n}"))
+    assert (len(scene.recorder._series), len(scene.recorder._pending)) == (4096, 4095)
+    assert len(scene.recorder._buckets) == 4096
+    assert scene.recorder.failed == 10_000 - 4096
+    scene.recorder.learn(request, None, scene.now)
+    last = scene.recorder.next(scene.now)
+    assert isinstance(last, CreateEvent)
+    assert last.event.regarding is not None
+    assert last.event.regarding.name == f"c{10_000 - 4095}"
+
+
 # One request at a time
 
 
