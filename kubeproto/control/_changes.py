@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..objects import KubeObject, ObjectRef, compare_versions, decode
+from ..objects import NOT_JSON, KubeObject, ObjectRef, compare_versions, decode
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -101,5 +101,5 @@ def _last(change: Change[K]) -> Entry:
 def _read(raw: bytes) -> _Identity:
     try:
         return msgspec.json.decode(raw, type=_Identity)
-    except msgspec.MsgspecError:
+    except NOT_JSON:
         return _Identity()

@@ -31,7 +31,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject, KubeprotoError, LocalProtocolError
-from ..objects import KubeObject, Resource, decode, encode
+from ..objects import NOT_JSON, KubeObject, Resource, decode, encode
 from ..watching import Added, Bookmark, Deleted, Failed, Malformed, Modified, Unknown, WatchEvent
 from ._changes import Change, Entry
 
@@ -308,7 +308,7 @@ class Store(Generic[K]):
         own: Resource | None = getattr(self.kind, "resource", None)
         try:
             said = msgspec.json.decode(raw, type=_Identity)
-        except msgspec.MsgspecError:
+        except NOT_JSON:
             return False
         # Without a resource any kind belongs here; the items of a list need not say what they are.
         return own is not None and bool(said.kind) and said != _Identity(own.kind, own.api_version)
@@ -338,5 +338,5 @@ def _object_of(line: bytes) -> bytes:
     """The object in the line of an event, as it stands there; nothing if the line is no JSON."""
     try:
         return bytes(msgspec.json.decode(line, type=_Line).object)
-    except msgspec.MsgspecError:
+    except NOT_JSON:
         return b""

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import RemoteProtocolError
-from ..objects import GroupVersionKind, make_json_patch
+from ..objects import NOT_JSON, GroupVersionKind, make_json_patch
 from ._statuses import failure, reason_for
 
 _API: Final = "admission.k8s.io/v1"
@@ -77,7 +77,7 @@ def read_admission(body: bytes) -> AdmissionRequest:
     """The request in an AdmissionReview; what is none is a `RemoteProtocolError` that says what is wrong."""
     try:
         review = msgspec.json.decode(body, type=_Review)
-    except msgspec.MsgspecError as error:
+    except NOT_JSON as error:
         raise RemoteProtocolError(f"no AdmissionReview with a request: {error}") from None
     if (review.api_version, review.kind) != (_API, "AdmissionReview"):
         raise RemoteProtocolError(f"not {_API} AdmissionReview but {review.api_version} {review.kind}")

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import RemoteProtocolError
+from ..objects import NOT_JSON
 from ._statuses import failure
 
 _API: Final = "apiextensions.k8s.io/v1"
@@ -41,7 +42,7 @@ def read_conversion(body: bytes) -> ConversionRequest:
     """The request in a ConversionReview; what is none is a `RemoteProtocolError` that says what is wrong."""
     try:
         review = msgspec.json.decode(body, type=_Review)
-    except msgspec.MsgspecError as error:
+    except NOT_JSON as error:
         raise RemoteProtocolError(f"no ConversionReview with a request: {error}") from None
     if (review.api_version, review.kind) != (_API, "ConversionReview"):
         raise RemoteProtocolError(f"not {_API} ConversionReview but {review.api_version} {review.kind}")

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject
-from ..objects import Column, Resource, Scale, api_version_priority
+from ..objects import NOT_JSON, Column, Resource, Scale, api_version_priority
 
 
 class DefinedVersion(Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ def read_definition(data: bytes | str | dict[str, Any]) -> DefinedKind:
             spec = msgspec.convert(data, _WireDefinition).spec
         else:
             spec = msgspec.json.decode(data, type=_WireDefinition).spec
-    except msgspec.MsgspecError as error:
+    except NOT_JSON as error:
         raise InvalidObject(f"no CustomResourceDefinition of apiextensions.k8s.io/v1: {error}") from None
     name = f"{spec.names.plural}.{spec.group}"
     if sum(one.storage for one in spec.versions) != 1:

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ..objects import KubeObject, compare_versions
+from ..objects import NOT_JSON, KubeObject, compare_versions
 from ..wire import Garbled, classify
 from . import _events as events
 from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent
@@ -128,7 +128,7 @@ def _version(event: WatchEvent[K]) -> str:
             # A later version of the API may have news that this one cannot use; its place in history counts.
             try:
                 return msgspec.json.decode(raw, type=_Line).object.metadata.resource_version
-            except msgspec.MsgspecError:
+            except NOT_JSON:
                 return ""
         case _:
             return ""

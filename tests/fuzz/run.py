@@ -46,7 +46,7 @@ def install() -> Path:
     python = ENVIRONMENT / "bin/python"
     ready = ENVIRONMENT / ".ready"
     lock = (ROOT / "dev.lock").read_text()
-    wanted = [ATHERIS, *re.findall(r"(?mi)^(?:msgspec|pyyaml)==[^ ;\\]+", lock)]
+    wanted = [ATHERIS, *re.findall(r"(?mi)^(?:msgspec|pyyaml|h11)==[^ ;\\]+", lock)]
     if not ready.exists() or ready.read_text() != repr(wanted):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -59,8 +59,8 @@ def fuzz(name: str, arguments: list[str]) -> None:
     """Inside that environment: hand over to atheris, which does not come back."""
     atheris: Any = importlib.import_module("atheris")
 
-    sys.path[:0] = [str(ROOT), str(HERE)]
-    with atheris.instrument_imports(include=["kubeproto"]):
+    sys.path[:0] = [str(ROOT), str(ROOT / "transports"), str(HERE)]
+    with atheris.instrument_imports(include=["kubeproto", "kubeproto_h11"]):
         import targets
 
     atheris.Setup([sys.argv[0], *arguments], targets.TARGETS[name])

@@ -13,6 +13,14 @@ from typing import Any, Final
 
 import msgspec
 from random_requests import ask_randomly
+from structured import (
+    fuzz_events,
+    fuzz_http,
+    fuzz_items,
+    fuzz_kubeconfig,
+    fuzz_reviews,
+    fuzz_tokens,
+)
 
 import kubeproto as kp
 from kubeproto import InvalidObject, RemoteProtocolError
@@ -263,13 +271,19 @@ def fuzz_requests(data: bytes) -> None:
 
 
 TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
+    "events": fuzz_events,
+    "http": fuzz_http,
     "inflate": fuzz_inflate,
+    "items": fuzz_items,
+    "kubeconfig": fuzz_kubeconfig,
     "manifest": fuzz_manifest,
     "object": fuzz_object,
     "page": fuzz_page,
     "patch": fuzz_patch,
     "requests": fuzz_requests,
+    "reviews": fuzz_reviews,
     "status": fuzz_status,
     "text": fuzz_text,
+    "tokens": fuzz_tokens,
     "watch": fuzz_watch,
 }
