@@ -137,7 +137,11 @@ class Signal(Protocol):
 
 
 class BlockingIncoming(Protocol):
-    """The twin of `Incoming` for synchronous use."""
+    """The twin of `Incoming` for synchronous use.
+
+    One that has an `abort()` lets another thread end its read, which then fails or ends; a mirror that is
+    stopped needs not wait for the server then.
+    """
 
     @property
     def status(self) -> int:

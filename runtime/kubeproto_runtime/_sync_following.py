@@ -4,13 +4,14 @@
        ▲                                                       │
        └──────────────── a few words a chunk ──────────────────┘
 
-Nothing is decided here. A blocking read cannot be called off, so who wants another course (`refresh`, `stop`)
-does not wait for it: the exchange that is open gets out of date, what still comes of it is dropped, and
-whoever takes the next plan attends from then on. Who reads in vain finds no plan, and ends.
+Nothing is decided here. A thread that reads cannot be cancelled, so `refresh` and `stop` do not wait for it:
+the exchange that is open becomes stale, its read is aborted where the transport can (else it ends when the
+server says something), and whoever takes the next plan attends from then on. Who finds no plan, ends.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
@@ -71,6 +72,7 @@ class BlockingFollowing(Generic[K]):
         self._enough = enough
         self._planned: Planned | None = None
         self._exchange = 0
+        self._reading: BlockingIncoming | None = None
 
     def attend(self) -> Generator[None]:
         """Ask and listen, until this is stopped or somebody else attends. Yields when something has come."""
@@ -141,6 +143,7 @@ class BlockingFollowing(Generic[K]):
                 case resync.Close():
                     self._exchange += 1
                     self._planned = None
+                    self._abort()
                 case resync.Report(trouble):
                     self._sink.report(trouble)
                 case resync.Abandon(outcome):
@@ -166,7 +169,9 @@ class BlockingFollowing(Generic[K]):
             **self._selection,
         )
         first, timeout = "", self._within(planned.timeout)
-        with self._client.transport.send(request, idle=planned.idle, timeout=timeout) as incoming:
+        with self._open(exchange, request, planned.idle, timeout) as incoming:
+            if exchange != self._exchange:
+                return
             decoder = ListDecoder(self._api.kind, status=incoming.status, headers=incoming.headers)
             progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
             for chunk in _read(incoming, progress):
@@ -197,7 +202,9 @@ class BlockingFollowing(Generic[K]):
             **self._selection,
         )
         timeout = self._within(seconds + planned.grace)
-        with self._client.transport.send(request, idle=planned.idle, timeout=timeout) as incoming:
+        with self._open(exchange, request, planned.idle, timeout) as incoming:
+            if exchange != self._exchange:
+                return
             decoder = request.open(incoming.status, incoming.headers)
             opened = 200 <= incoming.status < 300
             if opened:
@@ -215,6 +222,29 @@ class BlockingFollowing(Generic[K]):
             if self._digest(exchange, decoder.finish()):
                 self._hear(exchange, resync.Closed())
         yield
+
+    @contextmanager
+    def _open(
+        self, exchange: int, head: Head, idle: float | None, timeout: float | None
+    ) -> Generator[BlockingIncoming]:
+        """Send a request. Its read is aborted when it is called off, if the transport knows how."""
+        with self._client.transport.send(head, idle=idle, timeout=timeout) as incoming:
+            with self._lock:
+                if exchange == self._exchange:
+                    self._reading = incoming
+            try:
+                yield incoming
+            finally:
+                with self._lock:
+                    if self._reading is incoming:
+                        self._reading = None
+
+    def _abort(self) -> None:
+        """End the read that is under way, which may be in another thread."""
+        reading, self._reading = self._reading, None
+        abort: Callable[[], None] | None = getattr(reading, "abort", None)
+        if abort is not None:
+            abort()
 
     def _within(self, seconds: float) -> float | None:
         """So many seconds, but not longer than anything is wanted; None for ever."""

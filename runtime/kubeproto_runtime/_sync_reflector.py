@@ -6,7 +6,7 @@ import logging
 from threading import Condition, RLock, Thread
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from kubeproto import DeadlineExceeded, InvalidObject, KubeObject
+from kubeproto import DeadlineExceeded, InvalidObject, KubeObject, LocalProtocolError
 from kubeproto.control import Change, Entry, Store
 from kubeproto.objects import compare_versions, decode
 from kubeproto.watching import resync
@@ -86,8 +86,9 @@ class BlockingReflector(Generic[K]):
     """The objects of one kind as the server has them; use it as a context, which starts and stops its thread.
 
     Every reader gets objects of its own, and never sees a half-built world. What goes wrong is tried again
-    for ever; `proof` says how it stands. After `stop` the thread ends as soon as the server says something,
-    at the latest when its watch has been silent for 75 seconds; it does not keep the program from ending.
+    for ever; `proof` says how it stands. `stop` and `refresh` abort the read that is under way, where the
+    transport can (kubeproto_httpx can); else its thread ends as soon as the server says something, at the
+    latest when its watch has been silent for 75 seconds. No thread keeps the program from ending.
     Whoever waits for a kind that the server does not know meets `NotInstalled`, unless this is `patient`.
     `spawn` runs a function beside this one: by default in a thread.
     """
@@ -117,6 +118,7 @@ class BlockingReflector(Generic[K]):
         self._spawn = spawn or self._thread
         self._patient = patient
         self._unknown = False
+        self._stopped = False
         self._failure: Exception | None = None
 
     def __repr__(self) -> str:
@@ -176,6 +178,10 @@ class BlockingReflector(Generic[K]):
             found = condition()
             if not found and self._unknown and not self._patient:
                 raise NotInstalled(self.api.resource)
+            if not found and self._stopped:
+                raise LocalProtocolError(
+                    f"{self.api} was stopped, so nothing more will come that is waited for"
+                )
             return found
 
         with self._changed:
@@ -198,8 +204,11 @@ class BlockingReflector(Generic[K]):
             self._spawn(self._attend)
 
     def stop(self) -> None:
-        """Follow no more. What was mirrored can still be read."""
+        """Follow no more, and wake whoever waits. What was mirrored can still be read."""
         self._following.stop()
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
 
     def _news(self, changes: list[Change[K]]) -> None:
         self._unknown = False

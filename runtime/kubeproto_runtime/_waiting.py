@@ -187,8 +187,8 @@ class _Looking(Generic[K]):
 
     def report(self, trouble: resync.Trouble) -> None:
         self.trouble = f"the last trouble was: {trouble.text}"
-        # Without a code it is no server that refuses, but credentials that are not there at the moment.
-        if isinstance(trouble.outcome, Refused) and trouble.outcome.code:
+        # A 401 may be a plugin that fails for a while. Wrong credentials were refused at the first look.
+        if isinstance(trouble.outcome, Refused) and trouble.outcome.code != 401:
             self.abandon(trouble.outcome)
 
     def abandon(self, outcome: Outcome) -> None:

@@ -15,6 +15,7 @@ from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
 from kubeproto import sim
+from kubeproto.config import CredentialsError
 from kubeproto.control import Rate
 from kubeproto_runtime import BlockingClient, BodyLimits, Client
 from kubeproto_runtime.testing import simulated
@@ -340,5 +341,49 @@ def test_what_a_patch_says_is_what_differs(go: Go, both: Any) -> None:
             await done(client.api(Book).update("moby", one_more))
         bodies = [json.loads(one.head.body) for one in cluster.log if one.head.method == "PATCH"]
         assert [body["spec"] for body in bodies] == [{"pages": 1}]
+
+    go(main)
+
+
+# Waiting
+
+
+def test_a_wait_outlasts_a_server_that_refuses_connections(go: Go, both: Any) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        async with both(cluster, [sim.Refuse() for _ in range(12)]) as client:
+            found = await done(client.api(Book).wait_for("moby", is_there, timeout=600))
+            assert found.metadata.name == "moby"
+
+    go(main)
+
+
+def is_there(one: Book) -> bool:
+    return bool(one.metadata.uid)
+
+
+class Locked:
+    """A transport whose credentials fail a few times: a plugin that finds its provider down."""
+
+    def __init__(self, inner: Any, times: int) -> None:
+        self.inner = inner
+        self.times = times
+
+    def send(self, head: kp.Head, **limits: Any) -> Any:
+        if self.times:
+            self.times -= 1
+            raise CredentialsError("the plugin 'login' ended with 1")
+        return self.inner.send(head, **limits)
+
+
+def test_a_wait_outlasts_a_plugin_that_fails_for_a_while(go: Go, both: Any) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book())
+        async with both(cluster) as client:
+            client.transport = Locked(client.transport, 3)
+            found = await done(client.api(Book).wait_for("moby", is_there, timeout=3600))
+            assert found.metadata.name == "moby"
 
     go(main)

@@ -322,7 +322,7 @@ def test_who_waits_for_an_unknown_kind_is_told_and_a_patient_one_waits_on() -> N
         cluster.later(15, reflector.stop)
         with reflector:
             here.run()
-        with pytest.raises(kp.DeadlineExceeded if patient else NotInstalled):
+        with pytest.raises(kp.LocalProtocolError if patient else NotInstalled):
             reflector.synced(timeout=0.0)
 
 
@@ -492,3 +492,22 @@ def test_troubles_are_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     heard(cluster, faults)
     [record] = caplog.records
     assert (record.name, record.levelno) == ("kubeproto.watch", logging.WARNING)
+
+
+def test_whoever_waits_for_a_mirror_that_is_stopped_is_woken() -> None:
+    """The wait has no timeout: without the wake-up this would hang, so another thread waits."""
+    reflector = mirror(sim.Cluster(crds=[Book]), Here())
+    looking, ended = threading.Event(), queue.Queue[BaseException]()
+
+    def wait() -> None:
+        try:
+            reflector.wait(looking.set)
+        except BaseException as error:
+            ended.put(error)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    assert looking.wait(30)
+    reflector.stop()
+    assert isinstance(ended.get(timeout=30), kp.LocalProtocolError)
+    thread.join(30)

@@ -9,7 +9,8 @@ byte longer.
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
+import socket
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -133,3 +134,12 @@ class BlockingHttpxIncoming:
     def close(self) -> None:
         """Close the connection, or hand it back if the whole body has been read."""
         self._response.close()
+
+    def abort(self) -> None:
+        """End the read of another thread, which then fails: no bytes come over this connection any more."""
+        stream = self._response.extensions.get("network_stream")
+        connection = None if stream is None else stream.get_extra_info("socket")
+        if isinstance(connection, socket.socket):
+            with suppress(OSError):  # it is closed already
+                # That of an SSLSocket would take away what the other thread reads by.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
