@@ -62,10 +62,12 @@ from .objects import (
     StatusCause,
     StatusDetails,
     Table,
+    asdict,
     decode,
     dump_yaml,
     encode,
     parse_manifest,
+    replace,
     settle,
 )
 from .requests import (
@@ -180,10 +182,12 @@ __all__ = [
     "UpgradeRequest",
     "WatchDecoder",
     "WatchEvent",
+    "asdict",
     "decode",
     "dump_yaml",
     "encode",
     "parse_manifest",
+    "replace",
     "settle",
     "shard",
 ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from ..objects import NOT_JSON, KubeObject, ObjectRef, compare_versions, decode
+from .._errors import InvalidObject
+from ..objects import KubeObject, Metadata, ObjectRef, Resource, compare_versions, decode
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -37,22 +37,30 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
     old: Entry | None
     new: Entry | None
     initial: bool = False
+    resource: Resource | None = None
 
     @property
     def object(self) -> K:
         """The object as it is now, or as it last was; a fresh one each time, or `InvalidObject`."""
-        return decode(_last(self).raw, self.kind)
+        return self.read(_last(self))
 
     @property
     def before(self) -> K | None:
         """The object as the world held it, if it did; a fresh one each time."""
-        return None if self.old is None else decode(self.old.raw, self.kind)
+        return None if self.old is None else self.read(self.old)
+
+    def read(self, entry: Entry) -> K:
+        """Return the object of an entry as this kind; a fresh one each time, or `InvalidObject`."""
+        return decode(entry.raw, self.kind, resource=self.resource)
 
     @property
     def ref(self) -> ObjectRef[K]:
         """Which object it is."""
         namespace, _, name = self.key.rpartition("/")
-        identity = _read(_last(self).raw)
+        own = getattr(self.kind, "resource", None) or self.resource
+        if own is not None:
+            return ObjectRef(own.group, own.kind, namespace, name)
+        identity: KubeObject = _identity(_last(self).raw)
         group, _, _ = identity.api_version.rpartition("/")
         return ObjectRef(group, identity.kind, namespace, name)
 
@@ -68,7 +76,7 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
             self.old is not None
             and self.new is not None
             and self.old is not self.new
-            and _read(self.old.raw).metadata.uid != _read(self.new.raw).metadata.uid
+            and _identity(self.old.raw).metadata.uid != _identity(self.new.raw).metadata.uid
         )
 
     @property
@@ -82,24 +90,14 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
             return False
 
 
-class _Meta(Struct, frozen=True):
-    uid: str = ""
-
-
-class _Identity(Struct, frozen=True, rename="camel"):
-    kind: str = ""
-    api_version: str = ""
-    metadata: _Meta = _Meta()
-
-
 def _last(change: Change[K]) -> Entry:
     entry = change.new if change.new is not None else change.old
     assert entry is not None  # something came, or something was there
     return entry
 
 
-def _read(raw: bytes) -> _Identity:
+def _identity(raw: bytes) -> Metadata[K]:
     try:
-        return msgspec.json.decode(raw, type=_Identity)
-    except NOT_JSON:
-        return _Identity()
+        return decode(raw, Metadata)
+    except InvalidObject:
+        return Metadata()

@@ -9,7 +9,9 @@ Readers see the world and never the other one: a list in pages or a streaming li
 world in one step. What a new world lacks comes out as a deletion with its last known state, and what it holds
 unchanged comes out not at all.
 
-- The truth is bytes. Each reader gets an object of its own, so none can corrupt what another one sees.
+- The truth is bytes: the text that the server sent for each object, whatever its class knows of it, or what
+  `transform` made of that text. Nothing that came as text is encoded again. Each reader gets an
+  object of its own, so none can corrupt what another one sees.
 - An object costs its bytes, its key and an `Entry`, none of which the garbage collector walks, nor the
   dictionary that holds them. A new world takes over the entries that did not change.
 - What a new world changes is found out while it comes, a part at a time, so that `commit` has little left to
@@ -17,6 +19,7 @@ unchanged comes out not at all.
 - `transform` makes other bytes of those that came, and is applied before they are kept; versions stay.
 - An object that does not fit its type is kept with the bytes it has: it exists, and a mirror without it would
   be wrong. Who reads it gets an `InvalidObject`.
+- Items of built-in lists do not carry their kind. `resource` says it where the class does not.
 - What comes is taken in the order in which it comes, also a version older than the one before; the change
   says so (`Change.went_back`).
 - Indexes and subscribers live on the changes that come out, and so need no place in here.
@@ -25,13 +28,12 @@ unchanged comes out not at all.
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject, KubeprotoError, LocalProtocolError
-from ..objects import NOT_JSON, KubeObject, Resource, decode, encode
+from ..objects import KubeObject, Reader, Resource, TooDeep, decode, joined, kept_text, members, object_in
 from ..watching import Added, Bookmark, Deleted, Failed, Malformed, Modified, Unknown, WatchEvent
 from ._changes import Change, Entry
 
@@ -46,8 +48,7 @@ class _Identity(Struct, rename="camel"):
     api_version: str = ""
 
 
-class _Line(Struct):
-    object: msgspec.Raw
+_read_identity: Final = Reader[_Identity](_Identity).read
 
 
 class StoreFull(KubeprotoError):
@@ -70,15 +71,14 @@ class Store(Generic[K]):
         self,
         kind: type[K],
         *,
+        resource: Resource | None = None,
         transform: Callable[[bytes], bytes] | None = None,
         most_objects: float = inf,
         most_bytes: float = inf,
     ) -> None:
         self.kind = kind
         self.version = ""
-        self._encode: Callable[[K], bytes] = (
-            encode if transform is None else lambda obj: transform(encode(obj))
-        )
+        self.resource = resource
         self._transform = transform
         self._most = (most_objects, most_bytes)
         self._world: dict[str, Entry] = {}
@@ -98,11 +98,11 @@ class Store(Generic[K]):
                     key, version = _place(obj)
                     old = self._world.get(key)
                     if old is None or old.version != version or not version:
-                        self._put(key, old, Entry(version, self._encode(obj)), changes)
+                        self._put(key, old, self._entry(version, obj), changes)
                 case Deleted(obj):
                     key, version = _place(obj)
                     if key in self._world:
-                        self._remove(key, Entry(version, self._encode(obj)), changes)
+                        self._remove(key, self._entry(version, obj), changes)
                 case Malformed():
                     version = self._apply_malformed(event, changes)
                 case Bookmark(version):
@@ -112,8 +112,12 @@ class Store(Generic[K]):
             self.version = version or self.version
         return changes
 
-    def stage(self, news: Iterable[WatchEvent[K] | K]) -> None:
-        """Take a part of a new world: objects of a list's page, or events of a streaming list."""
+    def stage(self, news: Iterable[WatchEvent[K] | K]) -> list[Malformed]:
+        """Take a part of a new world: objects of a list's page, or events of a streaming list.
+
+        What cannot be placed, because nobody can tell which object it is, is returned.
+        """
+        unplaced: list[Malformed] = []
         if self._staged is None:
             self._staged, self._staged_size, self._pending = {}, 0, {}
         world = self._world
@@ -125,7 +129,8 @@ class Store(Generic[K]):
                 case Added(obj) | Modified(obj):
                     pass
                 case Malformed():
-                    self._stage_malformed(one)
+                    if not self._stage_malformed(one):
+                        unplaced.append(one)
                     continue
                 case Bookmark() | Failed() | Unknown():
                     continue
@@ -136,8 +141,9 @@ class Store(Generic[K]):
             if old is not None and old.version == version and version:
                 self._stage(key, old, old)
             else:
-                self._stage(key, old, Entry(version, self._encode(obj)))
+                self._stage(key, old, self._entry(version, obj))
         self._check(len(self._staged), self._staged_size)
+        return unplaced
 
     def commit(self, version: str, *, replay: bool = False) -> list[Change[K]]:
         """The staged world is whole, at this version: it becomes the world. Deletions come out first.
@@ -149,14 +155,14 @@ class Store(Generic[K]):
         before, world, pending = self._world, self._staged, self._pending
         initial = not self.version
         if pending is None or replay:
-            news = _difference(self.kind, before, world, initial=initial, replay=replay)
+            news = self._difference(before, world, initial=initial, replay=replay)
         else:
             news = list(pending.values())
         # How many of the old ones are still there is known: mostly nobody has to look for those that are not.
         gone: list[Change[K]] = []
         if len(world) - sum(change.old is None for change in news) < len(before):
             gone = [
-                Change(self.kind, "DELETED", key, old, None)
+                Change(self.kind, "DELETED", key, old, None, resource=self.resource)
                 for key, old in before.items()
                 if key not in world
             ]
@@ -176,7 +182,11 @@ class Store(Generic[K]):
     def get(self, name: str, namespace: str = "") -> K | None:
         """An object of one's own, or None; `InvalidObject` if what the server holds does not fit the type."""
         entry = self._world.get(key_of(name, namespace))
-        return None if entry is None else decode(entry.raw, self.kind)
+        return None if entry is None else self.read(entry)
+
+    def read(self, entry: Entry, *, strict: bool = False) -> K:
+        """Return the object of an entry, a new one each time; `InvalidObject` if it does not fit the type."""
+        return decode(entry.raw, self.kind, strict=strict, resource=self.resource)
 
     def entry(self, name: str, namespace: str = "") -> Entry | None:
         """The bytes and version of an object, or None."""
@@ -207,30 +217,42 @@ class Store(Generic[K]):
         """
         for entry in list(self._world.values()):
             try:
-                obj = decode(entry.raw, self.kind)
+                obj = self.read(entry)
             except InvalidObject:
                 continue
             yield obj
 
     def _error(self, entry: Entry) -> InvalidObject | None:
         try:
-            decode(entry.raw, self.kind, strict=True)
+            self.read(entry, strict=True)
         except InvalidObject as error:
             return error
         return None
 
     # What is written
 
+    def _entry(self, version: str, obj: K) -> Entry:
+        """Return what is kept of an object: the text that it came in, never one made of the object.
+
+        A long line may be broken behind its front, where nobody has looked. The object exists all the same,
+        so it is kept without a text, and whoever reads it gets an `InvalidObject`.
+        """
+        try:
+            raw = kept_text(obj)
+        except InvalidObject:
+            return Entry(version, b"")
+        return Entry(version, raw if self._transform is None else self._transform(raw))
+
     def _put(self, key: str, old: Entry | None, new: Entry, changes: list[Change[K]]) -> None:
         self._world[key] = new
         self._size += len(new.raw) - (0 if old is None else len(old.raw))
-        changes.append(Change(self.kind, "ADDED" if old is None else "MODIFIED", key, old, new))
+        changes.append(self._change(key, old, new))
         self._check(len(self._world), self._size)
 
     def _remove(self, key: str, last: Entry, changes: list[Change[K]]) -> None:
         old = self._world.pop(key)
         self._size -= len(old.raw)
-        changes.append(Change(self.kind, "DELETED", key, old, last))
+        changes.append(Change(self.kind, "DELETED", key, old, last, resource=self.resource))
 
     def _stage(self, key: str, old: Entry | None, new: Entry) -> None:
         """Note one object of the new world, which has as `old` what the world has."""
@@ -241,9 +263,7 @@ class Store(Generic[K]):
         staged[key] = new
         self._staged_size += len(new.raw)
         if pending is not None and old is not new:
-            pending[key] = Change(
-                self.kind, "ADDED" if old is None else "MODIFIED", key, old, new, not self.version
-            )
+            pending[key] = self._change(key, old, new, initial=not self.version)
 
     def _unstage(self, key: str) -> None:
         assert self._staged is not None
@@ -251,6 +271,20 @@ class Store(Generic[K]):
             self._staged_size -= len(entry.raw)
             if self._pending is not None:
                 self._pending.pop(key, None)
+
+    def _change(self, key: str, old: Entry | None, new: Entry, *, initial: bool = False) -> Change[K]:
+        type_: Literal["ADDED", "MODIFIED"] = "ADDED" if old is None else "MODIFIED"
+        return Change(self.kind, type_, key, old, new, initial, self.resource)
+
+    def _difference(
+        self, before: dict[str, Entry], world: dict[str, Entry], *, initial: bool, replay: bool
+    ) -> list[Change[K]]:
+        """Return what is new or other in a world than it was before."""
+        return [
+            self._change(key, old, new, initial=initial)
+            for key, new in world.items()
+            if (old := before.get(key)) is not new or replay
+        ]
 
     def _check(self, objects: int, size: int) -> None:
         most_objects, most_bytes = self._most
@@ -281,16 +315,18 @@ class Store(Generic[K]):
             self._put(key, old, new, changes)
         return new.version
 
-    def _stage_malformed(self, event: Malformed) -> None:
+    def _stage_malformed(self, event: Malformed) -> bool:
+        """Take a broken object into the new world. False if it cannot be told which it is."""
         known = self._known(event)
         if known is None:
-            return
+            return False
         key, new = known
         if event.type == "DELETED":
             self._unstage(key)
-            return
+            return True
         old = self._world.get(key)
         self._stage(key, old, old if old is not None and old.version == new.version else new)
+        return True
 
     def _known(self, event: Malformed) -> tuple[str, Entry] | None:
         """Where a broken object belongs; None if that cannot be told, or if it is of another kind."""
@@ -307,25 +343,11 @@ class Store(Generic[K]):
     def _is_stranger(self, raw: bytes) -> bool:
         own: Resource | None = getattr(self.kind, "resource", None)
         try:
-            said = msgspec.json.decode(raw, type=_Identity)
-        except NOT_JSON:
+            said = _identity(raw)
+        except InvalidObject:
             return False
         # Without a resource any kind belongs here; the items of a list need not say what they are.
         return own is not None and bool(said.kind) and said != _Identity(own.kind, own.api_version)
-
-
-def _difference(
-    kind: type[K], before: dict[str, Entry], world: dict[str, Entry], *, initial: bool, replay: bool
-) -> list[Change[K]]:
-    """What is new or other in a world than it was before."""
-    changes: list[Change[K]] = []
-    for key, new in world.items():
-        old = before.get(key)
-        if old is None:
-            changes.append(Change(kind, "ADDED", key, None, new, initial))
-        elif old is not new or replay:
-            changes.append(Change(kind, "MODIFIED", key, old, new, initial))
-    return changes
 
 
 def _place(obj: KubeObject) -> tuple[str, str]:
@@ -335,8 +357,17 @@ def _place(obj: KubeObject) -> tuple[str, str]:
 
 
 def _object_of(line: bytes) -> bytes:
-    """The object in the line of an event, as it stands there; nothing if the line is no JSON."""
+    """Return the object in the line of an event, as it stands there; nothing if the line is no JSON."""
     try:
-        return bytes(msgspec.json.decode(line, type=_Line).object)
-    except NOT_JSON:
+        return object_in(line)
+    except InvalidObject:
         return b""
+
+
+def _identity(raw: bytes) -> _Identity:
+    try:
+        return _read_identity(raw)
+    except TooDeep:
+        found = members(raw)
+    head = {key: raw for key, raw in found.items() if key in ("kind", "apiVersion")}
+    return _read_identity(joined(head))

@@ -14,19 +14,17 @@ Any other text is read and written.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from msgspec import Raw
+
+from .._errors import InvalidObject
+from ..objects import check_json, joined, members
 
 _METADATA: Final = b'"metadata":{'
 _FIELDS: Final = b',"managedFields":['
 _ENDS: Final = (b'}]},"', b'}],"')
 _LAST: Final = b"}]}}"
-
-_object: Final = msgspec.json.Decoder(dict[str, Raw]).decode
-_skip: Final = msgspec.json.Decoder(Raw).decode
-_NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def drop_managed_fields(raw: bytes) -> bytes:
@@ -39,7 +37,7 @@ def drop_managed_fields(raw: bytes) -> bytes:
         return raw
     try:
         return _rewritten(raw)
-    except _NOT_JSON:
+    except InvalidObject:
         return raw
 
 
@@ -58,19 +56,19 @@ def _end(raw: bytes, start: int) -> int:
 def _is_own(raw: bytes, begin: int, start: int) -> bool:
     """Whether a mark is that of the metadata's own fields."""
     try:
-        _skip(raw[:begin] + b'"":0}')
-        _skip(raw[begin + len(_METADATA) - 1 : start] + b"}")
-    except _NOT_JSON:
+        check_json(raw[:begin] + b'"":0}')
+        check_json(raw[begin + len(_METADATA) - 1 : start] + b"}")
+    except InvalidObject:
         return False
     return True
 
 
 def _rewritten(raw: bytes) -> bytes:
-    whole: dict[str, Any] = _object(raw)
+    whole = members(raw)
     if "metadata" not in whole:
         return raw
-    metadata = _object(whole["metadata"])
+    metadata = members(whole["metadata"])
     if metadata.pop("managedFields", None) is None:
         return raw
-    whole["metadata"] = metadata
-    return msgspec.json.encode(whole)
+    whole["metadata"] = Raw(joined(metadata))
+    return joined(whole)

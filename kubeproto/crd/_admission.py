@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from .._errors import RemoteProtocolError
-from ..objects import NOT_JSON, GroupVersionKind, make_json_patch
+from .._errors import InvalidObject, RemoteProtocolError
+from ..objects import GroupVersionKind, Reader, make_json_patch
 from ._statuses import failure, reason_for
 
 _API: Final = "admission.k8s.io/v1"
@@ -73,11 +73,14 @@ class _Review(Struct, rename="camel"):
     request: AdmissionRequest
 
 
+_read_review: Final = Reader[_Review](_Review).read
+
+
 def read_admission(body: bytes) -> AdmissionRequest:
     """The request in an AdmissionReview; what is none is a `RemoteProtocolError` that says what is wrong."""
     try:
-        review = msgspec.json.decode(body, type=_Review)
-    except NOT_JSON as error:
+        review = _read_review(body)
+    except InvalidObject as error:
         raise RemoteProtocolError(f"no AdmissionReview with a request: {error}") from None
     if (review.api_version, review.kind) != (_API, "AdmissionReview"):
         raise RemoteProtocolError(f"not {_API} AdmissionReview but {review.api_version} {review.kind}")

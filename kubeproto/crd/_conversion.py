@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from .._errors import RemoteProtocolError
-from ..objects import NOT_JSON
+from .._errors import InvalidObject, RemoteProtocolError
+from ..objects import Reader
 from ._statuses import failure
 
 _API: Final = "apiextensions.k8s.io/v1"
@@ -38,11 +38,14 @@ class _Review(Struct, rename="camel"):
     request: ConversionRequest
 
 
+_read_review: Final = Reader[_Review](_Review).read
+
+
 def read_conversion(body: bytes) -> ConversionRequest:
     """The request in a ConversionReview; what is none is a `RemoteProtocolError` that says what is wrong."""
     try:
-        review = msgspec.json.decode(body, type=_Review)
-    except NOT_JSON as error:
+        review = _read_review(body)
+    except InvalidObject as error:
         raise RemoteProtocolError(f"no ConversionReview with a request: {error}") from None
     if (review.api_version, review.kind) != (_API, "ConversionReview"):
         raise RemoteProtocolError(f"not {_API} ConversionReview but {review.api_version} {review.kind}")

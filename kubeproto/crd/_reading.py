@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject
-from ..objects import NOT_JSON, Column, Resource, Scale, api_version_priority
+from ..objects import Column, Reader, Resource, Scale, api_version_priority
 
 
 class DefinedVersion(Struct, frozen=True, kw_only=True):
@@ -114,14 +114,17 @@ class _WireDefinition(Struct):
     spec: _WireSpec
 
 
+_read_definition: Final = Reader[_WireDefinition](_WireDefinition).read
+
+
 def read_definition(data: bytes | str | dict[str, Any]) -> DefinedKind:
     """Read a CustomResourceDefinition from JSON, or from what JSON or YAML became; or `InvalidObject`."""
     try:
         if isinstance(data, dict):
             spec = msgspec.convert(data, _WireDefinition).spec
         else:
-            spec = msgspec.json.decode(data, type=_WireDefinition).spec
-    except NOT_JSON as error:
+            spec = _read_definition(data.encode() if isinstance(data, str) else data).spec
+    except (msgspec.MsgspecError, RecursionError, InvalidObject) as error:
         raise InvalidObject(f"no CustomResourceDefinition of apiextensions.k8s.io/v1: {error}") from None
     name = f"{spec.names.plural}.{spec.group}"
     if sum(one.storage for one in spec.versions) != 1:

@@ -10,7 +10,18 @@ from ._capabilities import (
     HasToken,
     RunsContainers,
 )
-from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, decode, encode
+from ._codec import (
+    FRONT_MARKS,
+    FRONT_SKIP,
+    LONG,
+    decode,
+    encode,
+    identified,
+    is_identified,
+    kept_text,
+    read_whole,
+    shows_all,
+)
 from ._definition import (
     Atomic,
     Column,
@@ -28,7 +39,6 @@ from ._durations import Duration
 from ._fields import FieldRequirement, FieldSelector
 from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
 from ._labels import Requirement, Selector
-from ._lazy import KindStages, reader, settle, stages_of
 from ._list import ObjectList
 from ._manifests import InvalidManifest, dump_yaml, parse_manifest
 from ._merge_patch import apply_merge_patch, make_merge_patch
@@ -45,21 +55,24 @@ from ._names import (
 )
 from ._pointers import format_pointer, is_object, parse_pointer, resolve_pointer
 from ._quantity import Quantity
+from ._reading import Reader, TooDeep, reader
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource, guess_plural
-from ._spans import UNREAD, Span, text_of, whole
-from ._stages import NOT_JSON
+from ._scanning import check_json, elements, is_json, members
+from ._sources import joined
+from ._spans import UNREAD, Span, object_in, whole
 from ._status import Status, StatusCause, StatusDetails
 from ._table import Table, TableColumn, TableRow
 from ._times import MicroTime, format_time, parse_time
 from ._values import dec_hook, enc_hook
 from ._versions import comparable, compare_versions, is_newer
+from ._views import ATTACH, KindViews, asdict, replace, settle, text_of, views_of
 
 __all__ = [
+    "ATTACH",
     "FRONT_MARKS",
     "FRONT_SKIP",
     "LONG",
-    "NOT_JSON",
     "UNREAD",
     "Atomic",
     "Column",
@@ -80,7 +93,7 @@ __all__ = [
     "HasToken",
     "InvalidManifest",
     "JsonPatch",
-    "KindStages",
+    "KindViews",
     "KubeObject",
     "ListMap",
     "ListMeta",
@@ -96,6 +109,7 @@ __all__ = [
     "PatchError",
     "PreserveUnknown",
     "Quantity",
+    "Reader",
     "Requirement",
     "Resource",
     "Rule",
@@ -110,14 +124,17 @@ __all__ = [
     "Table",
     "TableColumn",
     "TableRow",
+    "TooDeep",
     "api_version_priority",
     "apply_json_patch",
     "apply_merge_patch",
+    "asdict",
     "check_annotation_key",
     "check_dns_1035_label",
     "check_dns_label",
     "check_dns_subdomain",
     "check_finalizer",
+    "check_json",
     "check_label_key",
     "check_label_value",
     "check_path_segment",
@@ -126,23 +143,34 @@ __all__ = [
     "dec_hook",
     "decode",
     "dump_yaml",
+    "elements",
     "enc_hook",
     "encode",
     "format_pointer",
     "format_time",
     "guess_plural",
+    "identified",
+    "is_identified",
+    "is_json",
     "is_newer",
     "is_object",
+    "joined",
     "json_equal",
+    "kept_text",
     "make_json_patch",
     "make_merge_patch",
+    "members",
+    "object_in",
     "parse_manifest",
     "parse_pointer",
     "parse_time",
+    "read_whole",
     "reader",
+    "replace",
     "resolve_pointer",
     "settle",
-    "stages_of",
+    "shows_all",
     "text_of",
+    "views_of",
     "whole",
 ]

@@ -16,6 +16,7 @@ from typing import (
     Final,
     Generic,
     Literal,
+    Self,
     TypeVar,
     dataclass_transform,
     get_args,
@@ -25,6 +26,7 @@ from typing import (
 import msgspec
 from msgspec import Struct, StructMeta
 
+from ._copies import deep_copy, reduced
 from ._definition import Definition
 from ._meta import ObjectMeta
 from ._resource import Resource, guess_plural
@@ -222,6 +224,12 @@ class KubeObject(Struct, metaclass=KubeMeta, rename="camel", omit_defaults=True)
     kind: str = ""
     api_version: str = ""
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return deep_copy(self, memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduced(self, protocol)
 
 
 class Object(KubeObject, Generic[SpecT, StatusT]):

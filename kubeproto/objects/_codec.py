@@ -6,20 +6,25 @@ that is decoded. This is sound for what `FRONT_MARKS` says; whatever fails is de
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, TypeVar, get_origin
 
 import msgspec
-from msgspec import NODEFAULT, UNSET, Struct
+from msgspec import NODEFAULT, UNSET, Raw, Struct
 from msgspec.structs import astuple, replace
 
 from .._errors import InvalidObject
 from ._base import KubeObject
+from ._copies import held
 from ._depths import Dynamic
-from ._lazy import KindStages, reader, settle, stages_of
 from ._pointers import is_list, is_object
-from ._spans import text_of, whole
-from ._stages import NOT_JSON, STAGES, label
+from ._reading import TooDeep, reader
+from ._resource import Resource
+from ._scanning import members
+from ._sources import Source, joined
+from ._spans import whole
 from ._values import enc_hook
+from ._views import META, VIEWS, KindViews, Views, settle, text_of, views_of
 
 T = TypeVar("T")
 
@@ -41,53 +46,233 @@ FRONT_SKIP: Final = 90
 LONG: Final = 2048
 
 _encode: Final = msgspec.json.Encoder(enc_hook=enc_hook).encode
-_readers: Final[dict[Any, Any]] = {}
 
 
-def decode(data: bytes, type_: type[T], *, strict: bool = False, checked: bool = False) -> T:
+def decode(
+    data: bytes,
+    type_: type[T],
+    *,
+    strict: bool = False,
+    checked: bool = False,
+    resource: Resource | None = None,
+) -> T:
     """Read one JSON value as this type; what does not fit is an `InvalidObject`.
 
     An object is read lazily: a part that does not fit says so when it is touched. With `strict`, spec, status
     and whatever else is its own is typed at once; labels, annotations, owners and managed fields stay lazy.
     With `checked` nothing more is typed, but every byte is looked at, so that the text is JSON for sure.
+    `resource` says what the object is if its text does not: items of built-in lists carry no kind.
     """
     kind: Any = get_origin(type_) or type_
+    if not (isinstance(kind, type) and issubclass(kind, KubeObject)):
+        try:
+            return reader(type_).read(data)  # type: ignore[no-any-return]
+        except InvalidObject as error:
+            refusal = f"{getattr(kind, '__name__', kind)}: {error}"
+        raise InvalidObject(refusal)
+    views = views_of(kind)
     try:
-        stages = stages_of(kind) if isinstance(kind, type) and issubclass(kind, KubeObject) else None
-        if stages is None:
-            return _reader(type_)(data)  # type: ignore[no-any-return]
-        if strict:
-            return _read_strictly(data, stages)  # type: ignore[return-value]
-        front = None if checked or len(data) < LONG else _read_front(data, stages)
-        return front or _read_whole(data, stages)  # type: ignore[return-value]
-    except NOT_JSON as error:
-        raise InvalidObject(f"{getattr(kind, '__name__', kind)}: {error}") from None
+        obj: Any = None
+        if not (strict or checked or len(data) < LONG) and views.lazy:
+            obj = _read_front(data, views)
+        if obj is None:
+            obj = read_whole(data, views, strict=strict)
+    except InvalidObject as error:
+        refusal = str(error)
+    else:
+        return identified(obj, resource, views)  # type: ignore[no-any-return]
+    named = refusal.startswith(f"{kind.__name__} ") or isinstance(obj, KubeObject)
+    raise InvalidObject(refusal if named else f"{kind.__name__}: {refusal}")
+
+
+def identified(obj: T, resource: Resource | None, views: KindViews) -> T:
+    """Return the object with its kind filled in where its text has none. It still counts as untouched."""
+    if resource is not None and not views.pinned:
+        for name, value in (("kind", resource.kind), ("api_version", resource.api_version)):
+            slot = views.slots[name]
+            if not slot.__get__(obj):
+                slot.__set__(obj, value)
+    return obj
+
+
+def read_whole(text: bytes, views: KindViews, *, strict: bool) -> KubeObject:
+    """Read an object from all of its text: a view, or with `strict` one whose own parts are typed."""
+    try:
+        obj: KubeObject = reader(views.payload(strict=strict)).read(text)
+    except TooDeep:
+        if strict or not views.lazy:
+            raise
+        obj = _read_deep(text, views)
+    views.attach(obj, whole(text))
+    if strict and views.plain is Dynamic:
+        getattr(obj, "content")  # noqa: B009 # reads it
+    return obj
+
+
+def _read_deep(text: bytes, views: KindViews) -> KubeObject:
+    """Read the identity of an object that is nested too deeply for all of it to be looked at at once."""
+    found = {key: raw for key, raw in members(text).items() if key in ("kind", "apiVersion", "metadata")}
+    if "metadata" in found:
+        head = {key: raw for key, raw in members(found["metadata"]).items() if key in _HEAD}
+        found["metadata"] = Raw(joined(head))
+    return reader(views.view).read(joined(found))  # type: ignore[no-any-return]
+
+
+def _read_front(data: bytes, views: KindViews) -> KubeObject | None:
+    for mark in FRONT_MARKS:
+        cut = data.find(mark, FRONT_SKIP)
+        if cut < 0:
+            continue
+        try:
+            obj: KubeObject = reader(views.view).read(data[:cut] + b"}}")
+        except InvalidObject:
+            continue
+        if is_identified(obj, views) and (obj.metadata.namespace or shows_all(data, cut, len(data))):
+            views.attach(obj, whole(data))
+            return obj
+    return None
+
+
+def is_identified(obj: KubeObject, views: KindViews) -> bool:
+    """Return whether what was read of a front says which object it is, and at which version."""
+    meta = obj.metadata
+    named = meta.name and meta.uid and meta.resource_version
+    return bool(
+        named
+        and (meta.namespace or views.cluster_scoped)
+        and (views.pinned or (obj.kind and obj.api_version))
+    )
+
+
+def shows_all(text: bytes, cut: int, end: int) -> bool:
+    """Return whether no namespace can follow the cut. An object without one may still name one behind it."""
+    if text.find(b'"namespace"', cut, end) >= 0:
+        return False
+    return text.find(b"\\u00", cut, end) < 0 or _ESCAPED_LETTER.search(text, cut, end) is None
+
+
+# A letter of "namespace" written as an escape, \u0061 for "a".
+_ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:6[135dDeE]|7[03])")
+CONTENT_HEAD: Final = ("kind", "apiVersion", "metadata")
+_HEAD: Final = ("name", "namespace", "uid", "resourceVersion")
 
 
 def encode(value: Any) -> bytes:
-    """The JSON that is sent for a value. An object that nobody touched is what it was read from."""
+    """Return the JSON that is sent for a value.
+
+    An object that was read from JSON is written back as it was: whatever nobody has changed stands there byte
+    for byte, keys that its class does not know included. Its kind is added if the text had none.
+    """
     if isinstance(value, KubeObject):
-        stages = STAGES.get(type(value))
-        if isinstance(stages, KindStages):
-            span = stages.pristine(value)
-            if span is not None:
-                try:
-                    return text_of(span)
-                except NOT_JSON as error:
-                    raise InvalidObject(f"{label(value)}: {error}") from None
-            stages.unfold(value)
-        if (meta := STAGES.get(type(value.metadata))) is not None:
-            meta.unfold(value.metadata)
+        views = VIEWS.get(type(value))
+        if isinstance(views, KindViews) and type(value) is not views.plain:
+            return _written(value, views, named=True)
+        value = settle(value)
         if isinstance(value, Dynamic):
             head = {"kind": value.kind, "apiVersion": value.api_version, "metadata": value.metadata}
-            return _sent({key: part for key, part in head.items() if part != ""} | value.content)
+            value = {key: part for key, part in head.items() if part != ""} | value.content
     return _sent(value)
 
 
+def kept_text(obj: KubeObject) -> bytes:
+    """Return what a Store keeps of an object: the text it was read from, or the JSON of one made by hand."""
+    views = VIEWS.get(type(obj))
+    if isinstance(views, KindViews):
+        if views.lazy and type(obj) is not views.plain:
+            return _written(obj, views, named=False)
+        if not views.lazy and (text := text_of(obj)) is not None and decode(text, views.plain) == obj:
+            return text
+    return encode(obj)
+
+
+def _written(obj: KubeObject, views: KindViews, *, named: bool) -> bytes:
+    """Return the text of a view, with what was changed since it was read."""
+    if views.untouched(obj) is not None:
+        text = text_of(obj)
+        assert text is not None  # an untouched view has one
+        if not named or _says_its_kind(text, obj):
+            return text
+    source = views.open(obj)
+    found: dict[str, bytes | Raw] = dict(source.members)
+    changed = _edit(obj, views, source, found)
+    changed = _edit_metadata(obj.metadata, source, found) or changed
+    if named:
+        head = {"kind": obj.kind, "apiVersion": obj.api_version}
+        missing = {key: _encode(value) for key, value in head.items() if value and key not in found}
+        if missing:
+            found, changed = missing | found, True
+    return joined(found) if changed else source.text
+
+
+def _says_its_kind(text: bytes, obj: KubeObject) -> bool:
+    """Return whether a text begins with the kind and the version that the object has."""
+    kind, version = f'"kind":"{obj.kind}"', f'"apiVersion":"{obj.api_version}"'
+    return text.startswith((f"{{{kind},{version}".encode(), f"{{{version},{kind}".encode()))
+
+
+def _edit_metadata(meta: Any, source: Source, found: dict[str, bytes | Raw]) -> bool:
+    if type(meta) is META.view and META.source.__get__(meta) is source:
+        own: dict[str, bytes | Raw] = dict(source.metadata)
+        if not _edit(meta, META, source, own):
+            return False
+        found["metadata"] = joined(own)
+    else:
+        found["metadata"] = _sent(settle(meta))  # it was read from elsewhere, or made by hand
+    return True
+
+
+def _edit(obj: Any, views: Views, source: Source, found: dict[str, bytes | Raw]) -> bool:
+    """Put the fields that have changed since they were read in place of what their text has."""
+    changes: dict[str, bytes | None] = {}
+    for name, value in held(obj).items():
+        key = views.fields[name].encode_name
+        if name == "content":
+            changes |= _changed_content(value, source)
+        # The metadata is edited by itself, a status of no type is off the wire, and a kind that was filled in
+        # is no change.
+        elif name != "metadata" and key[0] != "-" and (key in found or name not in ("kind", "api_version")):
+            left_out = value is None or (views is META and value in ("", {}, []))
+            if _differs(value, views, source, name, obj):
+                changes[key] = None if left_out else _sent(value)
+    for key, text in changes.items():
+        if text is not None:
+            found[key] = text
+        else:
+            found.pop(key, None)
+    return bool(changes)
+
+
+def _differs(value: Any, views: Views, source: Source, name: str, obj: Any) -> bool:
+    try:
+        before = views.read(source, name, obj)
+    except InvalidObject:
+        return True  # it could not be read, so this is another one
+    return _sent(before) != _sent(value)
+
+
+def _changed_content(content: dict[str, Any], source: Source) -> dict[str, bytes | None]:
+    """Return what has changed in a Dynamic: None for what has been removed."""
+    before = {
+        key: raw for key, raw in source.members.items() if key not in ("kind", "apiVersion", "metadata")
+    }
+    changes: dict[str, bytes | None] = {key: None for key in before if key not in content}
+    for key, value in content.items():
+        text = _sent(value)
+        if key not in before or _sent(_any(before[key])) != text:
+            changes[key] = text
+    return changes
+
+
+_any: Final = reader(Any).read
+
+
 def _sent(value: Any) -> bytes:
-    data = _encode(value)
-    # msgspec leaves None out only where it is the default.
-    return _encode(_without_nones(value)) if b":null" in data else data
+    try:
+        data = _encode(value)
+        # msgspec leaves None out only where it is the default.
+        return _encode(_without_nones(value)) if b":null" in data else data
+    except RecursionError:
+        raise InvalidObject(f"a {type(value).__name__} is nested too deeply to be written as JSON") from None
 
 
 def _without_nones(value: Any) -> Any:
@@ -111,37 +296,3 @@ def _without_nones(value: Any) -> Any:
     if is_object(value):
         return {key: _without_nones(part) for key, part in value.items()}
     return value
-
-
-def _read_whole(data: bytes, stages: KindStages) -> KubeObject:
-    if stages.plain is not Dynamic:
-        return _reader(stages.lazy)(data)  # type: ignore[no-any-return]
-    obj: KubeObject = _reader(stages.front)(data)
-    stages.attach(obj, whole(data))
-    return obj
-
-
-def _read_strictly(data: bytes, stages: KindStages) -> KubeObject:
-    return settle(_read_whole(data, stages)) if stages.plain is Dynamic else _reader(stages.typed)(data)
-
-
-def _read_front(data: bytes, stages: KindStages) -> KubeObject | None:
-    for mark in FRONT_MARKS:
-        cut = data.find(mark, FRONT_SKIP)
-        if cut < 0:
-            continue
-        try:
-            obj: KubeObject = _reader(stages.front)(data[:cut] + b"}}")
-        except NOT_JSON:
-            continue
-        if stages.identified(obj):
-            stages.attach(obj, whole(data))
-            return obj
-    return None
-
-
-def _reader(type_: Any) -> Any:
-    found = _readers.get(type_)
-    if found is None:
-        found = _readers[type_] = reader(type_)
-    return found

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-import msgspec
-
-from .._errors import InvalidRequest
-from ..objects import KubeObject, Metadata, Resource, encode, is_object
+from .._errors import InvalidObject, InvalidRequest
+from ..objects import KubeObject, Metadata, Resource, decode, encode, is_object, replace
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -28,7 +26,7 @@ def as_json(value: Any) -> bytes:
     """The JSON of what a caller passed."""
     try:
         return encode(value)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, InvalidObject) as error:
         raise InvalidRequest(f"the body cannot be written as JSON: {error}") from None
 
 
@@ -44,7 +42,7 @@ def whole(obj: K, resource: Resource) -> K:
         raise InvalidRequest(f"a {obj.api_version} {obj.kind} is no {resource.gvk}")
     if obj.kind and obj.api_version:
         return obj
-    return msgspec.structs.replace(obj, api_version=said[0], kind=said[1])
+    return replace(obj, api_version=said[0], kind=said[1])
 
 
 def json_patch(operations: Sequence[Mapping[str, Any]]) -> bytes:
@@ -106,7 +104,7 @@ def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def applied(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str, Any]:
     """The fields that are applied, as JSON would give them, with the kind filled in."""
-    said: Any = msgspec.json.decode(as_json(obj))
+    said: Any = decode(as_json(obj), Any)
     if not is_object(said):
         raise InvalidRequest(f"what is applied is an object, not {type(obj).__name__}")
     identity = {"apiVersion": resource.api_version, "kind": resource.kind}

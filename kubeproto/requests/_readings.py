@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final, Generic, TypeVar, get_origin
 
-import msgspec
 from msgspec import Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import Dynamic, KubeObject, Metadata, ObjectList, Resource, Status, decode
+from ..objects import Dynamic, KubeObject, Metadata, ObjectList, Resource, Status, check_json, decode
 from ..watching import WatchDecoder, WatchEvent, read_page
 from ..wire import Decoder, Head, Headers, header
 
@@ -36,8 +35,8 @@ def _why_no_json(headers: Headers, body: bytes) -> str:
     if not body.strip():
         return "its body is empty"
     try:
-        msgspec.json.decode(body, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError) as error:
+        check_json(body)
+    except InvalidObject as error:
         if body.lstrip()[:1] in (b"{", b"["):
             return f"its JSON is broken: {error}"
         media = header(headers, "content-type") or "something of no type"
@@ -115,15 +114,11 @@ class Many(Struct, Generic[K], frozen=True):
     def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K]:
         """The page. An item that does not fit is in `malformed`, and keeps nobody from the others."""
         try:
-            page = read_page(body, self.kind)
+            page = read_page(body, self.kind, resource=self.resource)
         except RemoteProtocolError:
             if problem := _why_no_json(headers, body):
                 raise RemoteProtocolError(problem) from None
             raise
-        for item in page.items:
-            if not item.kind:
-                item.kind = self.resource.kind
-                item.api_version = self.resource.api_version
         return page
 
 

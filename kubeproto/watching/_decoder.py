@@ -5,28 +5,23 @@ holds. Long ones are cut where the identity of their object has passed, and only
 this is sound stands at `FRONT_MARKS` in `objects`. Whatever fails in either way is decoded once more as a
 whole line, and only then called `Malformed`. A watch whose objects have no such front stops trying.
 
-How bytes are cut never matters to an event on a line of its own. It may decide when a mistake is seen: a line
-that is broken behind its front is `Malformed`, or it is an event whose object raises when touched. Two events
-on a line, or one on two, come from no server: they are read if they come in bulk and are short.
+How bytes are cut never matters to an event, nor what came beside it. It may decide when a mistake is seen: a
+line that is broken behind its front is `Malformed`, or it is an event whose object raises when touched. Two
+events on a line, or one on two, come from no server, and are `Malformed`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_origin
+from typing import Any, Generic, TypeVar, get_origin
 
-import msgspec
-
-from .._errors import RemoteProtocolError
-from ..objects import NOT_JSON, UNREAD, Dynamic, KindStages, KubeObject, Resource, settle, stages_of
+from .._errors import InvalidObject, RemoteProtocolError
+from ..objects import ATTACH, UNREAD, Dynamic, KubeObject, Resource, TooDeep, is_json, views_of
 from ..wire import Headers, open_inflater
 from ._events import WatchEvent
 from ._fronts import Fronts
 from ._lines import MAX_LINE, Lines, Run
-from ._odd_lines import Refusal, check_content_type, is_json, read_odd_line
-from ._wire_lines import OTHER_LINES, line_decoder, turned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ._odd_lines import Refusal, check_content_type, deep_event, read_odd_line
+from ._wire_lines import OTHER_LINES, line_reader, turned
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -57,16 +52,14 @@ class WatchDecoder(Generic[K]):
         self._kind = plain.__name__ if resource is None else resource.kind
         if self._refusal is None:
             check_content_type(headers, f"the watch of {self._kind}")
-        stages = stages_of(plain)
-        # A Dynamic is never complete without its text, and a kind without stages may lack a name unseen: both
-        # are looked after line by line.
-        self._dynamic = stages if plain is Dynamic else None
-        self._one_by_one = stages is None or plain is Dynamic
+        views = self._views = views_of(plain)
         self._strict = strict
-        self._fronts = None if stages is None or strict else Fronts(stages, resource, self._read_line)
-        decoder = line_decoder(_payload(kind, stages, strict=strict))
-        self._decode: Callable[[bytes], Any] = decoder.decode
-        self._decode_lines: Callable[[bytes | memoryview], list[Any]] = decoder.decode_lines
+        self._resource = None if views.pinned else resource
+        # Code of the kind's own, and all of a Dynamic, is read an object at a time.
+        self._one_by_one = not views.lazy or (strict and plain is Dynamic)
+        self._fronts = None if strict or not views.lazy else Fronts(views, resource, self._read_line)
+        read = line_reader(views.payload(strict=strict))
+        self._read_one, self._read_lines = read.read, read.read_lines
 
     def feed(self, chunk: bytes) -> list[WatchEvent[K]]:
         """Take the next bytes; give the events that are complete."""
@@ -109,13 +102,43 @@ class WatchDecoder(Generic[K]):
             if self._one_by_one:
                 self._read_each(segment, start, stop, events)
                 continue
-            region = memoryview(segment)[start:stop] if stop - start < len(segment) else segment
-            try:
-                found = self._decode_lines(region)
-            except NOT_JSON:
+            if not self._read_bulk(segment, start, stop, events):
                 self._read_each(segment, start, stop, events)
+
+    def _read_bulk(self, segment: bytes, start: int, stop: int, events: list[WatchEvent[K]]) -> bool:
+        """Read lines with one call; False if they are to be looked at one by one."""
+        try:
+            found = self._read_lines(
+                memoryview(segment)[start:stop] if stop - start < len(segment) else segment
+            )
+        except InvalidObject:
+            return False
+        # Each event gets the line that it came in. No JSON value has "}" at the end of a line and "{" at
+        # the beginning of the next, so as many lines as events that begin and end so are one event each.
+        count = len(found)
+        if (
+            segment.count(b"}\n{", start, stop) != count - 1
+            or segment.count(b"\n", start, stop) != count - (segment[stop - 1] != _NEWLINE)
+            or segment[start] != _BRACE
+        ):
+            return False
+        find, attach, others = segment.find, ATTACH, OTHER_LINES
+        first = len(events)
+        for event in found:
+            end = find(b"\n", start, stop)
+            if end < 0:
+                end = stop
+            if type(event) in others:
+                events.append(event.event())
             else:
-                events += [event.event() if type(event) in OTHER_LINES else event for event in found]
+                meta = event.object.metadata
+                if not meta.name:
+                    del events[first:]
+                    return False
+                attach(meta, (UNREAD, segment, start, end))
+                events.append(event)
+            start = end + 1
+        return True
 
     def _read_each(self, segment: bytes, start: int, stop: int, events: list[WatchEvent[K]]) -> None:
         while start < stop:
@@ -124,28 +147,28 @@ class WatchDecoder(Generic[K]):
             self._read_line(segment, start, end, events)
             start = end + 1
 
-    def _read_line(self, segment: bytes, start: int, end: int, events: list[WatchEvent[K]]) -> None:
+    def _read_line(self, segment: bytes, start: int, end: int, events: list[Any]) -> None:
         """One line in one pass, typed as far as this decoder types; or odd in one of the known ways."""
         line = segment[start:end]
         try:
-            event = self._decode(line)
-            if type(event) not in OTHER_LINES and not event.object.metadata.name:
-                raise msgspec.ValidationError("an object without a name")
-        except NOT_JSON as error:
+            try:
+                event = self._read_one(line)
+            except TooDeep:
+                event = deep_event(line, self._views, strict=self._strict)
+            if type(event) in OTHER_LINES:
+                events.append(turned(event))
+                return
+            if not event.object.metadata.name:
+                raise InvalidObject("an object without a name")
+            if not (self._views.lazy and type(event.object.metadata.source_) is tuple):
+                self._views.attach(event.object, (UNREAD, line, 0, len(line)))
+            if self._one_by_one and self._views.lazy:
+                getattr(event.object, "content")  # noqa: B009 # reads it
+        except InvalidObject as error:
             if (odd := read_odd_line(line, error, self._kind)) is not None:
                 events.append(odd)
-            return
-        if type(event) in OTHER_LINES:
-            event = turned(event)
-        elif self._dynamic is not None:
-            self._dynamic.attach(event.object, (UNREAD, line, 0, len(line)))
-            if self._strict:
-                settle(event.object)
-        events.append(event)
+        else:
+            events.append(event)
 
 
-def _payload(kind: Any, stages: KindStages | None, *, strict: bool) -> Any:
-    """The type that a line's object is decoded as, in one pass."""
-    if stages is None:
-        return kind
-    return stages.front if stages.plain is Dynamic else stages.in_line(strict=strict)
+_BRACE, _NEWLINE = b"{\n"

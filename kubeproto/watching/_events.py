@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from ..objects import ObjectMeta, Status
+from ..objects import KubeObject, ObjectMeta, Status, encode, text_of
 
 T = TypeVar("T")
+
+
+def _text(obj: Any) -> bytes:
+    text = text_of(obj) if isinstance(obj, KubeObject) else None
+    return encode(obj) if text is None else text
 
 
 class Added(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="ADDED"):
@@ -16,17 +21,32 @@ class Added(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="AD
 
     object: T
 
+    @property
+    def raw(self) -> bytes:
+        """Return the object's JSON as the server sent it; `InvalidObject` if that is broken."""
+        return _text(self.object)
+
 
 class Modified(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="MODIFIED"):
     """An object has changed."""
 
     object: T
 
+    @property
+    def raw(self) -> bytes:
+        """Return the object's JSON as the server sent it; `InvalidObject` if that is broken."""
+        return _text(self.object)
+
 
 class Deleted(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="DELETED"):
     """An object is gone, or no longer matches the selector. This is its last known state."""
 
     object: T
+
+    @property
+    def raw(self) -> bytes:
+        """Return the object's JSON as the server sent it; `InvalidObject` if that is broken."""
+        return _text(self.object)
 
 
 class Bookmark(Struct, frozen=True, gc=False):

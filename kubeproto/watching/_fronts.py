@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..objects import FRONT_MARKS, FRONT_SKIP, LONG, NOT_JSON, UNREAD, KindStages, Resource, Span
+from .._errors import InvalidObject
+from ..objects import ATTACH, FRONT_MARKS, FRONT_SKIP, LONG, UNREAD, KindViews, Resource, Span, shows_all
 from ._lines import Run
-from ._wire_lines import object_line_decoder
+from ._wire_lines import object_line_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +25,13 @@ _SKIP: Final = FRONT_SKIP + len(b'{"type":"ADDED","object":')
 class Fronts:
     """The cut that works for one kind. It is looked for anew in each watch, and given up if there is none."""
 
-    __slots__ = ("_cluster_scoped", "_decoder", "_marks", "_misses", "_stages", "_whole")
+    __slots__ = ("_cluster_scoped", "_marks", "_misses", "_pinned", "_read_lines", "_whole")
 
-    def __init__(self, stages: KindStages, resource: Resource | None, whole: ReadLine) -> None:
+    def __init__(self, views: KindViews, resource: Resource | None, whole: ReadLine) -> None:
         """`whole` reads a line that has no front, in one pass."""
-        self._stages = stages
-        self._decoder = object_line_decoder(stages.front)
-        self._cluster_scoped = stages.cluster_scoped or (resource is not None and not resource.namespaced)
+        self._read_lines = object_line_reader(views.view).read_lines
+        self._pinned = views.pinned
+        self._cluster_scoped = views.cluster_scoped or (resource is not None and not resource.namespaced)
         self._marks = list(FRONT_MARKS)
         self._misses = 0
         self._whole = whole
@@ -80,29 +81,31 @@ class Fronts:
         if not fronts:
             return
         try:
-            found = self._decoder.decode_lines(b"}}}\n".join(fronts) + b"}}}")
-        except NOT_JSON:
+            found = self._read_lines(b"}}}\n".join(fronts) + b"}}}")
+        except InvalidObject:
             self._decode_each(fronts, spans, events)
             return
-        carry, carry_meta = self._stages.carry, self._stages.meta.carry
-        carries, pinned, any_namespace = self._stages.carries, self._stages.pinned, self._cluster_scoped
-        for event, span in zip(found, spans, strict=True):
+        attach, pinned = ATTACH, self._pinned
+        for event, front, span in zip(found, fronts, spans, strict=True):
             obj = event.object
             meta = obj.metadata
             if not (
                 meta.name
                 and meta.uid
                 and meta.resource_version
-                and (meta.namespace or any_namespace)
+                and (meta.namespace or self._has_none(front, span))
                 and (pinned or (obj.kind and obj.api_version))
             ):
                 self._decode_each(fronts, spans, events)
                 return
-            if carries:
-                carry(obj, span)
-            carry_meta(meta, span)
+            attach(meta, span)
         events += found
         self._misses = 0
+
+    def _has_none(self, front: bytes, span: Span) -> bool:
+        """Return whether there is no namespace, rather than one behind the cut."""
+        _, segment, start, end = span
+        return self._cluster_scoped and shows_all(segment, start + len(front), end)
 
     def _decode_each(self, fronts: list[bytes], spans: list[Span], events: list[Any]) -> None:
         """One of them is no front: find out which."""

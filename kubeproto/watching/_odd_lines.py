@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-import msgspec
 from msgspec import Raw, Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import NOT_JSON, ObjectMeta
+from ..objects import (
+    KindViews,
+    Metadata,
+    ObjectMeta,
+    Reader,
+    TooDeep,
+    members,
+    object_in,
+    read_whole,
+    settle,
+    views_of,
+)
 from ..wire import Headers, header, read_status
-from ._events import Failed, Malformed, Unknown
+from ._events import Added, Deleted, Failed, Malformed, Modified, Unknown
 
 # As much of a refusal's body as is kept. Go's client quotes 2 KiB of a foreign page; a Status is no longer.
 _MAX_REFUSAL: Final = 1024 * 1024
@@ -59,13 +69,18 @@ class _Anything(Struct):
     items: Raw = _NOTHING
 
 
-class _Meta(Struct):
-    metadata: ObjectMeta
+_read_anything: Final = Reader[_Anything](_Anything).read
+_read_text: Final = Reader[str](str).read
+_CHANGES: Final = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
-_read_anything: Final = msgspec.json.Decoder(_Anything).decode
-_read_meta: Final = msgspec.json.Decoder(_Meta).decode
-_read_json: Final = msgspec.json.Decoder(Raw).decode
+def deep_event(line: bytes, views: KindViews, *, strict: bool) -> Any:
+    """Return the event of a line that is nested too deeply to be read in one pass; its object is a view."""
+    found = members(line)
+    change = _CHANGES.get(_read_text(found.get("type", b'""')))
+    if change is None or "object" not in found:
+        raise TooDeep("it is nested too deeply (maximum recursion depth exceeded)")
+    return change(read_whole(object_in(line), views, strict=strict))
 
 
 def read_failure(text: bytes | Raw) -> Failed:
@@ -77,20 +92,11 @@ def _as_utf8(text: bytes) -> bytes:
     return text.decode("utf-8", "replace").encode()
 
 
-def is_json(line: bytes) -> bool:
-    """True for blanks and for one JSON value: a line that only lacks its end."""
-    try:
-        _read_json(line)
-    except NOT_JSON:
-        return not line.strip()
-    return True
-
-
 def read_odd_line(line: bytes, error: Exception, kind: str) -> Failed | Malformed | Unknown | None:
     """What a line is that could not be decoded as an event of this kind; None for a blank one."""
     try:
-        found = _read_anything(line)
-    except NOT_JSON:
+        found = _anything(line)
+    except InvalidObject:
         return _no_event(line, error) if line.strip() else None
     obj = found.object
     if found.type and obj is not _NOTHING:
@@ -113,12 +119,37 @@ def _no_event(line: bytes, error: Exception, type_: str = "") -> Malformed:
     return Malformed(None, RemoteProtocolError(f"no event of a watch: {error}"), line, type_)
 
 
-def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:
-    """The metadata of an object that does not fit otherwise, if that much can be read."""
+def _anything(line: bytes) -> _Anything:
     try:
-        return _read_meta(obj).metadata
-    except NOT_JSON:
+        return _read_anything(line)
+    except TooDeep:
+        found = members(line)
+    return _Anything(
+        _read_text(found.get("type", b'""')),
+        _read_text(found.get("kind", b'""')),
+        found.get("object", _NOTHING),
+        found.get("items", _NOTHING),
+    )
+
+
+def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:
+    """Return the metadata of an object that does not fit otherwise, if that much can be read."""
+    data = bytes(obj)
+    try:
+        found = read_whole(data, views_of(Metadata), strict=False).metadata
+        if "metadata" not in members(data):
+            return None
+    except InvalidObject:
         return None
+    try:
+        return settle(found)
+    except InvalidObject:
+        return ObjectMeta(
+            name=found.name,
+            namespace=found.namespace,
+            uid=found.uid,
+            resource_version=found.resource_version,
+        )
 
 
 def name_of(kind: str, meta: ObjectMeta | None) -> str:

@@ -8,50 +8,54 @@ holds what looks like an item) brackets are counted instead. Of what is given ou
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_origin
+from typing import Any, Final, Generic, TypeVar, get_origin
 
 import msgspec
 from msgspec import Raw, Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import (
-    NOT_JSON,
+    FRONT_MARKS,
+    FRONT_SKIP,
+    LONG,
     Dynamic,
+    GroupVersionKind,
     KubeObject,
     ListMeta,
+    Metadata,
     ObjectList,
-    dec_hook,
-    decode,
+    Reader,
+    Resource,
+    TooDeep,
+    elements,
+    identified,
+    is_identified,
+    is_json,
+    members,
+    read_whole,
     reader,
-    stages_of,
+    shows_all,
+    views_of,
     whole,
 )
 from ..wire import Headers, open_inflater
 from ._events import Failed, Malformed
 from ._lines import MAX_LINE
-from ._odd_lines import Refusal, check_content_type, is_json, name_of, read_metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ._odd_lines import Refusal, check_content_type, name_of, read_metadata
 
 K = TypeVar("K", bound=KubeObject)
-T = TypeVar("T")
 
 
-class _Page(Struct, Generic[T], rename="camel"):
+class _Page(Struct, rename="camel"):
     kind: str = ""
     api_version: str = ""
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    items: list[T] | msgspec.UnsetType | None = msgspec.UNSET
-
-    def named(self, text: bytes) -> bytes:
-        """An item's text with its kind, which lists of built-in kinds leave out of each item."""
-        kind = {"kind": self.kind.removesuffix("List"), "apiVersion": self.api_version}
-        rest = text[1:].lstrip()
-        return msgspec.json.encode(kind)[:-1] + (b"" if rest.startswith(b"}") else b",") + rest
+    items: list[Raw] | msgspec.UnsetType | None = msgspec.UNSET
 
 
-_page_readers: Final[dict[Any, Callable[[bytes], _Page[Any]]]] = {}
+_read_one_page: Final = Reader[_Page](_Page).read
+_read_text: Final = Reader[str](str).read
+_read_meta: Final = Reader[ListMeta](ListMeta).read
 
 # Strings are passed over whole: what looks like a bracket inside one is none.
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
@@ -62,95 +66,135 @@ _FIRST_KEY: Final = re.compile(rb'\{"[^"\\]*":')
 # What no separator has ended by now is no ordinary item, or its list is not written as servers do.
 _LONG: Final = 1024 * 1024
 
-
-def read_page(body: bytes, kind: type[K], *, strict: bool = False) -> ObjectList[K]:
-    """One page of a list. An item that does not fit is in `malformed`; what is no list is refused by name."""
-    if not issubclass(get_origin(kind) or kind, Dynamic):
-        try:
-            page = _page_reader(_payload(kind, strict=strict))(body)
-        except NOT_JSON:
-            pass
-        else:
-            return ObjectList(items=_items(page, kind), metadata=page.metadata)
-    return _read_apart(body, kind, strict=strict)
+# So many items of a list may be no objects with a name. Each that is kept takes a hundred times the memory of
+# a `null`, so a list of nothing else must end early.
+_MAX_NAMELESS: Final = 1000
 
 
-def _read_apart(body: bytes, kind: type[K], *, strict: bool) -> ObjectList[K]:
-    """The same, each item by itself: some do not fit, or each needs its own text."""
-    try:
-        page = _page_reader(Raw)(body)
-    except NOT_JSON as error:
-        raise RemoteProtocolError(f"no list of {_name(kind)}: {error}") from None
-    found: ObjectList[K] = ObjectList(items=[], metadata=page.metadata)
-    read = _item_reader(kind, strict=strict)
-    for raw in _items(page, kind):
-        item = _read_item(bytes(raw), kind, page, read)
-        if isinstance(item, Malformed):
-            found.malformed.append(item)
-        else:
-            found.items.append(item)
-    return found
+def read_page(
+    body: bytes, kind: type[K], *, strict: bool = False, resource: Resource | None = None
+) -> ObjectList[K]:
+    """Return one page of a list. An item that does not fit is in `malformed`; what is no list is refused.
 
-
-def _read_item(text: bytes, kind: type[K], page: _Page[Any], read: Callable[[bytes], K]) -> K | Malformed:
-    try:
-        item = read(text)
-        if isinstance(item, Dynamic) and not item.kind and page.kind:
-            item = read(page.named(text))
-    except InvalidObject as error:
-        meta, name = read_metadata(text), _name(kind)
-        said = str(error).removeprefix(f"{name}: ")
-        return Malformed(meta, InvalidObject(f"{name_of(name, meta)}: {said}"), text)
-    return item
-
-
-def _item_reader(kind: type[K], *, strict: bool) -> Callable[[bytes], K]:
-    """What reads one item, and looks at every byte of it.
-
-    Unless all is to be typed, an item is its identity and its text: a Store keeps that, and has no use for
-    the parts that another reading would find in it.
+    `resource` says what was asked for where the class does not.
     """
-    stages = None if strict else stages_of(get_origin(kind) or kind)
-    if stages is None:
-        return lambda text: decode(text, kind, strict=strict, checked=True)
-    read, attach = reader(stages.front), stages.attach
+    items = _Items(kind, strict=strict, resource=resource)
+    try:
+        page = _read_page(body)
+    except InvalidObject as error:
+        refusal = f"no list of {items.name}: {error}"
+    else:
+        found: ObjectList[K] = ObjectList(items=[], metadata=page.metadata)
+        for item in items.read_all([bytes(raw) for raw in items.of(page)]):
+            if isinstance(item, Malformed):
+                found.malformed.append(item)
+            else:
+                found.items.append(item)
+        return found
+    raise RemoteProtocolError(refusal)
 
-    def read_front(text: bytes) -> K:
+
+def _read_page(body: bytes) -> _Page:
+    try:
+        return _read_one_page(body)
+    except TooDeep:
+        found = members(body)
+    return _Page(
+        _read_text(found.get("kind", b'""')),
+        _read_text(found.get("apiVersion", b'""')),
+        _read_meta(found.get("metadata", b"{}")),
+        elements(found["items"]) if "items" in found else msgspec.UNSET,
+    )
+
+
+class _Items(Generic[K]):
+    """Reads the items of one list. Of each every byte has been looked at."""
+
+    def __init__(self, kind: type[K], *, strict: bool, resource: Resource | None) -> None:
+        self._plain: Any = get_origin(kind) or kind
+        self._views = views_of(self._plain)
+        self._strict = strict
+        own = getattr(self._plain, "resource", None) or resource
+        self._resource: Resource | None = own
+        self._filled = resource
+        self._nameless = 0
+        self.name = str(self._plain.__name__)
+
+    def of(self, page: _Page) -> list[Raw]:
+        """Return the items of what must be a list of this kind: a Table or another kind's list is refused."""
+        if page.items is msgspec.UNSET or not self._is_list(page):
+            what = page.kind or "something else"
+            raise RemoteProtocolError(f"a {what} came where a list of {self.name} was asked for")
+        if self._filled is None and self._plain is Dynamic and page.kind:
+            try:
+                gvk = GroupVersionKind.of(page.api_version, page.kind.removesuffix("List"))
+            except ValueError:
+                return page.items or []
+            self._filled = Resource(gvk.group, gvk.version, gvk.kind, "")
+        return page.items or []
+
+    def _is_list(self, page: _Page) -> bool:
+        own = self._resource
+        if not page.kind:
+            return True
+        if own is None or page.kind in (f"{own.kind}List", "List"):
+            return page.kind.endswith("List")
+        if issubclass(self._plain, Metadata):
+            return page.kind == "PartialObjectMetadataList"
+        # The definition of a custom resource may name its list as it likes. Its items say what they are.
+        return "." in own.group and page.kind.endswith("List") and page.api_version in ("", own.api_version)
+
+    def read_all(self, texts: list[bytes]) -> list[K | Malformed]:
+        """Read the items that have come together: their identities with one call where that works."""
+        if self._strict or not self._views.lazy or not texts:
+            return [self.read(text) for text in texts]
         try:
-            obj: K = read(text)
-        except NOT_JSON as error:
-            raise InvalidObject(f"{_name(kind)}: {error}") from None
-        attach(obj, whole(text))
-        return obj
+            found: list[K] = reader(self._views.view).read_lines(b"\n".join(map(_front, texts)))
+        except InvalidObject:
+            return [self.read(text) for text in texts]
+        views, attach, filled = self._views, self._views.attach, None if self._views.pinned else self._filled
+        items = list[K | Malformed]()
+        for obj, text in zip(found, texts, strict=True):
+            if not is_identified(obj, views) or not (
+                obj.metadata.namespace or len(text) < LONG or shows_all(text, 0, len(text))
+            ):
+                items.append(self.read(text))
+                continue
+            attach(obj, whole(text))
+            items.append(obj if filled is None else identified(obj, filled, views))
+        return items
 
-    return read_front
+    def read(self, text: bytes) -> K | Malformed:
+        """Read one item."""
+        try:
+            item: Any = read_whole(text, self._views, strict=self._strict)
+            if not item.metadata.name:
+                raise InvalidObject("an object without a name")
+        except InvalidObject as error:
+            return self._malformed(text, error)
+        return identified(item, self._filled, self._views)  # type: ignore[no-any-return]
+
+    def _malformed(self, text: bytes, error: InvalidObject) -> Malformed:
+        meta = read_metadata(text)
+        if meta is None or not meta.name:
+            self._nameless += 1
+            if self._nameless > _MAX_NAMELESS:
+                raise RemoteProtocolError(
+                    f"no list of {self.name}: over {_MAX_NAMELESS} of its items are no objects with a name"
+                )
+        name = name_of(self.name, meta)
+        said = str(error).removeprefix(f"{self.name}: ").removeprefix(f"{name}: ")
+        return Malformed(meta, InvalidObject(f"{name}: {said}"), text)
 
 
-def _items(page: _Page[T], kind: Any) -> list[T]:
-    """The items of what must be a list: a Table or a Status is none, though both are JSON."""
-    if page.items is msgspec.UNSET or not (page.kind.endswith("List") or not page.kind):
-        what = page.kind or "something else"
-        raise RemoteProtocolError(f"{what} came where a list of {_name(kind)} was asked for")
-    return page.items or []
-
-
-def _payload(kind: Any, *, strict: bool) -> Any:
-    stages = stages_of(get_origin(kind) or kind)
-    if stages is None:
-        return kind
-    return stages.typed if strict else stages.lazy
-
-
-def _page_reader(payload: Any) -> Callable[[bytes], _Page[Any]]:
-    found = _page_readers.get(payload)
-    if found is None:
-        reader(payload)  # names the class if one of its annotations leads nowhere
-        found = _page_readers[payload] = msgspec.json.Decoder(_Page[payload], dec_hook=dec_hook).decode
-    return found
-
-
-def _name(kind: Any) -> str:
-    return str((get_origin(kind) or kind).__name__)
+def _front(text: bytes) -> bytes:
+    """Return as much of a long item as shows which one it is, closed by hand; see `FRONT_MARKS`."""
+    if len(text) >= LONG:
+        for mark in FRONT_MARKS:
+            cut = text.find(mark, FRONT_SKIP)
+            if cut > 0:
+                return text[:cut] + b"}}"
+    return text
 
 
 class ListDecoder(Generic[K]):
@@ -165,19 +209,19 @@ class ListDecoder(Generic[K]):
         kind: type[K],
         *,
         strict: bool = False,
+        resource: Resource | None = None,
         status: int = 200,
         headers: Headers = (),
         max_item: int = MAX_LINE,
     ) -> None:
         self.metadata = ListMeta()
-        self._kind = kind
-        self._read_text = _item_reader(kind, strict=strict)
+        self._items = _Items(kind, strict=strict, resource=resource)
         self._max_item = max_item
         self._refusal = None if 200 <= status < 300 else Refusal(status, headers)
         self._inflater = open_inflater(() if self._refusal else headers)
         if self._refusal is None:
-            check_content_type(headers, f"the list of {_name(kind)}")
-        self._page: _Page[Any] | None = None  # None until the items begin
+            check_content_type(headers, f"the list of {self._items.name}")
+        self._page: _Page | None = None  # None until the items begin
         self._pieces: list[bytes] = []
         self._size = 0
         self._enough = 0
@@ -199,7 +243,7 @@ class ListDecoder(Generic[K]):
         items: list[K | Malformed | Failed] = []
         start = self._begin(text) if self._page is None else 0
         if self._page is not None:
-            start = self._cut(text, start, self._page, items)
+            start = self._cut(text, start, items)
         self._pieces = [text[start:]]
         self._size = size = len(text) - start
         if size > self._max_item:
@@ -219,17 +263,16 @@ class ListDecoder(Generic[K]):
         self._pieces = []
         text = rest if self._page is None else b'{"items":[' + rest
         try:
-            last = _page_reader(Raw)(text)
-        except NOT_JSON as error:
-            raise RemoteProtocolError(f"the list of {_name(self._kind)} ended early: {error}") from None
+            last = _read_page(text)
+        except InvalidObject as error:
+            raise RemoteProtocolError(f"the list of {self._items.name} ended early: {error}") from None
         if self._begun and not last.items:
-            raise RemoteProtocolError(f"the list of {_name(self._kind)} ended after a comma")
+            raise RemoteProtocolError(f"the list of {self._items.name} ended after a comma")
         if (page := self._page) is not None:
             last.kind, last.api_version = last.kind or page.kind, last.api_version or page.api_version
         if page is None or last.metadata != ListMeta():
             self.metadata = last.metadata
-        raws = _items(last, self._kind)
-        return [_read_item(bytes(raw), self._kind, last, self._read_text) for raw in raws]
+        return [*self._items.read_all([bytes(raw) for raw in self._items.of(last)])]
 
     def _begin(self, text: bytes) -> int:
         """Where the items begin; what stands before is the list's kind, and mostly its metadata."""
@@ -242,32 +285,32 @@ class ListDecoder(Generic[K]):
                 start = token.end()
                 if depth == 2 and text.endswith(b'"items":[', 0, start):
                     try:
-                        page = _page_reader(Raw)(text[:start] + b"]}")
-                    except NOT_JSON:
+                        page = _read_page(text[:start] + b"]}")
+                    except InvalidObject:
                         break
                     if page.items is not msgspec.UNSET:  # or the key only ends in that
-                        _items(page, self._kind)
+                        self._items.of(page)
                         self._page = page
                         self.metadata = page.metadata
                         return start
         return 0
 
-    def _cut(self, text: bytes, start: int, page: _Page[Any], items: list[Any]) -> int:
+    def _cut(self, text: bytes, start: int, items: list[Any]) -> int:
         """Cut items from here on; give where the first incomplete one begins."""
         regular = True
         while True:
             end = self._guess(text, start) if regular else -1
             regular = end >= 0
-            item = self._read(text[start:end], page) if regular and text[end - 1] == _CLOSING else None
+            item = self._read(text[start:end]) if regular and text[end - 1] == _CLOSING else None
             if item is None:
                 if not regular and len(text) - start < _LONG:
                     return start
                 start, end = _end(text, start)
                 if end < 0:
                     return start
-                item = self._read(text[start:end], page)
+                item = self._read(text[start:end])
                 if item is None:
-                    raise RemoteProtocolError(f"no list of {_name(self._kind)}: an item in it is no JSON")
+                    raise RemoteProtocolError(f"no list of {self._items.name}: an item in it is no JSON")
                 end = _after_blanks(text, end)
                 if text[end : end + 1] != b",":
                     return start
@@ -284,9 +327,9 @@ class ListDecoder(Generic[K]):
             self._separator = b"," + first[0]
         return text.find(self._separator, start)
 
-    def _read(self, text: bytes, page: _Page[Any]) -> K | Malformed | None:
-        """The item that this is; None if it is none."""
-        item = _read_item(text, self._kind, page, self._read_text)
+    def _read(self, text: bytes) -> K | Malformed | None:
+        """Return the item that this is; None if it is none."""
+        item = self._items.read(text)
         return None if isinstance(item, Malformed) and not is_json(text) else item
 
 

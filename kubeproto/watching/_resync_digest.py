@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from ..objects import NOT_JSON, KubeObject, compare_versions
+from .._errors import InvalidObject
+from ..objects import KubeObject, Reader, compare_versions
 from ..wire import Garbled, classify
 from . import _events as events
 from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent
@@ -34,6 +35,10 @@ class _Line(Struct):
     object: _Object
 
 
+_read_line: Final = Reader[_Line](_Line).read
+_version_of: Final = attrgetter("object.metadata.resource_version")
+
+
 def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     """The events of a chunk, cut where the machine must decide, each part with what to tell it.
 
@@ -42,9 +47,10 @@ def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     """
     if not chunk:
         return [(chunk, Received(0))]
-    kinds, last = set(map(type, chunk)), chunk[-1]
-    if kinds <= _CHANGES and isinstance(last, Added | Modified | Deleted):
-        version = last.object.metadata.resource_version
+    kinds = set(map(type, chunk))
+    # An object without a version is as good as lost, wherever it stands in its chunk.
+    if kinds <= _CHANGES and all(map(_version_of, chunk)):
+        version = _version(chunk[-1])
         if version and len(version) <= MAX_VERSION:
             return [(chunk, Received(len(chunk), version, live=not kinds <= _ADDED))]
     return _scan(chunk)
@@ -127,8 +133,8 @@ def _version(event: WatchEvent[K]) -> str:
         case Unknown(raw=raw):
             # A later version of the API may have news that this one cannot use; its place in history counts.
             try:
-                return msgspec.json.decode(raw, type=_Line).object.metadata.resource_version
-            except NOT_JSON:
+                return _read_line(raw).object.metadata.resource_version
+            except InvalidObject:
                 return ""
         case _:
             return ""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
 from msgspec import Raw, Struct
 
-from ..objects import dec_hook, reader
+from ..objects import Reader
 from ._events import Added, Bookmark, Deleted, Failed, Modified
 from ._odd_lines import read_failure
 
@@ -47,28 +46,27 @@ OTHER_LINES: Final = frozenset((BookmarkLine, ErrorLine))
 
 
 def turned(line: Any) -> Any:
-    """The event that a decoded line is, or says."""
+    """Return the event that a decoded line is, or says."""
     return line.event() if type(line) in OTHER_LINES else line
 
 
-_decoders: Final[dict[tuple[Any, bool], msgspec.json.Decoder[Any]]] = {}
+_readers: Final[dict[tuple[Any, bool], Reader[Any]]] = {}
 
 
-def line_decoder(payload: Any) -> msgspec.json.Decoder[Any]:
-    """The decoder of a watch's lines whose objects are of this type: made once, for all watches."""
-    return _decoder(payload, every=True)
+def line_reader(payload: Any) -> Reader[Any]:
+    """Return the reader of a watch's lines whose objects are of this type: made once, for all watches."""
+    return _reader(payload, every=True)
 
 
-def object_line_decoder(payload: Any) -> msgspec.json.Decoder[Any]:
-    """The same for nothing but lines with objects, which is a little faster."""
-    return _decoder(payload, every=False)
+def object_line_reader(payload: Any) -> Reader[Any]:
+    """Return the same for nothing but lines with objects, which is a little faster."""
+    return _reader(payload, every=False)
 
 
-def _decoder(payload: Any, *, every: bool) -> msgspec.json.Decoder[Any]:
-    found = _decoders.get((payload, every))
+def _reader(payload: Any, *, every: bool) -> Reader[Any]:
+    found = _readers.get((payload, every))
     if found is None:
-        reader(payload)  # names the class if one of its annotations leads nowhere
         lines: Any = Added[payload] | Modified[payload] | Deleted[payload]
         lines = lines | BookmarkLine | ErrorLine if every else lines
-        found = _decoders[payload, every] = msgspec.json.Decoder(lines, dec_hook=dec_hook)
+        found = _readers[payload, every] = Reader(lines, payload.__qualname__)
     return found

@@ -252,6 +252,7 @@ class Caches:
             return self._shared[mark][0]
         store = Store(
             kind,
+            resource=api.resource,
             transform=_transform(api, managed_fields, transform),
             most_objects=most_objects,
             most_bytes=most_bytes,

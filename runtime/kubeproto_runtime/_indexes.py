@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from kubeproto import KubeObject
 from kubeproto.control import Change
-from kubeproto.objects import decode
 
 from ._strays import failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kubeproto.control import Entry
+    from kubeproto.control import Entry, Store
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -32,11 +31,11 @@ class Index(Generic[K]):
     `failed` says of which objects the values could not be had, and why.
     """
 
-    def __init__(self, name: str, kind: type[K], values_of: Callable[[K], Iterable[str]]) -> None:
+    def __init__(self, name: str, store: Store[K], values_of: Callable[[K], Iterable[str]]) -> None:
         self.name = name
         self.values_of = values_of
         self.failed: dict[str, str] = {}
-        self._kind = kind
+        self._store = store
         self._keys: dict[str, set[str]] = {}
         self._values: dict[str, tuple[str, ...]] = {}
         self._said = False
@@ -68,7 +67,7 @@ class Index(Generic[K]):
     def _read(self, key: str, entry: Entry) -> tuple[tuple[str, ...], str]:
         """The values of one object, and why they could not be had."""
         try:
-            return tuple(dict.fromkeys(self.values_of(decode(entry.raw, self._kind)))), ""
+            return tuple(dict.fromkeys(self.values_of(self._store.read(entry)))), ""
         except failures() as error:
             if not self._said:
                 self._said = True

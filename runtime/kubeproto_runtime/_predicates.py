@@ -10,11 +10,11 @@ A predicate is any function from a `Change` to a bool; `Predicate` makes one tha
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-import msgspec
 from msgspec import Raw, Struct
 
-from kubeproto import Selector
+from kubeproto import InvalidObject, Selector
 from kubeproto.control import Change, Entry
+from kubeproto.objects import Reader, members
 
 __all__ = [
     "Predicate",
@@ -67,12 +67,13 @@ class _Metadata(Struct, rename="camel"):
     owner_references: list[dict[str, Any]] | None = None
 
 
-class _Head(Struct):
-    metadata: _Metadata
+_read_metadata: Final = Reader[_Metadata](_Metadata).read
+_read_value: Final = Reader[Any](Any).read
 
 
-_head: Final = msgspec.json.Decoder(_Head)
-_fields: Final = msgspec.json.Decoder(dict[str, Raw])
+def _head(text: bytes) -> _Metadata:
+    # Not the object as a whole: what else is in it may be nested too deeply to be read at once.
+    return _read_metadata(members(text).get("metadata", b"{}"))
 
 
 def _about_metadata(differ: Callable[[_Metadata, _Metadata], bool], says: str) -> Predicate:
@@ -80,8 +81,8 @@ def _about_metadata(differ: Callable[[_Metadata, _Metadata], bool], says: str) -
         if change.type != "MODIFIED" or change.old is None or change.new is None:
             return True
         try:
-            old, new = _head.decode(change.old.raw).metadata, _head.decode(change.new.raw).metadata
-        except msgspec.MsgspecError:
+            old, new = _head(change.old.raw), _head(change.new.raw)
+        except InvalidObject:
             return True
         return old.uid != new.uid or differ(old, new)
 
@@ -131,21 +132,18 @@ def selected(selector: str | Selector) -> Predicate:
         if entry is None:
             return False
         try:
-            return meant.matches(_head.decode(entry.raw).metadata.labels or {})
-        except msgspec.MsgspecError:
+            return meant.matches(_head(entry.raw).labels or {})
+        except InvalidObject:
             return True
 
     return Predicate(lambda change: matches(change.new) or matches(change.old), f"selected({meant})")
 
 
 def _differ_beyond_status(old: bytes, new: bytes) -> bool:
-    before, after = _fields.decode(old), _fields.decode(new)
+    before, after = members(old), members(new)
     for fields in (before, after):
         fields.pop("status", None)
-    metadata = (
-        msgspec.json.decode(fields.pop("metadata", b"{}"), type=_Metadata) for fields in (before, after)
-    )
-    was, now = metadata
+    was, now = (_read_metadata(fields.pop("metadata", b"{}")) for fields in (before, after))
     # What carries a generation counts it up for its specification; here the content decides, for all kinds.
     was.generation = now.generation
     return (
@@ -163,7 +161,7 @@ def _about_content(differ: Callable[[bytes, bytes], bool], says: str) -> Predica
             return False
         try:
             return differ(change.old.raw, change.new.raw) or change.replaced
-        except msgspec.MsgspecError:
+        except InvalidObject:
             return True
 
     return Predicate(passes, says)
@@ -181,8 +179,8 @@ def _at(text: bytes | Raw, names: tuple[str, ...]) -> bytes | Raw | None:
     found: bytes | Raw = text
     for name in names:
         try:
-            fields = _fields.decode(found)
-        except msgspec.ValidationError:
+            fields = members(found)
+        except InvalidObject:
             return None  # no object, so without fields
         if name not in fields:
             return None
@@ -194,7 +192,7 @@ def _same(one: bytes | Raw | None, other: bytes | Raw | None) -> bool:
     if one is None or other is None:
         return one is other
     # Servers write the same value in the same way, nearly always.
-    return bytes(one) == bytes(other) or bool(msgspec.json.decode(one) == msgspec.json.decode(other))
+    return bytes(one) == bytes(other) or bool(_read_value(one) == _read_value(other))
 
 
 def is_news_of_deletion(change: Change[Any]) -> bool:
@@ -208,7 +206,7 @@ def is_news_of_deletion(change: Change[Any]) -> bool:
     if _DELETION not in change.new.raw:  # a search in C, for nearly every change
         return False
     try:
-        old, new = _head.decode(change.old.raw).metadata, _head.decode(change.new.raw).metadata
-    except msgspec.MsgspecError:
+        old, new = _head(change.old.raw), _head(change.new.raw)
+    except InvalidObject:
         return False
     return bool(new.deletion_timestamp) and (not old.deletion_timestamp or old.uid != new.uid)

@@ -294,7 +294,7 @@ class Reconciling:
                     self.queue.forget(key)
                     return
                 try:
-                    subject = decode(entry.raw, plan.kind, strict=True)
+                    subject = decode(entry.raw, plan.kind, strict=True, resource=plan.resource)
                 except InvalidObject as error:
                     await self._refuse(work, entry, error, context, began)
                     return

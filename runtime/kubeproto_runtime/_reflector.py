@@ -25,6 +25,7 @@ from ._discovering import NotInstalled
 from ._following import Following
 from ._indexes import Index
 from ._strays import failures
+from ._watching import warn_unplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -105,7 +106,7 @@ class Reflector(Generic[K]):
         mark = object()
         kind = self.store.kind
         if world := [
-            Change(kind, "ADDED", key, None, entry, initial=True)
+            Change(kind, "ADDED", key, None, entry, initial=True, resource=self.store.resource)
             for key, entry in self.store.entries().items()
         ]:
             callback(world)
@@ -122,7 +123,7 @@ class Reflector(Generic[K]):
         """Keep an index from now on; the same one again is no other one."""
         found = self._indexes.get(name)
         if found is None:
-            found = Index(name, self.store.kind, values_of)
+            found = Index(name, self.store, values_of)
             found.build(self.store.entries())
             self._indexes[name] = found
         elif found.values_of != values_of:
@@ -199,7 +200,7 @@ class Reflector(Generic[K]):
 
     def stage(self, news: list[Any]) -> None:
         """A part of a new world has come."""
-        self.store.stage(news)
+        warn_unplaced(_log, self.resource, self.store.stage(news))
 
     def apply(self, news: list[Any]) -> None:
         """The world has changed."""

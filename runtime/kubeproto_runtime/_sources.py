@@ -10,11 +10,11 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from kubeproto import InvalidObject, KubeObject, Resource, decode
+from kubeproto import InvalidObject, KubeObject, Resource
 from kubeproto.control import Change, key_of
+from kubeproto.objects import Reader
 
 from ._strays import failures
 
@@ -63,12 +63,12 @@ def owners(resource: Resource, *, controllers_only: bool) -> Keys:
 
     An owner is in the namespace of what it owns, or in none if its kind has none.
     """
-    read = msgspec.json.Decoder(_Owned).decode
+    read = Reader[_Owned](_Owned).read
 
     def keys_in(entry: Entry) -> Iterable[str]:
         try:
             metadata = read(entry.raw).metadata
-        except msgspec.MsgspecError:
+        except InvalidObject:
             return
         for owner in metadata.owner_references or ():
             group, _, _ = owner.api_version.rpartition("/")
@@ -90,7 +90,7 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
     def keys_of(change: Change[K]) -> Iterable[str]:
         for entry in _entries(change):
             try:
-                keys = _checked(to_keys(decode(entry.raw, kind)))
+                keys = _checked(to_keys(change.read(entry)))
             except InvalidObject as error:
                 log.warning("%s, which leads to no object: %s", change.ref, error)
             except failures():

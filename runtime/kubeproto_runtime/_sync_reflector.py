@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from kubeproto import DeadlineExceeded, InvalidObject, KubeObject, LocalProtocolError
 from kubeproto.control import Change, Entry, Store
-from kubeproto.objects import compare_versions, decode
+from kubeproto.objects import compare_versions
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
 from ._discovering import NotInstalled
 from ._sync_following import BlockingFollowing
-from ._watching import _parted
+from ._watching import _parted, warn_unplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ class Mirrored(Generic[K]):
         whole: Callable[[str], object] = lambda version: None,
         troubled: Callable[[resync.Trouble], object] = lambda trouble: None,
     ) -> None:
-        self.store = Store(api.kind)
+        self.store = Store(api.kind, resource=api.resource)
         self._resource = api.resource
         self._changed = changed
         self._whole = whole
@@ -51,7 +51,7 @@ class Mirrored(Generic[K]):
 
     def stage(self, news: list[Any]) -> None:
         """A part of a new world has come."""
-        self.store.stage(news)
+        warn_unplaced(_log, self._resource, self.store.stage(news))
 
     def apply(self, news: list[Any]) -> None:
         """The world has changed."""
@@ -139,13 +139,13 @@ class BlockingReflector(Generic[K]):
         own = self.api.namespace
         with self._lock:
             entry = self._world().entry(name, namespace or (own if isinstance(own, str) else ""))
-        return None if entry is None else decode(entry.raw, self.api.kind)
+        return None if entry is None else self._mirrored.store.read(entry)
 
     def __iter__(self) -> Iterator[K]:
         """The objects of this moment, whatever changes meanwhile."""
         with self._lock:
             entries = self._world().entries()
-        return _typed(entries, self.api.kind)
+        return _typed(entries, self._mirrored.store)
 
     def __len__(self) -> int:
         with self._lock:
@@ -241,11 +241,11 @@ class BlockingReflector(Generic[K]):
         Thread(target=work, name=f"reflector of {self.api.resource.plural}", daemon=True).start()
 
 
-def _typed(entries: dict[str, Entry], kind: type[K]) -> Iterator[K]:
+def _typed(entries: dict[str, Entry], store: Store[K]) -> Iterator[K]:
     """The objects; what is no object at all is left out, as by the Store."""
     for entry in entries.values():
         try:
-            obj = decode(entry.raw, kind)
+            obj = store.read(entry)
         except InvalidObject:
             continue
         yield obj

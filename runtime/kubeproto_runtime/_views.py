@@ -6,11 +6,9 @@ see only this part: an object that comes to match is added, one that no longer d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-import msgspec
-
-from kubeproto import InvalidObject, KubeObject
+from kubeproto import InvalidObject, KubeObject, Metadata
 from kubeproto.control import Change, Entry, key_of
 from kubeproto.objects import decode
 
@@ -24,17 +22,6 @@ if TYPE_CHECKING:
     from ._reflector import Reflector
 
 K = TypeVar("K", bound=KubeObject)
-
-
-class _Labels(msgspec.Struct):
-    labels: dict[str, str] | None = None
-
-
-class _Labelled(msgspec.Struct):
-    metadata: _Labels = msgspec.field(default_factory=_Labels)
-
-
-_read_labels = msgspec.json.Decoder(_Labelled).decode
 
 
 class View(Generic[K]):
@@ -61,7 +48,7 @@ class View(Generic[K]):
     def get(self, name: str, namespace: str = "") -> K | None:
         """An object of one's own, if it is in this view; in that of one namespace, this need not be named."""
         entry = self.entry(key_of(name, namespace or self._prefix[:-1]))
-        return None if entry is None else decode(entry.raw, self._reflector.store.kind)
+        return None if entry is None else self._reflector.store.read(entry)
 
     def entry(self, key: str) -> Entry | None:
         """The version and the bytes of an object, if it is in this view."""
@@ -74,10 +61,10 @@ class View(Generic[K]):
 
     def __iter__(self) -> Iterator[K]:
         """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
-        kind = self._reflector.store.kind
+        read = self._reflector.store.read
         for _, entry in list(self._entries()):
             try:
-                obj = decode(entry.raw, kind)
+                obj = read(entry)
             except InvalidObject:
                 continue
             yield obj
@@ -124,9 +111,9 @@ class View(Generic[K]):
         if was and is_now:
             return change
         if was:
-            return Change(change.kind, "DELETED", key, old, new)
+            return Change(change.kind, "DELETED", key, old, new, resource=change.resource)
         if is_now:
-            return Change(change.kind, "ADDED", key, None, new, change.initial)
+            return Change(change.kind, "ADDED", key, None, new, change.initial, change.resource)
         return None
 
     def _means(self, key: str, entry: Entry, *, indexed: bool = True) -> bool:
@@ -140,8 +127,8 @@ class View(Generic[K]):
         )
 
 
-def _labels(entry: Entry) -> dict[str, Any] | None:
+def _labels(entry: Entry) -> dict[str, str] | None:
     try:
-        return _read_labels(entry.raw).metadata.labels
-    except msgspec.MsgspecError:
+        return decode(entry.raw, Metadata).metadata.labels
+    except InvalidObject:
         return None

@@ -24,7 +24,7 @@ from ._following import Following
 if TYPE_CHECKING:
     from typing import Self, Unpack
 
-    from kubeproto import Api
+    from kubeproto import Api, Resource
     from kubeproto.wire import Outcome
 
     from ._client import Client
@@ -80,7 +80,7 @@ class Followed(Generic[K]):
         selection: dict[str, Any],
     ) -> None:
         self._resource = api.resource
-        self._store = Store(api.kind)
+        self._store = Store(api.kind, resource=api.resource)
         self._patient = patient
         self._ready: deque[Change[K] | Bookmark] = deque()
         self._failure: KubeprotoError | None = None
@@ -134,7 +134,7 @@ class Followed(Generic[K]):
 
     def stage(self, news: list[Any]) -> None:
         """A part of a new world has come."""
-        self._store.stage(news)
+        warn_unplaced(_log, self._resource, self._store.stage(news))
 
     def apply(self, news: list[Any]) -> None:
         """The world has changed."""
@@ -164,12 +164,23 @@ class Followed(Generic[K]):
         self._closed = True
 
 
+def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malformed]) -> None:
+    """Log that a list holds what is no object with a name: it is in no cache, and nobody else would tell."""
+    if unplaced:
+        log.warning(
+            "%s: %d items of a list have no readable name and are left out: %s",
+            resource,
+            len(unplaced),
+            unplaced[0].error,
+        )
+
+
 def _parted(change: Change[K]) -> tuple[Change[K], ...]:
     """What has become of a name in a gap: if it is another object now, the old one was deleted."""
     if not change.replaced:
         return (change,)
-    gone = Change(change.kind, "DELETED", change.key, change.old, None)
-    return gone, Change(change.kind, "ADDED", change.key, None, change.new)
+    gone = Change(change.kind, "DELETED", change.key, change.old, None, resource=change.resource)
+    return gone, Change(change.kind, "ADDED", change.key, None, change.new, resource=change.resource)
 
 
 def _event(change: Change[K] | Bookmark) -> Told[K]:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import kubeproto as kp
-from kubeproto.objects import Constant, decode, encode
+from kubeproto.objects import Constant, decode, encode, settle
 
 
 class Inner(kp.Fields):
@@ -107,10 +107,11 @@ def test_a_kind_knows_its_identity_and_always_sends_it() -> None:
     assert (Note.abstract, kp.KubeObject.abstract, kp.Metadata.abstract) == (False, True, True)
 
 
-def test_a_status_of_type_none_is_neither_read_nor_written() -> None:
+def test_a_status_of_type_none_is_not_read_and_goes_back_as_it_came() -> None:
     obj = decode(b'{"metadata":{},"spec":{},"status":{"a":1}}', Note, strict=True)
     assert obj.status is None
-    assert b"status" not in encode(obj)
+    assert b'"status":{"a":1}' in encode(obj)
+    assert b"status" not in encode(settle(obj))
 
 
 @pytest.mark.parametrize(

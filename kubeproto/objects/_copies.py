@@ -1,0 +1,59 @@
+"""Deep copies and pickles of objects, whose values may be nested more deeply than Python's own can follow."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from .._errors import InvalidObject
+
+T = TypeVar("T", bound=Struct)
+
+# A part of a view that nobody has touched. As the default of its field it is never written.
+ABSENT: Final = Raw(b"")
+
+
+def deep_copy(obj: T, memo: dict[int, Any]) -> T:
+    """Return a copy that shares no values with the object; what has not been read stays so."""
+    other = copy.copy(obj)
+    try:
+        for name, value in held(obj).items():
+            msgspec.structs.force_setattr(other, name, copy.deepcopy(value, memo))
+    except RecursionError:
+        raise InvalidObject(f"{_name(obj)}: it is nested too deeply to be copied") from None
+    return other
+
+
+def pickled(obj: Struct, state: dict[str, Any], protocol: int) -> bytes:
+    """Return the pickle of what an object holds; made at once, or others would meet a `RecursionError`."""
+    try:
+        return pickle.dumps(state, protocol)
+    except RecursionError:
+        raise InvalidObject(f"{_name(obj)}: it is nested too deeply to be pickled") from None
+
+
+def reduced(obj: Struct, protocol: int) -> Any:
+    """Return how a plain object is pickled."""
+    return restored, (type(obj), pickled(obj, held(obj), protocol))
+
+
+def restored(plain: type[T], state: bytes) -> T:
+    """Return the object that was pickled."""
+    return plain(**pickle.loads(state))
+
+
+def held(obj: Struct) -> dict[str, Any]:
+    """Return the fields of an object as they are in memory, but for those that have not been read."""
+    plain = getattr(type(obj), "plain_", type(obj))
+    slots = {name: getattr(plain, name) for name in plain.__struct_fields__}
+    found = {name: slot.__get__(obj) for name, slot in slots.items()}
+    return {name: value for name, value in found.items() if value is not ABSENT}
+
+
+def _name(obj: Any) -> str:
+    meta = getattr(obj, "metadata", obj)
+    return f"{getattr(obj, 'kind', 'the metadata of')} {getattr(meta, 'name', '')}"

@@ -1,0 +1,76 @@
+"""`Reader`: the one place where bytes that another side sent become values.
+
+msgspec has three ways to refuse bytes: an error of its own, `UnicodeDecodeError` for what is not UTF-8, and
+`RecursionError` for values that are nested more deeply than the interpreter's stack allows. A caller that
+catches one of them lets the others through, and a server, or a tenant of it, chooses which one comes. So all
+three become an `InvalidObject` here, and a test sees to it that nothing else calls msgspec on such bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Generic, TypeVar, cast
+
+import msgspec
+from msgspec import Raw
+
+from .._errors import InvalidObject
+from ._values import decoder_of
+
+T = TypeVar("T")
+
+_NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class TooDeep(InvalidObject):
+    """JSON that is nested more deeply than msgspec can follow: 1,000 levels on Python 3.11."""
+
+
+class Reader(Generic[T]):
+    """Reads JSON as one type; what does not fit is an `InvalidObject` that says why, and `TooDeep` is one."""
+
+    __slots__ = ("_decode", "_decode_lines")
+
+    def __init__(self, type_: Any, owner: str = "") -> None:
+        """`owner` is the class to name where an annotation cannot be resolved."""
+        decoder = decoder_of(type_, owner or getattr(type_, "__qualname__", str(type_)))
+        self._decode = decoder.decode
+        self._decode_lines = decoder.decode_lines
+
+    def read(self, data: bytes | memoryview | Raw) -> T:
+        """Return the one value that the bytes hold."""
+        try:
+            return cast("T", self._decode(data))
+        except _NOT_JSON as error:
+            refusal = _refusal(error)
+        raise refusal
+
+    def read_lines(self, data: bytes | memoryview) -> list[T]:
+        """Return the values that follow each other, whatever whitespace is between them."""
+        try:
+            return cast("list[T]", self._decode_lines(data))
+        except _NOT_JSON as error:
+            refusal = _refusal(error)
+        raise refusal
+
+
+def _refusal(error: Exception) -> InvalidObject:
+    # Raised outside of the handler: a traceback of many levels, or a UnicodeDecodeError, which holds the
+    # whole text, must not hang on to what may be logged.
+    match error:
+        case RecursionError():
+            return TooDeep("it is nested too deeply (maximum recursion depth exceeded)")
+        case UnicodeDecodeError():
+            return InvalidObject(f"it is not UTF-8: byte {error.object[error.start]:#04x}")
+        case _:
+            return InvalidObject(str(error))
+
+
+_readers: Final[dict[Any, Reader[Any]]] = {}
+
+
+def reader(type_: Any) -> Reader[Any]:
+    """Return the reader of a type, which is made once."""
+    found = _readers.get(type_)
+    if found is None:
+        found = _readers[type_] = Reader(type_)
+    return found

@@ -1,0 +1,126 @@
+"""JSON by its parts, however deeply it is nested.
+
+msgspec reads nested values by recursion, and refuses them where the interpreter's stack would end: at 1,000
+levels on Python 3.11. An API server stores 1,500 levels in a field that preserves unknown fields, so a tenant
+could hide all objects of a kind behind one. What must not fail on such an object, finding where it ends and
+which one it is, is done here with a stack of our own where msgspec refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Raw
+
+from .._errors import InvalidObject
+from ._reading import Reader, TooDeep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_members: Final = Reader[dict[str, Raw]](dict[str, Raw]).read
+_elements: Final = Reader[list[Raw]](list[Raw]).read
+_value: Final = Reader[Raw](Raw).read
+_key: Final = Reader[str](str).read
+
+_TOKEN: Final = re.compile(
+    rb'[ \t\r\n]*+(?:("(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+")'
+    rb"|(true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
+    rb"|([\[\]{},:]))"
+)
+_BLANKS: Final = re.compile(rb"[ \t\r\n]*+")
+_STRING, _MARK = 1, 3  # groups of _TOKEN; the one between them are numbers and words
+_BRACE: Final = ord("{")
+_CLOSES: Final = {ord("}"): ord("{"), ord("]"): ord("[")}
+
+# What may come next.
+_VALUE, _FIRST_VALUE, _KEY, _FIRST_KEY, _COLON, _REST = range(6)
+
+
+def members(text: bytes | Raw) -> dict[str, Raw]:
+    """Return the members of a JSON object, each as JSON; a key that stands twice has the last value."""
+    try:
+        return _members(text)
+    except TooDeep:
+        data = bytes(text)
+    return {_key(key): Raw(data[start:end]) for key, start, end in _parts(data, b"{")}
+
+
+def elements(text: bytes | Raw) -> list[Raw]:
+    """Return the elements of a JSON array, each as JSON."""
+    try:
+        return _elements(text)
+    except TooDeep:
+        data = bytes(text)
+    return [Raw(data[start:end]) for _, start, end in _parts(data, b"[")]
+
+
+def check_json(text: bytes | memoryview | Raw) -> None:
+    """Raise `InvalidObject` unless the text is one JSON value from its first byte to its last."""
+    try:
+        _value(text)
+    except TooDeep:
+        for _ in _parts(bytes(text), b"{["):
+            pass
+
+
+def is_json(text: bytes | memoryview | Raw) -> bool:
+    """Return whether the text is one JSON value."""
+    try:
+        check_json(text)
+    except InvalidObject:
+        return False
+    return True
+
+
+def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Yield key, start and end of each part of the outermost value; in an array the key is empty.
+
+    The whole text is checked on the way; what is wrong is raised where it is met.
+    """
+    stack = bytearray()
+    expected, at, start, key = _VALUE, 0, 0, b""
+    while True:
+        token = _TOKEN.match(text, at)
+        if token is None or token.lastindex is None:
+            raise _malformed(text, at)
+        begin, at, kind = token.start(token.lastindex), token.end(), token.lastindex
+        first = text[begin]
+        if len(stack) == 1 and expected in (_VALUE, _FIRST_VALUE):
+            start = begin
+        if expected in (_VALUE, _FIRST_VALUE) and kind == _MARK and first in b"{[":
+            if not stack and first not in opening:
+                break
+            stack.append(first)
+            expected = _FIRST_KEY if first == _BRACE else _FIRST_VALUE
+            continue
+        if expected in (_KEY, _FIRST_KEY) and kind == _STRING:
+            key = token[1] if len(stack) == 1 else key
+            expected = _COLON
+            continue
+        if expected == _COLON and first == ord(":"):
+            expected = _VALUE
+            continue
+        if expected == _REST and first == ord(","):
+            expected = _KEY if stack[-1] == _BRACE else _VALUE
+            continue
+        if expected in (_REST, _FIRST_KEY, _FIRST_VALUE) and _CLOSES.get(first) == stack[-1]:
+            # The last part was yielded when it ended; what closes now is the value around it.
+            stack.pop()
+        elif expected not in (_VALUE, _FIRST_VALUE) or kind == _MARK or not stack:
+            raise _malformed(text, begin)
+        expected = _REST
+        if len(stack) == 1:
+            yield key, start, at
+        if not stack:
+            if (rest := _BLANKS.match(text, at)) is not None and rest.end() < len(text):
+                raise _malformed(text, rest.end())
+            return
+    raise InvalidObject(f"it is not a JSON {'object' if opening == b'{' else 'array'}")
+
+
+def _malformed(text: bytes, at: int) -> InvalidObject:
+    if at >= len(text) or not text[at:].strip():
+        return InvalidObject("Input data was truncated")
+    return InvalidObject(f"JSON is malformed: invalid character (byte {at})")

@@ -1,0 +1,396 @@
+"""Views: objects that are read from their text when they are touched.
+
+A view of a `Book` is a `Book` to `isinstance`, `match` and the type checkers. It is an instance of a hidden
+subclass that keeps, beside the fields of a Book, where its text is::
+
+    decoded        identity: kind, name, namespace, uid, version;  the text's span;  every other part ABSENT
+       │ a part is read, or anything is written
+       ▼
+    opened         the text's members are found (`Source`); a part becomes a value when it is first read
+
+Nothing but the identity is looked at before that, so what does not fit is an `InvalidObject` that names the
+object when the part is touched. The text stays: `encode` writes back what nobody changed as it came, keys
+that the class does not know included, and a Store keeps it.
+
+The span is held by the metadata alone, which is a view of its own: a busy watch attaches it to each object,
+and one assignment costs less than two. An object finds it there, and takes it over before its metadata can be
+replaced. A hidden class stays what it is: going back to the plain class by ``__class__`` would leave no place
+for the text.
+"""
+
+from __future__ import annotations
+
+import operator
+import pickle
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct, StructMeta
+
+from .._errors import InvalidObject
+from ._base import KubeObject
+from ._copies import ABSENT, deep_copy, held, pickled
+from ._depths import Dynamic
+from ._meta import ObjectMeta
+from ._reading import Reader
+from ._sources import Source
+from ._spans import Span, line_of, object_in, plainly_copied
+from ._values import unresolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ._resource import Resource
+
+T = TypeVar("T")
+
+IDENTITY: Final = ("name", "namespace", "uid", "resource_version")
+HEAD: Final = ("kind", "api_version", "metadata")
+
+# The slot for the text; no key of Kubernetes begins with a dash.
+_SOURCE: Final = "source_"
+
+
+class Views:
+    """The hidden subclasses of a class: `view` reads parts when touched, `typed` all but metadata at once.
+
+    `parts` are the fields that a view leaves unread.
+    """
+
+    def __init__(self, plain: type[Any], parts: Iterable[str]) -> None:
+        try:
+            self.fields = {field.name: field for field in msgspec.structs.fields(plain)}
+        except (NameError, AttributeError) as error:
+            raise unresolved(plain.__qualname__, error) from None
+        self.slots = {name: getattr(plain, name) for name in self.fields}
+        self.plain = plain
+        self.parts = tuple(parts)
+        self._readers: dict[str, Reader[Any]] = {}
+        self.typed: type[Any] = self._hide(plain, ())
+        self.view: type[Any] = self._hide(self.typed, self.parts)
+        for name in self.parts:
+            type.__setattr__(self.view, name, self._part(name))
+        self.source = getattr(self.typed, _SOURCE)
+        VIEWS[plain] = self
+
+    def open(self, obj: Any) -> Source:
+        """Find the members of an object's text."""
+        raise NotImplementedError
+
+    def read(self, source: Source, name: str, obj: Any) -> Any:
+        """Return a field as the text has it, typed."""
+        field = self.fields[name]
+        raw = self._members(source).get(field.encode_name)
+        if raw is None:
+            return self.default(name, obj)
+        found = self._readers.get(name)
+        if found is None:
+            owner = f"{self.plain.__qualname__}.{name}"
+            found = self._readers[name] = Reader[Any](field.type, owner)
+        try:
+            return found.read(raw)
+        except InvalidObject as error:
+            path = f"`$.{self._path}{field.encode_name}"
+            said = str(error) if "`$" in str(error) else f"{error} - at `$`"
+            raise InvalidObject(f"{label(obj)}: {said.replace('`$', path, 1)}") from None
+
+    def default(self, name: str, obj: Any) -> Any:
+        """Return what a field is where the text has no such key."""
+        field = self.fields[name]
+        if field.default is not msgspec.NODEFAULT:
+            return field.default
+        if field.default_factory is not msgspec.NODEFAULT:
+            return field.default_factory()
+        raise InvalidObject(f"{label(obj)}: {field.encode_name} is missing")
+
+    def values(self, obj: Any) -> dict[str, Any]:
+        """Return all fields, read where that had not been done."""
+        return {name: getattr(obj, name) for name in self.fields}
+
+    def _members(self, source: Source) -> dict[str, Raw]:
+        return source.members
+
+    _path = ""
+
+    def _hide(self, base: type[Any], unread: Iterable[str]) -> type[Any]:
+        """Make a subclass with a place for the text, which decodes all but what it leaves unread."""
+        plain = self.plain
+        body: dict[str, Any] = {
+            "__annotations__": {"plain_": ClassVar[type[Any]]}
+            | self._nested()
+            | dict.fromkeys(unread, Any)
+            | {_SOURCE: Any},
+            "__module__": plain.__module__,
+            "__qualname__": plain.__qualname__,
+            "__doc__": plain.__doc__,
+            "__hash__": plain.__hash__,  # which a class with an __eq__ of its own does not inherit
+            "__setattr__": _write,
+            "__repr__": _repr,
+            "__rich_repr__": lambda obj: settle(obj).__rich_repr__(),
+            "__replace__": replace,
+            "__deepcopy__": deep_copy,
+            "__reduce_ex__": _reduced,
+            "plain_": plain,
+            **_COMPARISONS,
+            # msgspec must not even see the key of what is left unread.
+            **{name: msgspec.field(default=ABSENT, name=f"-{name}") for name in unread},
+            **{name: msgspec.field(default_factory=type_) for name, type_ in self._nested().items()},
+            _SOURCE: msgspec.field(default=None, name="-source"),
+        }
+        # Past our own metaclass, which would turn the defaults into values that are sent.
+        make = cast("Any", StructMeta.__new__)
+        hidden: type[Any] = make(type(plain), plain.__name__, (base,), body, kw_only=True, omit_defaults=True)
+        VIEWS[hidden] = self
+        return hidden
+
+    def _nested(self) -> dict[str, type[Any]]:
+        return {}
+
+    def _part(self, name: str) -> property:
+        get, put = self.slots[name].__get__, self.slots[name].__set__
+
+        def read(obj: Any) -> Any:
+            value = get(obj)
+            if value is ABSENT:
+                value = self.read(self.open(obj), name, obj)
+                put(obj, value)
+            return value
+
+        return property(read, put)
+
+
+class MetaViews(Views):
+    """The views of the metadata of any kind."""
+
+    _path = "metadata."
+
+    def __init__(self) -> None:
+        super().__init__(ObjectMeta, [name for name in ObjectMeta.__struct_fields__ if name not in IDENTITY])
+
+    def open(self, obj: Any) -> Source:
+        found = self.source.__get__(obj)
+        if type(found) is not Source:
+            found = _source(obj, obj, found)
+            self.source.__set__(obj, found)
+        return found
+
+    def _members(self, source: Source) -> dict[str, Raw]:
+        return source.metadata
+
+
+class KindViews(Views):
+    """The views of a kind of object."""
+
+    def __init__(self, kind: type[Any], *, lazy: bool) -> None:
+        resource: Resource | None = getattr(kind, "resource", None)
+        # A class without an identity takes its kind from the text.
+        self.pinned = resource is not None
+        self.cluster_scoped = resource is not None and not resource.namespaced
+        # Code of the kind's own would see what has not been read, so such a kind is read at once.
+        self.lazy = lazy
+        super().__init__(kind, [name for name in kind.__struct_fields__ if name not in HEAD])
+
+    def payload(self, *, strict: bool) -> type[Any]:
+        """Return the class that text is decoded as; an object of it must be told its text by `attach`."""
+        if not self.lazy:
+            return self.plain
+        # The content of a Dynamic is no key of its own, so it is read from the text at any depth.
+        return self.typed if strict and not isinstance(self, _DynamicViews) else self.view
+
+    def attach(self, obj: KubeObject, span: Span) -> None:
+        """Note where the text of an object is that has just been decoded."""
+        if not self.lazy:
+            # It was decoded as the plain class; its metadata is the only place for the text.
+            meta = obj.metadata
+            seen = META.view(**{name: getattr(meta, name) for name in IDENTITY})
+            msgspec.structs.force_setattr(obj, "metadata", seen)
+        ATTACH(obj.metadata, span)
+
+    def open(self, obj: Any) -> Source:
+        found: Source | None = self.source.__get__(obj)
+        if found is None:
+            meta = obj.metadata
+            held = META.source.__get__(meta)
+            found = held if type(held) is Source else _source(obj, meta, held)
+            META.source.__set__(meta, found)
+            if self.pinned:
+                for name in ("kind", "api_version"):  # a front need not have shown them
+                    self.read(found, name, obj)
+            self.source.__set__(obj, found)
+        return found
+
+    def untouched(self, obj: KubeObject) -> Span | None:
+        """Return the span of a view that nobody has touched, nor its metadata."""
+        meta = obj.metadata
+        if type(obj) is not self.view or type(meta) is not META.view or self.source.__get__(obj) is not None:
+            return None
+        found = META.source.__get__(meta)
+        return found if type(found) is tuple else None
+
+    def _nested(self) -> dict[str, type[Any]]:
+        return {"metadata": META.view}
+
+
+class _DynamicViews(KindViews):
+    """Any kind: all but the metadata is one part, a dict."""
+
+    def read(self, source: Source, name: str, obj: Any) -> Any:
+        if name != "content":
+            return super().read(source, name, obj)
+        return {
+            key: self._value(raw, key, obj)
+            for key, raw in source.members.items()
+            if key not in ("kind", "apiVersion", "metadata")
+        }
+
+    def _value(self, raw: Raw, key: str, obj: Any) -> Any:
+        try:
+            return _any(raw)
+        except InvalidObject as error:
+            raise InvalidObject(f"{label(obj)}: {error} - at `$.{key}`") from None
+
+
+def _source(obj: Any, meta: Any, span: Span) -> Source:
+    try:
+        return Source(_text(meta, span))
+    except InvalidObject as error:
+        raise InvalidObject(f"{label(obj)}: {error}") from None
+
+
+def _text(meta: Any, span: Span) -> bytes:
+    if text := plainly_copied(span):
+        return text
+    text = object_in(line_of(span))
+    said = _read_identity(text).metadata
+    if any(getattr(said, name) != getattr(meta, name) for name in IDENTITY):
+        # An event with the key "object" twice: the front of the line showed the first, JSON means the last.
+        raise InvalidObject("its event holds two objects")
+    return text
+
+
+def text_of(obj: KubeObject) -> bytes | None:
+    """Return the JSON that an object was read from, as the server sent it; None for one made by hand.
+
+    What was changed in the object since is not in it: `encode` writes the object as it is. `InvalidObject` if
+    what was not read yet turns out to be no JSON.
+    """
+    views = VIEWS.get(type(obj))
+    if isinstance(views, KindViews) and (type(obj) is not views.plain or not views.lazy):
+        source = views.source.__get__(obj) if type(obj) is not views.plain else None
+        meta: Any = obj.metadata
+        if source is None and type(meta) is META.view:
+            source = META.source.__get__(meta)
+        if type(source) is Source:
+            return source.text
+        if source is not None:
+            try:
+                return _text(meta, source)
+            except InvalidObject as error:
+                raise InvalidObject(f"{label(obj)}: {error}") from None
+    return None
+
+
+def views_of(kind: type[KubeObject]) -> KindViews:
+    """Return the views of a kind."""
+    found = VIEWS.get(kind)
+    if found is None:
+        lazy = not (hasattr(kind, "__post_init__") or kind.__struct_config__.frozen)
+        found = _DynamicViews(kind, lazy=lazy) if issubclass(kind, Dynamic) else KindViews(kind, lazy=lazy)
+    assert isinstance(found, KindViews)
+    return found
+
+
+def settle(obj: T) -> T:
+    """Return the object as one of the plain class, with everything read; a plain one is returned itself."""
+    views = VIEWS.get(type(obj))
+    if views is None or type(obj) is views.plain:
+        if isinstance(obj, KubeObject) and type(obj.metadata) is META.view:
+            return cast("T", msgspec.structs.replace(obj, metadata=settle(obj.metadata)))
+        return obj
+    values = views.values(obj)
+    if "metadata" in values:
+        values["metadata"] = settle(values["metadata"])
+    return cast("T", views.plain(**values))
+
+
+def asdict(obj: Struct) -> dict[str, Any]:
+    """Return the fields of an object by name, as `msgspec.structs.asdict` does for what has been read."""
+    return {name: getattr(obj, name) for name in _plain(type(obj)).__struct_fields__}
+
+
+def replace(obj: T, **changes: Any) -> T:
+    """Return a copy of an object with other values in some fields, as `msgspec.structs.replace` does."""
+    views = VIEWS.get(type(obj))
+    if views is None or type(obj) is views.plain:
+        return cast("T", msgspec.structs.replace(cast("Any", obj), **changes))
+    if unknown := changes.keys() - views.fields.keys():
+        raise TypeError(f"{views.plain.__name__} has no field {min(unknown)!r}")
+    other: Any = cast("Any", obj).__copy__()
+    for name, value in changes.items():
+        setattr(other, name, value)
+    return cast("T", other)
+
+
+def _plain(type_: type[Any]) -> Any:
+    views = VIEWS.get(type_)
+    return type_ if views is None else views.plain
+
+
+def _reduced(obj: Any, protocol: int) -> Any:
+    views = VIEWS[type(obj)]
+    # The text is found first, so that an object and its metadata share it in the pickle too.
+    state = {_SOURCE: views.open(obj), **held(obj)}
+    return _restored, (views.plain, pickled(obj, state, protocol))
+
+
+def _restored(plain: type[Any], state: bytes) -> Any:
+    views = META if plain is ObjectMeta else views_of(plain)
+    return views.view(**pickle.loads(state))
+
+
+def _write(obj: Any, name: str, value: Any) -> None:
+    # An object that was written to is no longer what its text says.
+    VIEWS[type(obj)].open(obj)
+    Struct.__setattr__(obj, name, value)
+
+
+def _repr(obj: Any) -> str:
+    try:
+        return repr(settle(obj))
+    except InvalidObject as error:
+        return f"<{type(obj).__name__} that cannot be read: {error}>"
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], Any]:
+    def compared(one: Any, other: object) -> Any:
+        views = VIEWS.get(type(other))
+        if views is not VIEWS[type(one)]:
+            return NotImplemented
+        return compare(settle(one), settle(other))
+
+    return compared
+
+
+_COMPARISONS: Final = {
+    f"__{name}__": _comparison(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+
+VIEWS: Final[dict[type[Any], Views]] = {}
+META: Final = MetaViews()
+ATTACH: Final[Callable[[Any, Span], None]] = META.source.__set__
+
+_any: Final = Reader[Any](Any).read
+
+
+class _Identity(Struct):
+    metadata: META.view  # type: ignore[name-defined]
+
+
+_read_identity: Final = Reader[_Identity](_Identity).read
+
+
+def label(obj: Any) -> str:
+    """Return how an error names an object, or the metadata of one."""
+    meta = getattr(obj, "metadata", obj)
+    name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or "(no name)"
+    return str(name) if obj is meta else f"{obj.kind} {name}"
