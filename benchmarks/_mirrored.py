@@ -17,7 +17,7 @@ from benchmarks._pods import go_json
 from kubeproto import KubeObject
 from kubeproto.watching import resync
 from kubeproto.wire import Head, Headers
-from kubeproto_runtime import Cache, Caches, Client
+from kubeproto_runtime import Cache, Caches, Client, Controller, Operator
 
 PAGES: Final = 10  # of a list: more would wait for their turn, since so many requests go out at once
 _JSON: Final[Headers] = (("Content-Type", "application/json"),)
@@ -115,6 +115,35 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject]) -> tuple[float, f
         if told or kept != len(objects):
             raise ValueError("an unchanged world was told: the figures would mean nothing")
         return took, other.longest
+
+    return anyio.run(main)
+
+
+def first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
+    """For how long others wait at most while a first list goes through a cache into a controller's runs.
+
+    In seconds of this thread, as above.
+    """
+
+    async def main() -> float:
+        resource = kind.resource
+        server = Server(objects, (resource.kind.encode(), resource.api_version.encode()), streams=True)
+        other, runs = Other(), 0
+
+        async def reconcile(subject: object, ctx: object) -> None:
+            nonlocal runs
+            runs += 1
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(other.run)
+            await anyio.sleep(0.01)
+            other.longest = 0.0
+            operator = Operator()
+            tasks.start_soon(operator.run, Controller(Client(server), kind).run(reconcile))
+            while runs < len(objects):
+                await anyio.sleep(0.05)
+            tasks.cancel_scope.cancel()
+        return other.longest
 
     return anyio.run(main)
 

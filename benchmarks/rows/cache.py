@@ -13,7 +13,7 @@ from typing import Any, Final
 import kubeproto as kp
 from benchmarks._data import books, list_page, pods
 from benchmarks._measure import Contest, Further, Probe
-from benchmarks._mirrored import PAGES, listed, metadata_of, relisted
+from benchmarks._mirrored import PAGES, first_list, listed, metadata_of, relisted
 from benchmarks._rows import KILOBYTES, MILLISECONDS, SECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Stopwatch
 from kubeproto.kinds.core_v1 import Pod
@@ -91,6 +91,12 @@ def gap(setting: Setting) -> Contest:
     return Contest(ours=lambda: relisted(objects, Book)[1] * 1000)
 
 
+def first_gap(setting: Setting) -> Contest:
+    """The longest step of a first list on its way to a controller."""
+    objects = books(setting.size(100_000, quick=20_000), SEED)
+    return Contest(ours=lambda: first_list(objects, Book) * 1000)
+
+
 def pods_of(count: int) -> list[bytes]:
     """The pods of these rows."""
     return pods(count, SEED)
@@ -147,5 +153,11 @@ ROWS: Final = (
         gap,
         says="the longest that another task waits meanwhile",
         goal=Goal(at_most=20.0, of="ours"),
+    ),
+    Row(
+        "controller.list.gap",
+        MILLISECONDS,
+        first_gap,
+        says="the longest that another task waits while a first list of 100,000 objects reaches a controller",
     ),
 )

@@ -29,11 +29,11 @@ def keep(shard: Shard | None, news: list[Any]) -> list[Any]:
     return [one for one in news if (meta := _metadata(one)) is None or shard.holds(meta)]
 
 
-def _metadata(one: object) -> ObjectMeta | None:
+def _metadata(one: Any) -> ObjectMeta | None:
     match one:
-        case Added(obj) | Modified(obj) | Deleted(obj):
-            metadata: ObjectMeta = obj.metadata
-            return metadata
+        case Added() | Modified() | Deleted():
+            event: Added[KubeObject] | Modified[KubeObject] | Deleted[KubeObject] = one
+            return event.object.metadata
         case KubeObject():
             return one.metadata
         case Malformed(metadata=found) if found is not None and found.uid:

@@ -157,8 +157,9 @@ class Workers(Generic[Key]):
                 error = raised
             except BaseExceptionGroup as group:
                 # On trio, what a run answers a cancellation with comes out together with the cancellation.
-                cancelled, failure = group.split(anyio.get_cancelled_exc_class())
-                if cancelled is None or post.work is None or not isinstance(failure, ExceptionGroup):
+                cancelled, rest = group.split(anyio.get_cancelled_exc_class())
+                failure: Any = rest
+                if cancelled is None or post.work is None or not isinstance(failure, Exception):
                     raise
                 self._fail(post.work, failure)
                 self._end_run(post, post.work, self._clock())
