@@ -32,11 +32,15 @@ def keep(shard: Shard | None, news: list[Any]) -> list[Any]:
 def _metadata(one: Any) -> ObjectMeta | None:
     match one:
         case Added() | Modified() | Deleted():
-            event: Added[KubeObject] | Modified[KubeObject] | Deleted[KubeObject] = one
-            return event.object.metadata
+            return _of_event(one)
         case KubeObject():
             return one.metadata
         case Malformed(metadata=found) if found is not None and found.uid:
             return found
         case _:
             return None
+
+
+def _of_event(event: Any) -> ObjectMeta:
+    metadata: ObjectMeta = event.object.metadata
+    return metadata

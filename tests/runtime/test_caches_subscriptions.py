@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from virtual_time import Book, Go, book, go, library
 
+from kubeproto import sim
 from kubeproto.control import Change, Entry
 from kubeproto_runtime._caches import Caches
 from kubeproto_runtime._subscriptions import Subscription, merge
@@ -176,6 +177,11 @@ def test_two_tasks_that_iterate_one_subscription_share_its_batches_and_both_end(
     async def main() -> None:
         cluster = library()
         taken: list[list[str]] = []
+        with anyio.fail_after(60):
+            await iterate(cluster, taken)
+        assert taken == [[], ["default/a"], ["default/b"], ["default/c"]]
+
+    async def iterate(cluster: sim.Cluster, taken: list[list[str]]) -> None:
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
 
             async def take(subscription: Subscription[Book]) -> None:
@@ -192,6 +198,5 @@ def test_two_tasks_that_iterate_one_subscription_share_its_batches_and_both_end(
                     await anyio.sleep(1)
                     await client.api(Book).create(book(name))
                 await anyio.sleep(1)
-        assert taken == [[], ["default/a"], ["default/b"], ["default/c"]]
 
     go(main)
