@@ -18,6 +18,9 @@ help:
 	@echo 'make churn   mirrors of a real API server that crashes, compacts and loses connections'
 	@echo 'make record  ask the real API server anew for the conversations that the tests replay'
 	@echo 'make probe   ask the real API server anew for the defaults and rules of built-in kinds'
+	@echo 'make facts   ask the libraries of Go anew what values mean, for the tests that compare'
+	@echo 'make verdicts  ask the real API server anew about random classes, for the tests that compare'
+	@echo 'make cel     ask the real API server anew about CEL rules, and write the table in docs/cel.md'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
@@ -65,8 +68,8 @@ kinds: $(READY)
 probe: $(READY)
 	@$(BIN)/python -m tools.probing
 
-.PHONY: real churn record
-real churn record: $(READY)
+.PHONY: real churn record facts verdicts cel
+real churn record facts verdicts cel: $(READY)
 	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)
 
 # Some by name or by area: ARGS="watching.toml told-deletion-shows-the-state-before-it".

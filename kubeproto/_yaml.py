@@ -1,17 +1,20 @@
 """YAML in and out as plain JSON values, read as Kubernetes' own tools read it.
 
 Those turn YAML into JSON by rules between YAML 1.1 and 1.2, and so does this module, for a manifest must mean
-the same here and to kubectl: ``yes``, ``on`` and ``y`` are true, ``0755`` and ``0o755`` are octal, ``1e3`` is
-a number, but a date and ``12:30:45`` are text. Keys become text. Beyond that it is strict where a mistake
-would pass unseen: duplicate keys, unknown tags and values that JSON does not have are refused.
+the same here and to kubectl: ``yes``, ``on`` and ``y`` are true, ``0755`` and ``0o755`` are octal, ``08`` is
+eight, ``1e3`` and ``3.0`` are whole numbers, but a date, ``12:30:45`` and ``1e400`` are text. Keys become
+text. Beyond that it is strict where a mistake would pass unseen: duplicate keys, unknown tags and values
+that JSON does not have are refused.
 
-Aliases may not make a document grow beyond a bound: ten lines can say a billion things. PyYAML is imported
-when the first text is read or written.
+Aliases may not make a text grow beyond a bound, neither in values nor in characters: ten lines can say a
+billion things. PyYAML is imported when the first text is read or written.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 # How many values a text may hold once its aliases are written out. The largest manifests that people
 # apply, bundles of custom-resource definitions, have some 200,000.
 MOST_VALUES: Final = 1_000_000
+# How many characters aliases may add to a text. Anchors in manifests hold labels or a pod's template, some
+# kilobytes in a few places; without this bound 200 KB of text become 800 MB.
+MOST_COPIED: Final = 16 << 20
 # Kubernetes' decoder stops at 10,000 levels, Python's own stack long before that.
 DEEPEST: Final = 200
 
@@ -31,9 +37,18 @@ _TAGGED: Final = {"null": (type(None),), "bool": (bool,), "int": (int,), "float"
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
 _FALSE: Final = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
-_INT: Final = r"[-+]?(?:0b[01_]+|0o[0-7_]+|0[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)"
-_FLOAT: Final = r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?"
+# Underscores are taken out before a number is looked for, wherever they stand.
+_INT: Final = r"[-+]?(?:0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)"
+_FLOAT: Final = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+# The same two with underscores, and a little more: what is quoted without need does no harm.
+_MAYBE_NUMBER: Final = (
+    r"[-+]?_*(?:0_*[bB][01_]+|0_*[xX][0-9a-fA-F_]+|0_*[oO][0-7_]+"
+    r"|(?:\._*[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE]_*[-+]?_*[0-9_]+)?)"
+)
 _NOT_JSON: Final = r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+_LONGEST_INT: Final = 66  # 64 bits in binary, with 0b before them
+# From here on Go writes a number with an exponent, and reads it as a floating one again.
+_WITH_EXPONENT: Final = 1e21
 
 
 class YamlError(ValueError):
@@ -72,9 +87,10 @@ def read_documents(text: str) -> Iterator[Document]:
     try:
         # libyaml where it is built in: it reads ten times as fast, and the events are the same.
         events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        composer = _Composer(events)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                yield Document(_Composer(events).node(next(events), 0))
+                yield Document(composer.document())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise YamlError(error.problem or str(error), mark.line + 1 if mark else 1) from None
@@ -99,9 +115,10 @@ def write_documents(values: Sequence[Any]) -> str:
 
 
 class _Node:
-    """A value as it stands in the text. `size` counts what is in it, aliases written out."""
+    """A value as it stands in the text. `size` counts the values and `length` the characters in it, aliases
+    written out."""
 
-    __slots__ = ("line", "members", "quoted", "size", "tag", "text")
+    __slots__ = ("length", "line", "members", "quoted", "size", "tag", "text")
 
     def __init__(self, event: Any) -> None:
         self.line: int = event.start_mark.line + 1
@@ -110,6 +127,7 @@ class _Node:
         self.quoted = bool(getattr(event, "style", None))
         self.members: list[tuple[_Node | None, _Node]] = []  # of a list without keys
         self.size = 1
+        self.length = len(self.text or "")
 
     @property
     def is_mapping(self) -> bool:
@@ -125,6 +143,12 @@ class _Composer:
     def __init__(self, events: Iterator[Any]) -> None:
         self._events = events
         self._anchored: dict[str, _Node | None] = {}  # None while it is still open
+        self._copied = 0  # characters, in all documents: many small ones must not add up to a large one
+
+    def document(self) -> _Node:
+        """The next document. Its anchors are its own."""
+        self._anchored.clear()
+        return self.node(next(self._events), 0)
 
     def node(self, event: Any, depth: int) -> _Node:
         kind = type(event).__name__
@@ -152,6 +176,7 @@ class _Composer:
     def _add(self, node: _Node, key: _Node | None, value: _Node) -> None:
         node.members.append((key, value))
         node.size += value.size + (key.size if key else 0)
+        node.length += value.length + (key.length if key else 0)
         if node.size > MOST_VALUES:
             raise YamlError(f"with its aliases written out it holds over {MOST_VALUES} values", node.line)
 
@@ -167,6 +192,9 @@ class _Composer:
         node = self._anchored[event.anchor]
         if node is None:
             raise YamlError("a value contains itself", line)
+        self._copied += node.length
+        if self._copied > MOST_COPIED:
+            raise YamlError(f"its aliases stand for over {MOST_COPIED} characters", line)
         return node
 
 
@@ -194,7 +222,7 @@ def _dumper() -> Any:
     made.add_representer(str, text)
     # PyYAML quotes what itself would take for another type; these others would take for one.
     words = "|".join(re.escape(word) for word in sorted(_TRUE | _FALSE))
-    ambiguous = re.compile(f"(?:{words}|{_INT}|{_FLOAT}|{_NOT_JSON})$")
+    ambiguous = re.compile(f"(?:{words}|{_NOT_JSON}|{_MAYBE_NUMBER})$")
     made.add_implicit_resolver(f"{_PREFIX}bool", ambiguous, None)
     return made
 
@@ -216,7 +244,8 @@ def _child(node: _Node, step: str | int) -> tuple[int, _Node] | None:
 
 def _value(node: _Node) -> Any:
     if node.text is not None:
-        return _scalar(node, node.text)
+        value = _scalar(node, node.text)
+        return _shortest(value) if isinstance(value, float) else value
     if node.is_mapping:
         return _mapping(node)
     return [_value(child) for _, child in node.members]
@@ -245,20 +274,37 @@ def _plain(text: str, line: int) -> Any:
         return text in _TRUE
     if text[0] not in "+-.0123456789":
         return text
-    if re.fullmatch(_INT, text):
-        return _integer(text)
-    if re.fullmatch(_FLOAT, text):
-        return float(text.replace("_", ""))
     if re.fullmatch(_NOT_JSON, text):
         raise YamlError(f"{text} is no number of JSON", line)
+    # Behind a leading point Go's library takes an underscore only between two digits.
+    digits = re.sub("(?<=[0-9])_(?=[0-9])" if text[0] == "." else "_", "", text)
+    if re.fullmatch(_INT, digits):
+        return _integer(digits, text)
+    if re.fullmatch(_FLOAT, digits):
+        number = float(digits)
+        return text if math.isinf(number) else number
     return text
 
 
-def _integer(text: str) -> int:
-    digits = text.replace("_", "").lstrip("+-").lower()
-    octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
-    value = int(digits, 8) if octal else int(digits, 0)
-    return -value if text[0] == "-" else value
+def _integer(digits: str, text: str) -> int | float | str:
+    unsigned = digits.lstrip("+-").lower()
+    octal = len(unsigned) > 1 and unsigned[0] == "0" and unsigned[1] in "01234567"
+    if len(unsigned) <= _LONGEST_INT:
+        value = int(unsigned, 8) if octal else int(unsigned, 0)
+        value = -value if digits[0] == "-" else value
+        if -(1 << 63) <= value < 1 << 63:
+            return value
+        # What 64 bits do not hold becomes a floating number in Go, to kubectl and to a server.
+        if 0 < value < 1 << 64:
+            return float(value)
+    # Beyond that Go reads decimal digits alone, and takes for a text what no floating number holds.
+    number = float(digits) if unsigned.isdigit() else math.inf
+    return text if math.isinf(number) else number
+
+
+def _shortest(value: float) -> int | float:
+    """A number as JSON carries it from Go: a whole one without a fraction, unless it is huge."""
+    return int(value) if value.is_integer() and abs(value) < _WITH_EXPONENT else value
 
 
 def _mapping(node: _Node) -> dict[str, Any]:
@@ -288,10 +334,39 @@ def _merged(node: _Node) -> dict[str, Any]:
 
 
 def _key(node: _Node) -> str:
-    match _value(node):
-        case bool() as value:
+    text = node.text or ""
+    if not (node.quoted or node.tag) and re.fullmatch(_NOT_JSON, text):
+        return text.lower().lstrip("+")  # no number of JSON, but a key is a text
+    value = None if node.text is None else _scalar(node, text)
+    match value:
+        case bool():
             return str(value).lower()
-        case str() | int() | float() as value:
+        case str() | int():
             return str(value)
+        case float() if not (abs(value) >= 1 << 63 and re.fullmatch(_INT, text.replace("_", ""))):
+            return _float_key(value)
         case _:
-            raise YamlError("a key must be a text", node.line)
+            raise YamlError(
+                "a key must be a text; if it looks like another value, put it in quotes", node.line
+            )
+
+
+def _float_key(value: float) -> str:
+    """The key that a floating number becomes: kubectl's library cuts it to 32 bits (16777217.0 loses 1)."""
+    single = _single(value)
+    if math.isinf(single):
+        return ".inf" if single > 0 else "-.inf"
+    precision = next(p for p in range(9) if p == 8 or _single(float(f"{single:.{p}e}")) == single)
+    text = f"{single:.{precision}e}"
+    exponent = int(text.partition("e")[2])
+    if -4 <= exponent < 6:
+        return f"{single:.{max(precision - exponent, 0)}f}"
+    return text
+
+
+def _single(value: float) -> float:
+    try:
+        single: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return single

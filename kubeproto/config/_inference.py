@@ -33,6 +33,7 @@ from ._oidc import oidc_of
 from ._plugin import PluginPolicy, plugin_of
 from ._proxies import proxy_for
 from ._secrets import Credentials
+from ._urls import complete_server
 
 ALLOW_ALL: Final = PluginPolicy()
 
@@ -123,13 +124,14 @@ def _from_choice(
     ca_file = "" if cluster.certificate_authority_data else cluster.certificate_authority
     if needs := _needs((ca_file,), files):
         return needs
+    server = complete_server(cluster.server)
     connection = Connection(
-        server=cluster.server,
+        server=server,
         ca=cluster.certificate_authority_data or _content(ca_file, files),
         ca_file=ca_file,
         tls_server_name=cluster.tls_server_name,
         insecure=cluster.insecure_skip_tls_verify,
-        proxy=cluster.proxy_url or proxy_for(cluster.server, environ),
+        proxy=cluster.proxy_url or proxy_for(server, environ),
         compression=not cluster.disable_compression,
     )
     try:

@@ -59,6 +59,15 @@ def read_server(url: str) -> Url:
     return parts
 
 
+def complete_server(server: str) -> str:
+    """The URL of a server that may be ``host:port`` alone, which kubectl takes for http in any case."""
+    if not server or "://" in server:
+        return server
+    if "/" in server.rstrip("/"):
+        raise ConfigError(f"the server {hide_userinfo(server)!r} has a path but no scheme; write https://…")
+    return f"http://{server}"
+
+
 def read_proxy(url: str) -> Url:
     """The parts of a proxy's URL, which may hold a user and a password."""
     parts = _read(url, f"the proxy {hide_userinfo(url)!r}", PROXY_SCHEMES)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
@@ -35,6 +36,10 @@ _KINDS: Final = {
     "array": "LIST",
     "object": "MAP",
 }
+
+
+_OF_NUMBERS: Final = re.compile(r"'_[<>]=?_' applied to '\((?:int, double|double, int)\)'")
+_REVERSED: Final = re.compile(r"\.\s*reverse\s*\(")
 
 
 class CannotEvaluate(Exception):  # a reason, not a fault: it becomes the outcome NotEvaluated
@@ -102,9 +107,14 @@ def _broken(message: str) -> Broken:
 
 @functools.lru_cache(maxsize=1024)
 def _compile(source: str, kind: str, optional_old: bool) -> Any:
+    if kind != "DYN" and _REVERSED.search(source) and kind == "STRING":
+        raise CannotEvaluate("strings have no reverse() in Kubernetes, so a server refuses the rule")
     try:
         return _environment(kind, optional_old).compile(source)
     except RuntimeError as error:
+        # A server compares numbers of any kind with each other; this library does it with untyped ones only.
+        if kind != "DYN" and _OF_NUMBERS.search(str(error)):
+            return _compile(source, "DYN", optional_old)
         raise CannotEvaluate(_first_line(error)) from None
 
 

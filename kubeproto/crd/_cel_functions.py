@@ -3,7 +3,8 @@
 https://kubernetes.io/docs/reference/using-api/cel/#cel-options-language-features-and-libraries
 
 Their values have no type of their own in the library, so a quantity is a map with its canonical form, and an
-address one with its text. What is not here (url, semver, format, list indexOf, sets) is an undeclared name,
+address one with its text. What is not here (url, semver, format, two-variable macros,
+indexOf and reverse of lists) is an undeclared name,
 and the rule that uses it is not evaluated.
 """
 
@@ -62,6 +63,26 @@ def _min(values: list[Any]) -> Any:
 
 def _max(values: list[Any]) -> Any:
     return max(values)
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    return [one for at, one in enumerate(values) if one not in values[:at]]
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    return sorted(values)
+
+
+def _contains_all(values: list[Any], others: list[Any]) -> bool:
+    return all(one in values for one in others)
+
+
+def _equivalent(values: list[Any], others: list[Any]) -> bool:
+    return _contains_all(values, others) and _contains_all(others, values)
+
+
+def _intersects(values: list[Any], others: list[Any]) -> bool:
+    return any(one in others for one in values)
 
 
 def _find(text: str, pattern: str) -> str:
@@ -206,12 +227,17 @@ _TABLE: Final[tuple[tuple[str, bool, tuple[str, ...], str, Callable[..., Any]], 
     ("sum", True, ("LIST",), "DYN", _sum),
     ("min", True, ("LIST",), "DYN", _min),
     ("max", True, ("LIST",), "DYN", _max),
+    ("distinct", True, ("LIST",), "LIST", _distinct),
+    ("sort", True, ("LIST",), "LIST", _sorted),
+    ("sets.contains", False, ("LIST", "LIST"), "BOOL", _contains_all),
+    ("sets.equivalent", False, ("LIST", "LIST"), "BOOL", _equivalent),
+    ("sets.intersects", False, ("LIST", "LIST"), "BOOL", _intersects),
     ("find", True, ("STRING", "STRING"), "STRING", _find),
     ("findAll", True, ("STRING", "STRING"), "LIST", _find_all),
     ("findAll", True, ("STRING", "STRING", "INT"), "LIST", _find_all),
     ("quantity", False, ("STRING",), "MAP", _quantity),
     ("isQuantity", False, ("STRING",), "BOOL", _is_quantity),
-    ("sign", True, ("MAP",), "INT", _sign),
+    ("sign", False, ("MAP",), "INT", _sign),
     ("isInteger", True, ("MAP",), "BOOL", _is_integer),
     ("asInteger", True, ("MAP",), "INT", _as_integer),
     ("asApproximateFloat", True, ("MAP",), "DOUBLE", _as_float),

@@ -83,7 +83,8 @@ def _visible_members(schema: dict[str, Any], value: dict[str, Any], root: bool) 
         if name in seen:
             continue
         if name in known:
-            if is_typed(known[name]) and (escaped := escape(name)) is not None:
+            # To `has` a null is a field that is not set.
+            if below is not None and is_typed(known[name]) and (escaped := escape(name)) is not None:
                 seen[escaped] = visible(known[name], below)
         elif is_object(others):
             seen[name] = visible(others, below)
@@ -190,6 +191,25 @@ def unequal_kinds(schema: dict[str, Any], source: str) -> str | None:
     return None
 
 
+def compares_lists(source: str) -> bool:
+    """Whether a rule may compare whole lists: what stands beside == is neither a scalar literal nor a call of
+    one of the functions that give a scalar."""
+    plain = _LITERALS.sub('""', source)
+    return any(not _SCALAR_BESIDE.search(beside) for beside in _BESIDE_EQUALS.findall(plain))
+
+
+def compares_null(schema: dict[str, Any], source: str) -> str | None:
+    """The first typed field that a rule compares with null; a server refuses such a rule, nullable or not."""
+    for steps in _NULL_COMPARISON.findall(_LITERALS.sub('""', source)):
+        where: Any = schema
+        for name in re.findall(r"\w+", steps):
+            known = {escape(one): below for one, below in where.get("properties", {}).items()}
+            where = known.get(name, {})
+        if where.get("type") in _TYPED:
+            return f"{where['type']} with null"
+    return None
+
+
 def _literal_kind(operand: str) -> str:
     if operand[0] in "\"'":
         return "string"
@@ -198,6 +218,13 @@ def _literal_kind(operand: str) -> str:
 
 _OPERAND: Final = r"""("[^"]*"|'[^']*'|-?[0-9.]+|true\b|false\b)"""
 _COMPARISON: Final = re.compile(rf"(?:^|[(,?:&|])\s*(?:self|oldSelf)((?:\.\w+)+)\s*[!=]=\s*{_OPERAND}")
+_NULL_COMPARISON: Final = re.compile(r"(?<![\w.])(?:self|oldSelf)((?:\.\w+)*)\s*[!=]=\s*null\b")
+# A comparison with the text, number or word on its right, or the size or element on its left.
+_BESIDE_EQUALS: Final = re.compile(r"[^&|?:!=]*[!=]=[^&|?:,)]*")
+_SCALAR_BESIDE: Final = re.compile(
+    r"""[!=]=\s*(?:""|-?[0-9.]+|true|false|null)\s*$|size\(|\b[a-z]\w?\s*[!=]=\s*\w"""
+)
+_TYPED: Final = ("string", "integer", "number", "boolean", "array", "object")
 _LITERAL_KINDS: Final = {
     "string": ("string",),
     "integer": ("number",),

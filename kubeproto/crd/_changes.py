@@ -184,7 +184,7 @@ def _looser(was: Any, becomes: Any) -> bool:
 
 
 def _compare_enums(old: dict[str, Any], new: dict[str, Any], path: str) -> Iterator[_Difference]:
-    was, becomes = old.get("enum"), new.get("enum")
+    was, becomes = _enum_of(old), _enum_of(new)
     if was is None and becomes is not None:
         yield path, f"only {becomes} are allowed now", True
     elif was is not None and becomes is None:
@@ -196,6 +196,15 @@ def _compare_enums(old: dict[str, Any], new: dict[str, Any], path: str) -> Itera
         for value in becomes:
             if value not in was:
                 yield path, f"{value!r} is allowed now", False
+
+
+def _enum_of(schema: dict[str, Any]) -> Any:
+    """The values that are allowed. Where null is one too, they stand in an allOf by themselves."""
+    match schema:
+        case {"enum": values} | {"allOf": [{"enum": values}]}:
+            return values
+        case _:
+            return None
 
 
 def _compare_members(old: dict[str, Any], new: dict[str, Any], path: str) -> Iterator[_Difference]:

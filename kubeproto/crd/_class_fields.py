@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import typing
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct
 
 from ..objects import Constant, enc_hook
+
+# Wrappings of TypedDict's fields; `__required_keys__` says what they mean. ReadOnly is younger than 3.11.
+_REQUIREDNESS: Final = tuple(
+    getattr(typing, name) for name in ("Required", "NotRequired", "ReadOnly") if hasattr(typing, name)
+)
 
 
 class Field:
@@ -32,6 +37,8 @@ def unwrap(type_: Any) -> tuple[Any, list[Any]]:
             type_ = type_.__origin__
         elif isinstance(type_, typing.NewType):
             type_ = type_.__supertype__
+        elif get_origin(type_) in _REQUIREDNESS:
+            type_ = get_args(type_)[0]
         elif type(type_).__name__ == "TypeAliasType":
             type_ = type_.__value__
         else:
@@ -51,11 +58,20 @@ def fields_of(type_: Any) -> list[Field] | None:
         return [_struct_field(field) for field in msgspec.structs.fields(type_)]
     if hasattr(cls, "__required_keys__"):
         hints = typing.get_type_hints(cls, include_extras=True)
-        return [Field(name, hint, name in cls.__required_keys__, UNSET) for name, hint in hints.items()]
+        return [Field(name, hint, _is_required(cls, name, hint), UNSET) for name, hint in hints.items()]
     if hasattr(cls, "__dataclass_fields__"):
         hints = typing.get_type_hints(cls, include_extras=True)
         return [_dataclass_field(cls, name, hints[name]) for name in cls.__dataclass_fields__]
     return None
+
+
+def _is_required(cls: Any, name: str, hint: Any) -> bool:
+    # Where annotations are texts (`from __future__ import annotations`), the class has not seen these.
+    while get_origin(hint) in (Annotated, *_REQUIREDNESS):
+        if get_origin(hint) in (typing.Required, typing.NotRequired):
+            return get_origin(hint) is typing.Required
+        hint = get_args(hint)[0]
+    return name in cls.__required_keys__
 
 
 def is_struct(cls: Any) -> bool:
@@ -81,4 +97,7 @@ def _dataclass_field(cls: Any, name: str, hint: Any) -> Field:
 
 
 def _on_the_wire(default: Any) -> Any:
-    return default if default is UNSET else msgspec.to_builtins(default, enc_hook=enc_hook)
+    if default is UNSET:
+        return default
+    # By way of JSON, in which a tuple is a list.
+    return msgspec.json.decode(msgspec.json.encode(default, enc_hook=enc_hook))

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from ..objects import GroupVersionKind, check_dns_1035_label
+import msgspec
+
+from ..objects import GroupVersionKind, ObjectMeta, check_dns_1035_label
 from ._json import is_list, is_object
 from ._violations import Violation, child, invalid, key, required
+
+_LABEL: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
+    " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
+    " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
 
 
 def embedded(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
@@ -38,12 +46,17 @@ def _identity(value: dict[str, Any], path: str) -> Iterator[Violation]:
         elif name == "kind":
             try:
                 check_dns_1035_label(text.lower())
-            except ValueError as error:
-                yield invalid(where, text, f"may have mixed case, but should otherwise match: {error}")
+            except ValueError:
+                yield invalid(where, text, f"may have mixed case, but should otherwise match: {_LABEL}")
         else:
             try:
                 GroupVersionKind.of(text, "Any")
             except ValueError:
                 yield invalid(where, text, f"unexpected GroupVersion string: {text}")
-    if "metadata" in value and not is_object(value["metadata"]):
-        yield invalid(child(path, "metadata"), value["metadata"], "must be an object")
+    metadata = value.get("metadata")
+    if metadata is None:
+        return
+    try:
+        msgspec.convert(metadata, ObjectMeta)
+    except msgspec.ValidationError as error:
+        yield invalid(child(path, "metadata"), metadata, f"must be metadata of an object: {error}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ._cel_values import unequal_kinds, unknown_reference
+from ._cel_values import compares_null, unequal_kinds, unknown_reference
 from ._json import is_object
 from ._violations import Violation, child, invalid, key, required, unsupported
 
@@ -54,7 +54,7 @@ def _check_names(
     misspelt = unknown_reference(schema, text, root=root)
     if misspelt is not None:
         yield invalid(path, text, f"compilation failed: undefined field '{misspelt}'")
-    unequal = unequal_kinds(schema, text)
+    unequal = unequal_kinds(schema, text) or compares_null(schema, text)
     if unequal is not None:
         yield invalid(path, text, f"compilation failed: it compares {unequal}")
     if uncorrelated is not None and _USES_OLD.search(text):

@@ -14,7 +14,14 @@ from msgspec import UNSET, Struct
 
 from ..objects import json_equal
 from ._cel import Broken, CannotEvaluate, evaluate
-from ._cel_values import holds_associative_lists, in_order, unequal_kinds, unknown_reference
+from ._cel_values import (
+    compares_lists,
+    compares_null,
+    holds_associative_lists,
+    in_order,
+    unequal_kinds,
+    unknown_reference,
+)
 from ._json import is_list, is_object
 from ._list_types import correlate, identity
 from ._violations import Violation, child, forbidden, invalid, key, required
@@ -39,11 +46,12 @@ class Failed(Struct, frozen=True):
 
 
 class NotEvaluated(Struct, frozen=True):
-    """Nothing is known about the rule, and why."""
+    """Nothing is known about the rule, and why. If it was `skipped`, a server does so too."""
 
     rule: str
     field: str
     why: str
+    skipped: bool = False
 
 
 Outcome = Passed | Failed | NotEvaluated
@@ -92,7 +100,7 @@ def _check(
     source: str = rule["rule"]
     uses_old = _USES_OLD.search(source) is not None
     if uses_old and old is UNSET and not rule.get("optionalOldSelf"):
-        return NotEvaluated(source, path, "it compares with an old value, and there is none")
+        return NotEvaluated(source, path, "it compares with an old value, and there is none", skipped=True)
     try:
         verdict = _verdict(schema, source, value, old, root, bool(rule.get("optionalOldSelf")))
     except CannotEvaluate as reason:
@@ -103,12 +111,14 @@ def _check(
         shown = rule.get("message", "").strip() or source.strip()
         violation = invalid(path, UNSET, f"{verdict.why} evaluating rule: {shown}")
     else:
-        violation = _violation(rule, path, _message(schema, rule, value, old, root))
+        shown = UNSET if schema.get("type") in ("object", "array") else value
+        violation = _violation(rule, path, shown, _message(schema, rule, value, old, root))
     if not uses_old and old is not UNSET and json_equal(value, old):
         return NotEvaluated(
             source,
             path,
             f"the update leaves the value as it was, so a server only warns: {violation.message}",
+            skipped=True,
         )
     return Failed(source, path, violation)
 
@@ -119,11 +129,15 @@ def _verdict(
     misspelt = unknown_reference(schema, source, root=root)
     if misspelt is not None:
         raise CannotEvaluate(f"the schema types no field {misspelt}, so a server refuses the rule")
-    unequal = unequal_kinds(schema, source)
+    unequal = unequal_kinds(schema, source) or compares_null(schema, source)
     if unequal is not None:
         raise CannotEvaluate(f"it compares {unequal}, so a server refuses the rule")
     verdict = _evaluate(schema, source, value, old, root, optional_old)
     if holds_associative_lists(schema):
+        if compares_lists(source):
+            raise CannotEvaluate(
+                "== ignores the order of lists of the types set and map, which is not known here"
+            )
         if "+" in source:
             raise CannotEvaluate("+ merges lists of the types set and map, which is not known here")
         sorted_old = old if old is UNSET else in_order(schema, old)
@@ -161,7 +175,7 @@ def _message(schema: dict[str, Any], rule: dict[str, Any], value: Any, old: Any,
     return rule.get("message", "").strip() or f"failed rule: {rule['rule'].strip()}"
 
 
-def _violation(rule: dict[str, Any], path: str, message: str) -> Violation:
+def _violation(rule: dict[str, Any], path: str, value: Any, message: str) -> Violation:
     field = rule.get("fieldPath", "")
     where = path + field if path else field.removeprefix(".")
     match rule.get("reason"):
@@ -170,6 +184,6 @@ def _violation(rule: dict[str, Any], path: str, message: str) -> Violation:
         case "FieldValueRequired":
             return required(where, message)
         case "FieldValueDuplicate":
-            return Violation("FieldValueDuplicate", where)
+            return Violation("FieldValueDuplicate", where, value)
         case _:
-            return invalid(where or "<nil>", UNSET, message)
+            return invalid(where or "<nil>", value, message)

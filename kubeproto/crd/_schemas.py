@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ..objects import Duration, KubeObject, MicroTime, Quantity
+from ..objects import Duration, KubeObject, MicroTime, ObjectMeta, Quantity
 from ._class_fields import Field, fields_of, tag_of, unwrap
 from ._constraints import constrain
 from ._markers import mark
@@ -66,6 +66,19 @@ _REFUSED: Final = {
 _LISTS: Final = (list, Sequence)
 _SETS: Final = (set, frozenset, AbstractSet)
 _MAPS: Final = (dict, Mapping)
+# What the format byte allows, and the empty text, which a server does not take for base64.
+_BASE64: Final = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+# Metadata inside of an object, as controller-gen writes it: what users set there. The rest would be pruned.
+_METADATA: Final = {
+    "type": "object",
+    "properties": {
+        "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+        "finalizers": {"type": "array", "items": {"type": "string"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "name": {"type": "string"},
+        "namespace": {"type": "string"},
+    },
+}
 # An object's identity is the server's own business; a schema must not describe it.
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
 
@@ -119,6 +132,8 @@ class _Walk:
             return _copy(_SCALARS[type_])
         if isinstance(type_, type) and issubclass(type_, enum.Enum):
             return _enum(tuple(member.value for member in type_), path)
+        if type_ is ObjectMeta:
+            return _copy(_METADATA)
         if fields_of(type_) is not None:
             return self.object(type_, path)
         raise refused(path, f"no schema of Kubernetes describes {_name(type_)}")
@@ -161,11 +176,13 @@ class _Walk:
     def property(self, field: Field, path: str) -> Schema:
         schema = self.schema(field.type, path)
         if field.default is None and not field.required:
-            schema.pop("nullable", None)  # absent says the same, and None is never sent
-            if None in schema.get("enum", ()):
-                schema["enum"].remove(None)
+            if schema.pop("nullable", False):  # absent says the same, and None is never sent
+                _forbid_null(schema)
         elif field.default is not UNSET:
             schema["default"] = field.default
+            if field.default == "" and schema.get("format") == "byte":
+                del schema["format"]
+                schema["pattern"] = _BASE64
         return schema
 
     def _union(self, members: Sequence[Any], path: str) -> Schema:
@@ -173,8 +190,7 @@ class _Walk:
         schema = self.schema(present[0], path) if len(present) == 1 else self._alternatives(present, path)
         if type(None) in members:
             schema["nullable"] = True
-            if "enum" in schema:
-                schema["enum"].append(None)  # a server takes an enum at its word, nullable or not
+            _allow_null(schema)
         return schema
 
     def _alternatives(self, members: list[Any], path: str) -> Schema:
@@ -253,7 +269,9 @@ class _Walk:
 def _enum(values: Sequence[Any], path: str) -> Schema:
     if any(value is None for value in values):
         schema = _enum([value for value in values if value is not None], path)
-        return schema | {"nullable": True, "enum": [*schema["enum"], None]}
+        schema["nullable"] = True
+        _allow_null(schema)
+        return schema
     kinds: set[Any] = {type(value) for value in values}
     values = list(dict.fromkeys(values))
     if kinds == {str}:
@@ -263,6 +281,22 @@ def _enum(values: Sequence[Any], path: str) -> Schema:
     if kinds == {int, str}:
         return {**_copy(_INT_OR_STRING), "enum": values}
     raise refused(path, f"an enum holds texts or whole numbers, not {values!r}")
+
+
+def _allow_null(schema: Schema) -> None:
+    """Move an enum into allOf: a server refuses null by any enum, nullable or not, but by no allOf."""
+    if "enum" in schema:
+        schema["allOf"] = [{"enum": schema.pop("enum")}]
+
+
+def _forbid_null(schema: Schema) -> None:
+    """The opposite, for what turned out never to be null."""
+    match schema.get("allOf"):
+        case [{"enum": values}]:
+            del schema["allOf"]
+            schema["enum"] = values
+        case _:
+            pass
 
 
 def _name(type_: Any) -> str:

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from ._embedded import embedded
 from ._list_types import duplicates
-from ._rules import Failed, check_rules, has_rules
+from ._rules import Failed, NotEvaluated, check_rules, has_rules
 from ._values import check_value
 from ._violations import NO_FIELD, Violation, invalid
 
@@ -26,11 +26,17 @@ _NOT_CHECKED: Final = invalid(
 
 
 def validate(
-    schema: dict[str, Any], obj: dict[str, Any], old: dict[str, Any] | None = None, *, rules: bool = True
+    schema: dict[str, Any],
+    obj: dict[str, Any],
+    old: dict[str, Any] | None = None,
+    *,
+    rules: bool = True,
+    unknown: list[NotEvaluated] | None = None,
 ) -> list[Violation]:
     """Everything that a server would refuse in an object, or in its update from `old`; empty if it is good.
 
-    CEL rules need the extra `cel`; what cannot be evaluated here is not in the list: `check_rules` tells.
+    CEL rules need the extra `cel`. A rule that a server would decide and that cannot be evaluated here is no
+    violation: it is added to the list `unknown`, if there is one. `check_rules` returns every outcome.
     """
     before = UNSET if old is None else old
     found = list(check_value(schema, obj, old=before))
@@ -44,4 +50,6 @@ def validate(
     if any(violation.reason in _BLOCKING for violation in found):
         return [*found, _NOT_CHECKED]
     outcomes = check_rules(schema, obj, old)
+    if unknown is not None:
+        unknown += [one for one in outcomes if isinstance(one, NotEvaluated) and not one.skipped]
     return found + [outcome.violation for outcome in outcomes if isinstance(outcome, Failed)]

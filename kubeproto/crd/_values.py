@@ -8,18 +8,20 @@ objects: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cus
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET
 
 from ..objects import json_equal
-from ._formats import fits_format
+from ._formats import checked_format, fits_format
 from ._json import is_list, is_object
 from ._list_types import correlate, identity
 from ._patterns import matches
 from ._violations import NO_FIELD, Violation, child, invalid, key, required, show_value, unsupported
 
 _Violations = Iterator[Violation]
+
+_FORMATS_OF_VALUES: Final = {"integer": "int64", "number": "float64"}
 
 
 def check_value(schema: dict[str, Any], value: Any, path: str = "", old: Any = UNSET) -> _Violations:
@@ -63,6 +65,9 @@ def _type_of(value: Any) -> str:
 def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     wanted = "integer,string" if schema.get("x-kubernetes-int-or-string") else schema.get("type", "")
     found = _type_of(value)
+    format_ = checked_format(schema)
+    if format_ and found == "array" and wanted not in ("integer", "number"):
+        return  # a server takes a list for a text of any format, and then does not check the format
     if not wanted or found in wanted.split(","):
         return
     if found == "null" and schema.get("nullable"):
@@ -71,6 +76,9 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
         return
     if "integer" in wanted and found == "number" and float(value).is_integer():
         return
+    if format_ and found not in ("null", "string", "array"):
+        # Then the format stands in the message for the type.
+        wanted, found = format_, _FORMATS_OF_VALUES.get(found, "")
     yield Violation(
         "FieldValueTypeInvalid", path, found, f"{path} in body must be of type {wanted}: {show_value(found)}"
     )
@@ -82,7 +90,7 @@ def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Viola
         failures = [list(check_value(one, value, path)) for one in schema["anyOf"]]
         if all(failures):
             yield _combination(f'"{path}" must validate at least one schema (anyOf)')
-            yield from min(failures, key=len)
+            yield from _nearest(schema["anyOf"], value, failures)
     if "oneOf" in schema:
         failures = [list(check_value(one, value, path)) for one in schema["oneOf"]]
         fitting = failures.count([])
@@ -90,7 +98,7 @@ def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Viola
             found = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
             yield _combination(f'"{path}" must validate one and only one schema (oneOf). {found}')
             if not fitting:
-                yield from min(failures, key=len)
+                yield from _nearest(schema["oneOf"], value, failures)
     if "allOf" in schema:
         failures = [list(check_value(one, value, path)) for one in schema["allOf"]]
         for failure in failures:
@@ -100,6 +108,23 @@ def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Viola
             yield _combination(f'"{path}" must validate all the schemas (allOf){none}')
     if "not" in schema and not list(check_value(schema["not"], value, path)):
         yield _combination(f'"{path}" must not validate the schema (not)')
+
+
+def _nearest(
+    alternatives: list[dict[str, Any]], value: Any, failures: list[list[Violation]]
+) -> list[Violation]:
+    """What is wrong with the alternative of which most was looked at: a server shows the first of these."""
+    most = max(range(len(failures)), key=lambda at: (_looked_at(alternatives[at], value), -at))
+    return failures[most]
+
+
+def _looked_at(schema: dict[str, Any], value: Any) -> int:
+    if is_object(value):
+        known: dict[str, Any] = schema.get("properties", {})
+        return 1 + sum(_looked_at(known[name], value[name]) for name in known if name in value)
+    if is_list(value) and is_object(schema.get("items")):
+        return 1 + sum(_looked_at(schema["items"], element) for element in value)
+    return 1
 
 
 def _combination(message: str) -> Violation:
@@ -124,18 +149,23 @@ def _check_number(schema: dict[str, Any], number: float, path: str) -> _Violatio
     if "multipleOf" in schema and number % schema["multipleOf"]:
         yield _breaks(path, number, f"should be a multiple of {show_value(schema['multipleOf'])}")
     if "maximum" in schema:
-        limit, exclusive = schema["maximum"], schema.get("exclusiveMaximum", False)
+        limit, exclusive = _limit(schema["maximum"], number), schema.get("exclusiveMaximum", False)
         if number > limit or (exclusive and number == limit):
             yield _breaks(path, number, f"should be less than {_or_equal(limit, exclusive)}")
     if "minimum" in schema:
-        limit, exclusive = schema["minimum"], schema.get("exclusiveMinimum", False)
+        limit, exclusive = _limit(schema["minimum"], number), schema.get("exclusiveMinimum", False)
         if number < limit or (exclusive and number == limit):
             yield _breaks(path, number, f"should be greater than {_or_equal(limit, exclusive)}")
-    if "format" in schema and not fits_format(number, schema["format"]):
-        kind, format_ = schema.get("type", "number"), schema["format"]
-        yield invalid(
-            NO_FIELD, "", f"Checked value must be of type {kind} with format {format_} in {path or 'body'}"
-        )
+    kind, format_ = schema.get("type", "number"), checked_format(schema)
+    broken = kind == "integer" and number != int(number)
+    if broken or not fits_format(number, format_):
+        shown = f"with format {format_}" if format_ else "(default format)"
+        yield invalid(NO_FIELD, "", f"Checked value must be of type {kind} {shown} in {path or 'body'}")
+
+
+def _limit(limit: float, number: float) -> float:
+    """The bound as a server uses it, cut to a whole number for a whole number: 0 keeps to 0.5 or more."""
+    return int(limit) if isinstance(number, int) else limit
 
 
 def _or_equal(limit: float, exclusive: bool) -> str:
@@ -162,17 +192,25 @@ def _too_many(path: str, count: int, limit: int) -> Violation:
 
 def _check_enum(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     allowed = schema.get("enum")
-    if allowed and not any(json_equal(value, one) for one in allowed):
+    # Null is never among them, even where it stands there: a server compares it with nothing.
+    if allowed and (value is None or not any(_is_among(value, one) for one in allowed)):
         yield unsupported(path, value, allowed)
+
+
+def _is_among(value: Any, one: Any) -> bool:
+    """Whether a server finds a value equal to one of an enum, to whose type it converts it first."""
+    if isinstance(value, float) and type(one) is int:
+        return int(value) == one
+    if type(value) is int and isinstance(one, str):
+        return 0 <= value < 0x110000 and chr(value) == one
+    return json_equal(value, one)
 
 
 def _check_object(schema: dict[str, Any], members: dict[str, Any], path: str, old: Any) -> _Violations:
     if "minProperties" in schema and len(members) < schema["minProperties"]:
         yield _breaks(path, len(members), f"should have at least {schema['minProperties']} properties")
-        return
     if "maxProperties" in schema and len(members) > schema["maxProperties"]:
         yield _too_many(path, len(members), schema["maxProperties"])
-        return
     before = old if is_object(old) else {}
     known: dict[str, Any] = schema.get("properties", {})
     others = schema.get("additionalProperties")

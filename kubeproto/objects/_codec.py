@@ -17,6 +17,7 @@ from .._errors import InvalidObject
 from ._base import KubeObject
 from ._copies import held
 from ._depths import Dynamic
+from ._naive_times import refuse_naive_times
 from ._pointers import is_list, is_object
 from ._reading import TooDeep, reader
 from ._resource import Resource
@@ -46,6 +47,9 @@ FRONT_SKIP: Final = 90
 LONG: Final = 2048
 
 _encode: Final = msgspec.json.Encoder(enc_hook=enc_hook).encode
+# What a naive time looks like once it is written. Only then is it worth looking at each value, for a text may
+# look like that as well.
+_ZONELESS: Final = re.compile(rb'T\d\d:\d\d:\d\d(?:\.\d+)?"')
 
 
 def decode(
@@ -163,6 +167,7 @@ def encode(value: Any) -> bytes:
     An object that was read from JSON is written back as it was: whatever nobody has changed stands there byte
     for byte, keys that its class does not know included. Its kind is added if the text had none.
     """
+    name = type(value).__name__
     if isinstance(value, KubeObject):
         views = VIEWS.get(type(value))
         if isinstance(views, KindViews) and type(value) is not views.plain:
@@ -171,7 +176,7 @@ def encode(value: Any) -> bytes:
         if isinstance(value, Dynamic):
             head = {"kind": value.kind, "apiVersion": value.api_version, "metadata": value.metadata}
             value = {key: part for key, part in head.items() if part != ""} | value.content
-    return _sent(value)
+    return _sent(value, name)
 
 
 def kept_text(obj: KubeObject) -> bytes:
@@ -266,9 +271,11 @@ def _changed_content(content: dict[str, Any], source: Source) -> dict[str, bytes
 _any: Final = reader(Any).read
 
 
-def _sent(value: Any) -> bytes:
+def _sent(value: Any, name: str = "") -> bytes:
     try:
         data = _encode(value)
+        if _ZONELESS.search(data):
+            refuse_naive_times(value, name or type(value).__name__)
         # msgspec leaves None out only where it is the default.
         return _encode(_without_nones(value)) if b":null" in data else data
     except RecursionError:

@@ -10,8 +10,6 @@ import msgspec
 _TERM: Final = r"(?:[^,\\]|\\.?)+"
 _ESCAPE: Final = r"\\(.?)|="
 _SPECIAL: Final = r"([\\,=])"
-# In a field's path these would read as an operator, an escape or another term.
-_NOT_IN_PATHS: Final = frozenset(",=!\\ \t\r\n")
 
 
 class FieldRequirement(msgspec.Struct, frozen=True, order=True):
@@ -22,10 +20,12 @@ class FieldRequirement(msgspec.Struct, frozen=True, order=True):
     value: str
 
     def __post_init__(self) -> None:
-        if not self.path or _NOT_IN_PATHS & set(self.path):
-            raise ValueError(f"{self.path!r} is no path of a field: one looks like metadata.name")
         if self.operator not in ("=", "!="):
-            raise ValueError(f"{self.operator!r} is no operator of a field selector: = or !=")
+            raise ValueError(f"{self.operator!r} is not an operator of a field selector: = or !=")
+        # Go takes any text before the operator for a path; whether there is such a field, the server knows.
+        ends = self.operator == "=" and self.path.endswith("!")
+        if "=" in self.path or ends or not re.fullmatch(f"(?:{_TERM})?", self.path, re.DOTALL):
+            raise ValueError(f"{self.path!r} is not the path of a field: one looks like metadata.name")
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         """Whether these fields, by path, fit; a missing field counts as empty, as on a server."""
@@ -79,10 +79,12 @@ def _requirements(text: str) -> Iterator[FieldRequirement]:
         path, equals, value = term.partition("=")
         if not equals:
             raise ValueError(f"field selector {text!r}: {term!r} has neither = nor !=")
-        if path.endswith("!"):
-            yield FieldRequirement(path[:-1], "!=", _unescaped(text, value))
-        else:  # "==" means the same as "="
-            yield FieldRequirement(path, "=", _unescaped(text, value.removeprefix("=")))
+        negated = path.endswith("!")
+        operator: Literal["=", "!="] = "!=" if negated else "="
+        # "==" means the same as "="
+        path, value = path[:-1] if negated else path, value if negated else value.removeprefix("=")
+        if path or value:  # Go passes over a term that is nothing but its operator
+            yield FieldRequirement(path, operator, _unescaped(text, value))
 
 
 def _unescaped(text: str, value: str) -> str:

@@ -12,6 +12,7 @@ from kubeproto.objects._pointers import (
     member,
     parse_pointer,
 )
+from kubeproto.objects._server_patch import apply_like_server
 
 JsonPatch = list[dict[str, Any]]
 
@@ -36,14 +37,14 @@ def make_json_patch(before: Any, after: Any) -> JsonPatch:
 def apply_json_patch(document: Any, patch: Iterable[Mapping[str, Any]], *, like_server: bool = False) -> Any:
     """The document after all operations; neither argument is changed, PatchError leaves nothing half done.
 
-    With `like_server`, a member that an object does not have is no error, as in a Kubernetes API server:
-    `replace` adds it, `test` and `copy` take it for null.
+    With `like_server`, operations mean what they mean to a Kubernetes API server. It departs from RFC 6902:
+    it knows negative indexes, takes a missing member for null, and has no root to add to.
     """
     result = copy_json(document)
     for index, operation in enumerate(patch):
         path = operation.get("path")
         try:
-            result = _apply(result, operation, like_server)
+            result = apply_like_server(result, operation) if like_server else _apply(result, operation)
         except (LookupError, ValueError) as error:
             what = f"operation {index} ({operation.get('op')} {path!r})"
             raise PatchError(f"{what}: {error.args[0]}", index, str(path)) from None
@@ -117,7 +118,7 @@ def _common(pairs: Iterable[tuple[Any, Any]]) -> int:
     return count
 
 
-def _apply(document: Any, operation: Mapping[str, Any], like_server: bool) -> Any:
+def _apply(document: Any, operation: Mapping[str, Any]) -> Any:
     path = _pointer(operation, "path")
     match operation.get("op"):
         case "add":
@@ -125,7 +126,7 @@ def _apply(document: Any, operation: Mapping[str, Any], like_server: bool) -> An
         case "remove":
             return _remove(document, path)
         case "replace":
-            return _replace(document, path, copy_json(_value(operation)), adds=like_server)
+            return _replace(document, path, copy_json(_value(operation)))
         case "move":
             source = _pointer(operation, "from")
             if path[: len(source)] == source and path != source:
@@ -133,23 +134,13 @@ def _apply(document: Any, operation: Mapping[str, Any], like_server: bool) -> An
             moved = find(document, source)
             return document if path == source else _add(_remove(document, source), path, moved)
         case "copy":
-            found = _read(document, _pointer(operation, "from"), missing_is_null=like_server)
-            return _add(document, path, copy_json(found))
+            return _add(document, path, copy_json(find(document, _pointer(operation, "from"))))
         case "test":
-            found = _read(document, path, missing_is_null=like_server)
-            if not json_equal(found, _value(operation)):
+            if not json_equal(find(document, path), _value(operation)):
                 raise ValueError("another value stands there")
             return document
         case _:
             raise ValueError("the op must be one of add, remove, replace, move, copy and test")
-
-
-def _read(document: Any, path: Sequence[str], *, missing_is_null: bool) -> Any:
-    if path and missing_is_null:
-        holder = _holder(document, path)
-        if isinstance(holder, dict):
-            return holder.get(path[-1])
-    return find(document, path)
 
 
 def _add(document: Any, path: Sequence[str], value: Any) -> Any:
@@ -175,15 +166,14 @@ def _remove(document: Any, path: Sequence[str]) -> Any:
     return document
 
 
-def _replace(document: Any, path: Sequence[str], value: Any, *, adds: bool) -> Any:
+def _replace(document: Any, path: Sequence[str], value: Any) -> Any:
     if not path:
         return value
     holder, name = _holder(document, path), path[-1]
     if isinstance(holder, list):
         holder[list_index(holder, name)] = value
     else:
-        if not adds:
-            member(holder, name)
+        member(holder, name)
         holder[name] = value
     return document
 

@@ -14,6 +14,7 @@ from ._codec import decode, encode
 from ._depths import Dynamic
 from ._pointers import is_object
 from ._resource import GroupVersionKind
+from ._unknown_fields import unknown_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,17 +43,23 @@ class _Document:
         return self._line
 
 
-def parse_manifest(text: str | bytes, kinds: Iterable[type[KubeObject]] = ()) -> list[KubeObject]:
+def parse_manifest(
+    text: str | bytes, kinds: Iterable[type[KubeObject]] = (), *, strict: bool = False
+) -> list[KubeObject]:
     """The objects of a text: each of one of the `kinds` if it is that, else `Dynamic`.
 
     Lists are taken apart, empty documents left out. YAML needs PyYAML; a text that begins as JSON does, does
     not. A mistake is an `InvalidManifest` that names the document and the line.
+
+    What an object's class does not know (`lables:`) is kept and sent, so that a server can warn of it or,
+    asked with `field_validation="Strict"`, refuse it. With `strict` it is a mistake here already; of a
+    `Dynamic` only the metadata is known.
     """
     classes = {kind.resource.gvk: kind for kind in kinds}
     objects: list[KubeObject] = []
     for number, document in enumerate(_documents(text), start=1):
         if document.value is not None:
-            objects += _objects(document, number, classes)
+            objects += _objects(document, number, classes, strict)
     return objects
 
 
@@ -126,34 +133,56 @@ def _no_constant(name: str) -> Any:
 
 
 def _objects(
-    document: Any, number: int, classes: dict[GroupVersionKind, type[KubeObject]]
+    document: Any, number: int, classes: dict[GroupVersionKind, type[KubeObject]], strict: bool
 ) -> Iterator[KubeObject]:
-    for path, value in _flattened(document.value, ()):
+    for path, value in _flattened(document.value, (), classes):
         gvk = _identity(document, number, path, value)
+        kind = classes.get(gvk, Dynamic)
+        unknown = next(unknown_fields(kind, value), None) if strict else None
+        if unknown is not None:
+            line = document.line_of((*path, *unknown))
+            raise InvalidManifest(_unknown(gvk.kind, unknown), document=number, line=line)
         try:
-            yield decode(msgspec.json.encode(value), classes.get(gvk, Dynamic), strict=True)
+            yield decode(msgspec.json.encode(value), kind, strict=True)
         except (InvalidObject, TypeError, OverflowError, ValueError) as error:
             line = document.line_of((*path, *_path_in(str(error))))
             raise InvalidManifest(str(error), document=number, line=line) from None
 
 
-def _flattened(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _unknown(kind: str, path: Sequence[str | int]) -> str:
+    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+    return f"{kind} has no field {shown}: correct its name, or read the manifest without strict=True"
+
+
+def _flattened(
+    value: Any, path: tuple[str | int, ...], classes: dict[GroupVersionKind, type[KubeObject]]
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """The objects in a value: itself, or the items of a list, which may leave out what they all are."""
-    if not _is_list(value):
+    if not _is_list(value, classes):
         yield path, value
         return
-    kind: str = value["kind"].removesuffix("List")
+    kind: str = _item_kind(value["kind"], classes)
     for index, item in enumerate(value["items"]):
         if kind and is_object(item):
             item = {"apiVersion": value.get("apiVersion"), "kind": kind} | item
-        yield from _flattened(item, (*path, "items", index))
+        yield from _flattened(item, (*path, "items", index), classes)
 
 
-def _is_list(value: Any) -> bool:
-    if not is_object(value):
+def _item_kind(list_kind: str, classes: dict[GroupVersionKind, type[KubeObject]]) -> str:
+    for gvk, cls in classes.items():
+        if cls.definition is not None and cls.definition.list_kind == list_kind:
+            return gvk.kind
+    return list_kind.removesuffix("List")
+
+
+def _is_list(value: Any, classes: dict[GroupVersionKind, type[KubeObject]]) -> bool:
+    """As kubectl has it: whatever holds a list of items, for a definition may give its lists any kind."""
+    if not is_object(value) or not isinstance(value.get("items"), list):
         return False
     kind: Any = value.get("kind")
-    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)
+    if not isinstance(kind, str) or not kind:
+        return False
+    return kind.endswith("List") or all(known.kind != kind for known in classes)
 
 
 def _identity(document: Any, number: int, path: tuple[str | int, ...], value: Any) -> GroupVersionKind:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..crd import DefinedKind, DefinedVersion, Violation, default, prune, validate
+from ..crd import DefinedKind, DefinedVersion, NotEvaluated, Violation, default, prune, validate
 from ..kinds import ResourceFacts, SubresourceFacts, table
 from ..objects import GroupVersionKind, Resource
 from ._apply_facts import Facts
@@ -152,10 +152,15 @@ class SchemaCodec:
             prune(self.schema, obj)
 
     def violations(
-        self, obj: dict[str, Any], old: dict[str, Any] | None, *, rules: bool = True
+        self,
+        obj: dict[str, Any],
+        old: dict[str, Any] | None,
+        unknown: list[NotEvaluated],
+        *,
+        rules: bool = True,
     ) -> list[Violation]:
-        """What the schema and its rules refuse."""
-        return [] if self._fits(obj) else validate(self.schema, obj, old, rules=rules)
+        """What the schema and its rules refuse; `unknown` gets the rules that cannot be evaluated here."""
+        return [] if self._fits(obj) else validate(self.schema, obj, old, rules=rules, unknown=unknown)
 
 
 class Served:

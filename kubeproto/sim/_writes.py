@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..crd import Violation, check_definition
+from ..crd import NotEvaluated, Violation, check_definition
 from ._allocation import allocate
 from ._apply_values import is_map
 from ._defaults import admit, fill_in
@@ -331,7 +331,13 @@ class Writer:
         found += check_meta(served, obj["metadata"])
         if isinstance(served.codec, SchemaCodec):
             blocked = served.codec.rules and any(one.reason in _BLOCKING for one in found)
-            violations = served.codec.violations(obj, old, rules=not blocked)
+            unknown: list[NotEvaluated] = []
+            violations = served.codec.violations(obj, old, unknown, rules=not blocked)
+            # The server that is simulated would decide: the write may be one that it refuses.
+            self.warnings += [
+                f"{one.field or '<nil>'}: the rule {one.rule!r} was not evaluated: {one.why}"
+                for one in unknown
+            ]
             if blocked:
                 violations = [*(one for one in violations if one.field != "<nil>"), _UNCHECKED]
             if served.defined and served.defined.scale:

@@ -18,6 +18,7 @@ from ..objects import (
     FRONT_MARKS,
     FRONT_SKIP,
     LONG,
+    Definition,
     Dynamic,
     GroupVersionKind,
     KubeObject,
@@ -62,6 +63,8 @@ _BRACKETS: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOT
 _CLOSING: Final = ord("}")
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _FIRST_KEY: Final = re.compile(rb'\{"[^"\\]*":')
+
+_NOT_LISTS: Final = ("Status", "Table")
 
 # What no separator has ended by now is no ordinary item, or its list is not written as servers do.
 _LONG: Final = 1024 * 1024
@@ -137,6 +140,12 @@ class _Items(Generic[K]):
         own = self._resource
         if not page.kind:
             return True
+        # A definition may give its lists any name, and only a class knows which.
+        definition: Definition | None = getattr(self._plain, "definition", None)
+        if definition is not None and page.kind == definition.list_kind:
+            return True
+        if self._plain is Dynamic and (own is None or "." in own.group):
+            return page.kind not in _NOT_LISTS
         if own is None or page.kind in (f"{own.kind}List", "List"):
             return page.kind.endswith("List")
         if issubclass(self._plain, Metadata):

@@ -114,6 +114,28 @@ def test_nothing_at_all_says_where_it_looked() -> None:
         asked({"/a": b"contexts: [{name: x}]"}, environ={"KUBECONFIG": "/a"})
 
 
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        ("10.0.0.1:1234", "http://10.0.0.1:1234"), ("host:1234/", "http://host:1234/"), ("host", "http://host"),
+        ("[::1]:1234", "http://[::1]:1234"), ("https://host", "https://host"),
+    ],
+)  # fmt: skip
+def test_a_server_without_a_scheme_is_reached_over_http_as_by_kubectl(server: str, url: str) -> None:
+    clusters = f"clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
+    text = f"{clusters}contexts: [{{name: x, context: {{cluster: c}}}}]\ncurrent-context: x"
+    config, _ = asked({"/k/config": text.encode()})
+    assert config.connection.server == url
+
+
+def test_a_server_without_a_scheme_has_no_path() -> None:
+    text = (
+        b"clusters: [{name: c, cluster: {server: 'a:1/b'}}]\ncontexts: [{name: x, context: {cluster: c}}]\n"
+    )
+    with pytest.raises(ConfigError, match="'a:1/b' has a path but no scheme"):
+        asked({"/k/config": text + b"current-context: x"})
+
+
 # The pod.
 
 

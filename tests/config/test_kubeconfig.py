@@ -203,8 +203,6 @@ def test_json_needs_no_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
         ('users:\n- user:\n    token: "\\MARK"', "/f, line 3: "),
         ("a: " + "[" * 1000, "/f, line 1: values are nested more than 200 deep"),
         ('{"a": ' + "[" * 100_000, "/f, line 1: "),
-        ("a: " + "1" * 5000, "/f: it holds a value that cannot be read"),
-        ("a: 0x" + "1" * 5000, "/f holds a number that is too large"),
         ("a: \x00", "/f"),
     ],
 )

@@ -85,13 +85,22 @@ TWO_VALID = (
     '<nil>: Invalid value: "": "f" must validate one and only one schema (oneOf). Found 2 valid alternatives'
 )
 WRONG_KIND = (
-    "f.kind: Invalid value: \"A_b\": may have mixed case, but should otherwise match: 'a_b' is no DNS-1035"
-    " label: lower-case letters, digits and '-', a letter first, a letter or digit at the end, at most 63"
+    'f.kind: Invalid value: "A_b": may have mixed case, but should otherwise match: a DNS-1035 label must consist'  # noqa: E501
+    " of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an"
+    " alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is"
+    " '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 
 JUDGED: list[tuple[dict[str, Any], Any, list[str]]] = [
     ({"type": "string"}, 5, ['f: Invalid value: "integer": f in body must be of type string: "integer"']),
-    ({"type": "integer"}, 1.5, ['f: Invalid value: "number": f in body must be of type integer: "number"']),
+    (
+        {"type": "integer"},
+        1.5,
+        [
+            'f: Invalid value: "number": f in body must be of type integer: "number"',
+            '<nil>: Invalid value: "": Checked value must be of type integer (default format) in f',
+        ],
+    ),
     ({"type": "integer"}, 2.0, []),
     ({"type": "number"}, 2, []),
     ({"type": "boolean"}, 1, ['f: Invalid value: "integer": f in body must be of type boolean: "integer"']),
@@ -108,7 +117,12 @@ JUDGED: list[tuple[dict[str, Any], Any, list[str]]] = [
         None,
         ['f: Unsupported value: null: supported values: "a"'],
     ),
-    ({"type": "string", "nullable": True, "enum": ["a", None]}, None, []),
+    (
+        {"type": "string", "nullable": True, "enum": ["a", None]},
+        None,
+        ['f: Unsupported value: null: supported values: "a", "null"'],
+    ),
+    ({"type": "string", "nullable": True, "allOf": [{"enum": ["a"]}]}, None, []),
     ({"type": "integer", "enum": [1, 2]}, 3, ['f: Unsupported value: 3: supported values: "1", "2"']),
     (INT_OR_STRING, 1, []),
     (INT_OR_STRING, "1", []),
@@ -219,7 +233,7 @@ JUDGED: list[tuple[dict[str, Any], Any, list[str]]] = [
         [
             "f.apiVersion: Required value",
             WRONG_KIND,
-            "f.metadata: Invalid value: 1: must be an object",
+            "f.metadata: Invalid value: 1: must be metadata of an object: Expected `object`, got `int`",
         ],
     ),
 ]

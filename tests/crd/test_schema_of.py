@@ -8,14 +8,15 @@ import decimal
 import enum
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Generic, Literal, NewType, TypedDict, TypeVar
+from typing import Annotated, Any, Generic, Literal, NewType, NotRequired, TypedDict, TypeVar
 
 import msgspec
 import pytest
 from msgspec import Meta
 
 import kubeproto as kp
-from kubeproto.crd import SchemaError, check_schema, schema_of
+from kubeproto.crd import SchemaError, check_schema, definition_of, prune, schema_of, validate
+from kubeproto.kinds.core_v1 import PodTemplateSpec
 from kubeproto.objects import Atomic, Embedded, ListMap, ListSet, PreserveUnknown, Rule
 from kubeproto.objects._durations import Duration
 from kubeproto.objects._quantity import Quantity
@@ -129,10 +130,10 @@ TYPES: list[tuple[Any, dict[str, Any]]] = [
     (str | msgspec.UnsetType, STRING),
     (Name, STRING),
     (Colour, {"type": "string", "enum": ["red", "blue"]}),
-    (Colour | None, {"type": "string", "enum": ["red", "blue", None], "nullable": True}),
+    (Colour | None, {"type": "string", "allOf": [{"enum": ["red", "blue"]}], "nullable": True}),
     (Level, {"type": "integer", "enum": [1, 2]}),
     (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
-    (A | None, {"type": "string", "enum": ["a", None], "nullable": True}),
+    (A | None, {"type": "string", "allOf": [{"enum": ["a"]}], "nullable": True}),
     (A | B, {"type": "string", "enum": ["a", "b"]}),
     (Literal[1, "max"], INT_OR_STRING | {"enum": [1, "max"]}),
     (list[int], {"type": "array", "items": INTEGER}),
@@ -341,3 +342,59 @@ def test_a_kind_leaves_its_identity_to_the_server_and_an_untyped_status_out() ->
         "required": ["spec"],
     }
     assert list(schema_of(WithStatus)["properties"]) == ["spec", "status"]
+
+
+class Odd(kp.Fields):
+    """Types that once had no definition, or one that a server refuses."""
+
+    needed: Colour | None
+    names: tuple[str, ...] = ()
+    data: bytes = b""
+    template: kp.ObjectMeta | None = None
+
+
+class Partial(TypedDict):
+    one: int
+    other: NotRequired[str]
+
+
+def test_a_null_is_allowed_beside_an_enum_and_no_text_beside_base64() -> None:
+    schema = schema_of(Odd)
+    assert check_schema({"type": "object", "properties": {"field": schema}}) == []
+    assert validate(schema, {"needed": None, "names": [], "data": ""}) == []
+    (wrong,) = validate(schema, {"needed": None, "data": "a"})
+    assert wrong.field == "data"
+    assert [one.field for one in validate(schema, {"needed": "green"})] == ["needed", "<nil>"]
+
+
+def test_a_null_is_refused_by_any_enum_and_an_empty_text_by_the_format_byte() -> None:
+    enum = {"type": "string", "nullable": True, "enum": ["a", None]}
+    assert [str(one) for one in validate(enum, None)] == [
+        ': Unsupported value: null: supported values: "a", "null"'
+    ]
+    assert validate({"type": "string", "format": "byte"}, "") != []
+
+
+def test_metadata_inside_of_an_object_keeps_what_users_write_there() -> None:
+    schema = schema_of(Odd)
+    assert list(schema["properties"]["template"]["properties"]) == [
+        "annotations", "finalizers", "labels", "name", "namespace",
+    ]  # fmt: skip
+    obj = {"template": {"labels": {"a": "b"}, "uid": "x"}}
+    assert prune(schema, obj) == ["template.uid"]
+
+
+def test_a_pod_template_has_a_definition() -> None:
+    class Farm(kp.Object[PodTemplateSpec, None], group="g.example.com", version="v1"): ...
+
+    names = definition_of(Farm).spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert "labels" in names["properties"]["metadata"]["properties"]
+
+
+def test_a_tuple_is_a_list_in_a_default_and_not_required_is_no_type_of_its_own() -> None:
+    assert schema_of(Odd)["properties"]["names"]["default"] == []
+    assert schema_of(Partial) == {
+        "type": "object",
+        "properties": {"one": {"type": "integer", "format": "int64"}, "other": {"type": "string"}},
+        "required": ["one"],
+    }

@@ -42,16 +42,11 @@ def test_a_field_selector_is_read_as_kubectl_reads_it_and_printed_sorted(text: s
         ("a", "'a' has neither = nor !="),
         ("a=b,c", "'c' has neither = nor !="),
         ("a!b", "has neither = nor !="),
-        ("=b", "'' is no path of a field"),
-        ("!=b", "'' is no path of a field"),
-        ("a =b", "'a ' is no path of a field"),
-        ("a=b, c=d", "' c' is no path of a field"),
         ("a=b=c", "'=' must stand behind a backslash"),
         ("a===b", "'=' must stand behind a backslash"),
         ("a!==b", "'=' must stand behind a backslash"),
         (r"a=\b", r"'\\\\b' escapes nothing"),
         ("a=b\\", r"'\\\\' escapes nothing"),
-        (r"a\,b=c", "is no path of a field"),
     ],
 )
 def test_a_field_selector_that_a_server_would_refuse_is_refused_with_the_reason(text: str, why: str) -> None:
@@ -105,5 +100,5 @@ def test_any_text_is_a_field_selector_or_a_value_error(text: str) -> None:
 
 
 def test_an_unknown_operator_is_refused() -> None:
-    with pytest.raises(ValueError, match="'==' is no operator of a field selector"):
+    with pytest.raises(ValueError, match="'==' is not an operator of a field selector"):
         FieldRequirement("a", "==", "b")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

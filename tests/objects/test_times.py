@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kubeproto as kp
+from kubeproto.objects import encode
 from kubeproto.objects._times import MicroTime, format_time, parse_time
 
 zones = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+AWARE = datetime.datetime(2026, 1, 1, tzinfo=UTC)
 instants = st.datetimes(datetime.datetime(2, 1, 1), datetime.datetime(9998, 12, 31), timezones=zones)
 
 
@@ -108,3 +111,35 @@ def test_a_time_without_a_zone_is_refused_wherever_it_comes_in() -> None:
 def test_an_instant_that_utc_cannot_name_is_refused() -> None:
     with pytest.raises(ValueError, match="outside the years 1 to 9999"):
         format_time(datetime.datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))))
+
+
+class Visit(kp.Fields):
+    at: datetime.datetime
+    others: list[datetime.datetime] = []
+    by_name: dict[str, datetime.datetime | None] = {}
+
+
+@pytest.mark.parametrize(
+    ("visit", "field"),
+    [
+        (Visit(at=datetime.datetime(2026, 1, 1)), "at"),
+        (Visit(at=AWARE, others=[AWARE, datetime.datetime(2026, 1, 1)]), r"others\[1\]"),
+        (Visit(at=AWARE, by_name={"x": None, "y": datetime.datetime(2026, 1, 1)}), r"byName\.y"),
+    ],
+)
+def test_a_time_without_a_zone_is_not_sent(visit: Visit, field: str) -> None:
+    with pytest.raises(kp.LocalProtocolError, match=f"Visit: {field} has no time zone"):
+        encode(visit)
+
+
+def test_a_time_without_a_zone_deep_inside_an_object_is_not_sent() -> None:
+    meta = kp.ObjectMeta(name="x", creation_timestamp=datetime.datetime(2026, 1, 1))
+    with pytest.raises(kp.LocalProtocolError, match=r"Dynamic: metadata\.creationTimestamp has no time zone"):
+        encode(kp.Dynamic(metadata=meta))
+
+
+def test_times_with_any_zone_are_sent() -> None:
+    visit = Visit(at=AWARE.astimezone(timezone(timedelta(hours=2))), others=[AWARE])
+    assert (
+        encode(visit) == b'{"at":"2026-01-01T02:00:00+02:00","others":["2026-01-01T00:00:00Z"],"byName":{}}'
+    )

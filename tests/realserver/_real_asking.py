@@ -72,7 +72,12 @@ class Asker:
 
     def define(self, definition: CustomResourceDefinition) -> dict[str, Any]:
         """Create a definition and wait until its kind is served; the spec that is stored."""
-        name = self.ask(DEFINITIONS.create(definition)).metadata.name
+        self.ask(DEFINITIONS.create(definition))
+        return self.await_served(definition)
+
+    def await_served(self, definition: CustomResourceDefinition) -> dict[str, Any]:
+        """Wait until the kind of a definition that was sent is served; the spec that is stored."""
+        name = definition.metadata.name
         with self.watch(DEFINITIONS.watch(field_selector=f"metadata.name={name}")) as events:
             found = next(
                 event.object

@@ -14,6 +14,7 @@ from request_kinds import ConfigMap, Foo, FooSpec
 
 import kubeproto as kp
 from kubeproto import _yaml
+from kubeproto.objects import encode
 from kubeproto.objects._manifests import InvalidManifest, dump_yaml, parse_manifest
 
 SHELF = """\
@@ -126,6 +127,78 @@ def test_ten_lines_cannot_say_a_billion_things() -> None:
     assert "aliases" in str(refused("\n".join(lines)))
 
 
+@pytest.mark.parametrize("documents", [1, 40])
+def test_aliases_cannot_make_hundreds_of_megabytes_of_some_kilobytes(documents: int) -> None:
+    copies = 4000 // documents
+    one = f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * copies)}]\n"
+    text = "---\n".join([one] * documents)
+    with pytest.raises(_yaml.YamlError, match="its aliases stand for over"):
+        list(_yaml.read_documents(text))
+
+
+def test_a_long_text_without_aliases_and_an_alias_of_some_kilobytes_are_read() -> None:
+    assert load(f"a: {'x' * 20_000_000}")["a"] == "x" * 20_000_000
+    assert load(f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * 100)}]")["b"] == ["x" * 5000] * 100
+
+
+TYPOS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  lables: {app: web}
+datta: {x: z}
+"""
+CUSTOM_LIST = """\
+apiVersion: wire.test/v1
+kind: FooCollection
+items:
+- metadata: {name: f}
+  spec: {color: red}
+"""
+
+
+@pytest.mark.parametrize("kinds", [(), (ConfigMap,)], ids=["dynamic", "known"])
+def test_what_no_class_knows_is_sent_as_it_was_written(kinds: tuple[type[kp.KubeObject], ...]) -> None:
+    (obj,) = parse_manifest(TYPOS, kinds)
+    assert obj.metadata.name == "a"
+    sent = json.loads(encode(obj))
+    assert sent["metadata"] == {"name": "a", "lables": {"app": "web"}}
+    assert sent["datta"] == {"x": "z"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "line", "path"),
+    [
+        (TYPOS, (), 5, "metadata.lables"),
+        (TYPOS, (ConfigMap,), 5, "metadata.lables"),
+        (TYPOS.replace("lables", "labels"), (ConfigMap,), 6, "datta"),
+        (SHELF.replace("color: red", "colour: red"), (Foo, ConfigMap), 6, "spec.colour"),
+    ],
+)
+def test_with_strict_a_field_that_no_class_knows_is_a_mistake(
+    text: str, kinds: tuple[type[kp.KubeObject], ...], line: int, path: str
+) -> None:
+    with pytest.raises(InvalidManifest, match=f"has no field {path}:") as caught:
+        parse_manifest(text, kinds, strict=True)
+    assert caught.value.line == line
+
+
+def test_with_strict_a_good_manifest_is_read_as_without() -> None:
+    assert parse_manifest(SHELF, [Foo, ConfigMap], strict=True) == parse_manifest(SHELF, [Foo, ConfigMap])
+
+
+def test_a_list_may_have_any_kind_that_its_definition_gives_it() -> None:
+    class Collected(
+        kp.Object[FooSpec, None], group="wire.test", version="v1", kind="Foo", plural="foos",
+        definition=kp.Definition(list_kind="FooCollection"),
+    ): ...  # fmt: skip
+
+    (foo,) = parse_manifest(CUSTOM_LIST, [Collected])
+    assert isinstance(foo, Collected)
+    assert foo.spec.color == "red"
+
+
 @pytest.mark.parametrize(
     "text", ["[" * 50_000 + "]" * 50_000, "a: " + "[" * 50_000 + "]" * 50_000, "- " * 5_000 + "x"]
 )
@@ -138,11 +211,12 @@ def test_depth_is_refused_and_crashes_nothing(text: str) -> None:
     [
         ("yes", True), ("On", True), ("y", True), ("TRUE", True), ("no", False), ("OFF", False), ("n", False),
         ("yEs", "yEs"), ("~", None), ("Null", None), ("'yes'", "yes"), ('"5"', "5"),
-        ("!!str 5", "5"), ("! 5", "5"), ("!!int '5'", 5), ("!!float 1", 1.0),
+        ("!!str 5", "5"), ("! 5", "5"), ("!!int '5'", 5), ("!!float 1", 1),
         ("0755", 493), ("0o755", 493), ("0x1F", 31), ("0b101", 5), ("-7", -7), ("+7", 7), ("1_000", 1000),
-        ("08", 8.0), ("1e3", 1000.0), ("1.5", 1.5), (".5", 0.5), ("-2.", -2.0), ("1.2.3", "1.2.3"),
+        ("08", 8), ("1e3", 1000), ("1.5", 1.5), (".5", 0.5), ("-2.", -2), ("1.2.3", "1.2.3"),
         ("12:30:45", "12:30:45"), ("2026-01-31", "2026-01-31"), ("2026-01-31T00:00:00Z",) * 2,
         ("100m", "100m"), ("0x", "0x"), ("-", [None]), ("=", "="),
+        ("1e400", "1e400"), ("1_e2", 100), ("-0.0", 0), ("1e21", 1e21),
     ],
 )  # fmt: skip
 def test_scalars_mean_what_they_mean_to_kubectl(text: str, value: Any) -> None:

@@ -295,3 +295,26 @@ def test_the_same_key_first_in_only_some_items_does_no_harm() -> None:
     body = page(*items)
     agreed(body, [body], Widget)
     agreed(body, [body[:99], body[99:]], kp.Dynamic)
+
+
+class Collected(
+    kp.Object[Settings, None], group="x.io", version="v1", plural="collecteds",
+    definition=kp.Definition(list_kind="CollectedCollection"),
+): ...  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Collected, kp.Dynamic])
+def test_a_list_has_the_kind_that_its_definition_gives_it(kind: Any) -> None:
+    head = '"kind":"CollectedCollection","apiVersion":"x.io/v1",' + META
+    body = page(item("a", head='"kind":"Collected","apiVersion":"x.io/v1",'), head=head)
+    assert [one.metadata.name for one in read_page(body, kind).items] == ["a"]
+    assert [one.metadata.name for one in fed([body[:150], body[150:]], kind)[0]] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(Collected, "Other"), (kp.Dynamic, "Table"), (Widget, "Collection")]
+)
+def test_what_has_the_kind_of_no_list_is_refused(kind: Any, name: str) -> None:
+    body = page(item("a"), head=f'"kind":"{name}","apiVersion":"x.io/v1",' + META)
+    with pytest.raises(RemoteProtocolError, match=f"{name} came where a list of"):
+        read_page(body, kind)

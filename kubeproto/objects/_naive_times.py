@@ -1,0 +1,46 @@
+"""A time without a zone is found before it is sent: it names no instant, and a server refuses it.
+
+It is not taken for UTC: `datetime.now()` and `datetime.utcnow()` are both naive and mean different instants.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from .._errors import LocalProtocolError
+from ._pointers import is_list, is_object
+
+
+class NaiveTime(LocalProtocolError, ValueError):
+    """A time without a zone in an object that was to be sent; the message names the field."""
+
+
+def refuse_naive_times(value: Any, name: str) -> None:
+    """Refuse a value in which a time has no zone, by what it is called and the name of the field."""
+    path = _find(value)
+    if path is not None:
+        raise NaiveTime(
+            f"{name}: {path.removeprefix('.') or 'it'} has no time zone, so it names no instant; give it one,"
+            " as in datetime.now(UTC)"
+        )
+
+
+def _find(value: Any) -> str | None:
+    """Return the path of the first naive time in a value, or None."""
+    if isinstance(value, datetime.datetime):
+        return "" if value.utcoffset() is None else None
+    parts: list[tuple[str, Any]] = []
+    if isinstance(value, Struct):
+        parts = [(f".{field.encode_name}", getattr(value, field.name)) for field in fields(value)]
+    elif is_object(value):
+        parts = [(f".{key}" if key.isidentifier() else f"[{key}]", part) for key, part in value.items()]
+    elif is_list(value) or isinstance(value, tuple | set | frozenset):
+        parts = [(f"[{index}]", part) for index, part in enumerate(value)]
+    for step, part in parts:
+        if (path := _find(part)) is not None:
+            return step + path
+    return None

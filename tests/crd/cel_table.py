@@ -1,0 +1,42 @@
+"""The table of docs/cel.md: how each rule ends here, and how a real server ended it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+VERDICTS: Final = Path(__file__).parent / "cel_verdicts.json"
+DOCS: Final = Path(__file__).parent.parent.parent / "docs" / "cel.md"
+HEAD: Final = "| Topic | Rule | Here | On a server |\n|---|---|---|---|\n"
+
+
+def key(row: Any) -> str:
+    """What tells a row from the others: its rule, schema and value."""
+    value = row[3]
+    shown = [value.value, value.old] if hasattr(value, "old") else value
+    return f"{row[2]} over {json.dumps(row[1], sort_keys=True)}: {json.dumps(shown, sort_keys=True)}"
+
+
+def verdicts() -> dict[str, str]:
+    """How each row ended on the server."""
+    recorded: dict[str, str] = json.loads(VERDICTS.read_text())
+    return recorded
+
+
+def lines(rows: list[Any]) -> str:
+    """The table."""
+    there = verdicts()
+    made = HEAD
+    for row in rows:
+        topic, _, rule, _, end = row
+        here = end if end in ("passed", "failed") else f"not evaluated: {end}"
+        escaped = rule.replace("|", "\\|")
+        made += f"| {topic} | `{escaped}` | {here} | {there[key(row)]} |\n"
+    return made
+
+
+def write(rows: list[Any]) -> None:
+    """Put the table at the end of the page, in place of the one that stands there."""
+    before = DOCS.read_text().partition("| Topic |")[0]
+    DOCS.write_text(before + lines(rows))

@@ -1,0 +1,80 @@
+"""What a real server said of random instances of random classes, and what this side says of them."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import random_shapes
+
+import kubeproto as kp
+from kubeproto.crd import default, definition_of, prune, validate
+
+VERDICTS: Final = Path(__file__).parent / "server_verdicts.jsonl.gz"
+SEED: Final = "17"
+UNREADABLE: Final = "cannot be read"
+
+Json = dict[str, Any]
+Causes = list[list[str]]
+
+
+def kind_of(seed: str, number: int) -> tuple[type[kp.KubeObject], random_shapes.Instances]:
+    """The random class of this number, and what makes its instances."""
+    rng = random.Random(f"{seed}/{number}")
+    return random_shapes.Maker(rng).kind(f"Shape{number}"), random_shapes.Instances(rng)
+
+
+def schema_of_kind(kind: type[kp.KubeObject]) -> Json:
+    """The schema in the definition of a kind, by way of JSON."""
+    schema: Json = json.loads(
+        json.dumps(definition_of(kind).spec["versions"][0]["schema"]["openAPIV3Schema"])
+    )
+    return schema
+
+
+def instances(make: random_shapes.Instances, schema: Json, count: int) -> list[Json]:
+    """As many specs; two of three are broken on purpose."""
+    made: list[Json] = []
+    while len(made) < count:
+        spec = make.of(schema["properties"]["spec"])
+        made += [spec, make.broken(spec), make.broken(spec)]
+    return made[:count]
+
+
+def judge(schema: Json, spec: Json) -> tuple[Causes, Any]:
+    """What this side refuses in a spec, and the spec as it would be stored."""
+    obj = {"spec": copy.deepcopy(spec)}
+    prune(schema, obj)
+    default(schema, obj)
+    return causes(validate(schema, obj)), obj.get("spec")
+
+
+def agree(mine: Causes, said: Causes) -> bool:
+    """Whether both name the same causes. Of what the server could not even read, it names one field."""
+    if said and said[0][0] == UNREADABLE:
+        return any(said[0][1].startswith(f"{field}: ") for field, _ in mine)
+    return mine == said
+
+
+def causes(violations: Any) -> Causes:
+    """Fields and messages in one order, of violations or of the causes in a Status."""
+    return sorted([one.field, one.message] for one in violations)
+
+
+def recorded() -> Iterator[Json]:
+    """Each class that was tried: its number, its schema, and its specs with the server's causes and result."""  # noqa: E501
+    with gzip.open(VERDICTS, "rt") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def record(shapes: list[Json]) -> None:
+    """Write down what a server said."""
+    with VERDICTS.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as lines:
+        for shape in shapes:
+            lines.write(json.dumps(shape).encode() + b"\n")

@@ -1,0 +1,40 @@
+"""Random classes give definitions that a real server took, and instances get the verdicts that it gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import server_verdicts
+from server_verdicts import agree, judge, kind_of, schema_of_kind
+
+from kubeproto.crd import check_schema
+
+SHAPES = list(server_verdicts.recorded())
+
+
+def tried() -> list[tuple[dict[str, Any], Any, Any, Any]]:
+    return [(shape["schema"], *one) for shape in SHAPES for one in shape["tried"]]
+
+
+def test_the_classes_still_give_the_schemas_that_the_server_took() -> None:
+    for shape in SHAPES:
+        kind, _ = kind_of(server_verdicts.SEED, shape["number"])
+        assert schema_of_kind(kind) == shape["schema"], shape["number"]
+        assert check_schema(shape["schema"]) == []
+
+
+def test_every_instance_is_refused_for_the_causes_that_the_server_gave() -> None:
+    for schema, spec, causes, _ in tried():
+        assert agree(judge(schema, spec)[0], causes), (schema, spec)
+
+
+def test_what_the_server_took_is_pruned_and_filled_in_as_it_was_there() -> None:
+    for schema, spec, causes, stored in tried():
+        if not causes:
+            assert judge(schema, spec)[1] == stored, (schema, spec)
+
+
+def test_there_are_thousands_of_instances_and_many_of_each_verdict() -> None:
+    verdicts = [bool(causes) for _, _, causes, _ in tried()]
+    assert len(verdicts) >= 5000
+    assert min(verdicts.count(True), verdicts.count(False)) >= 1000

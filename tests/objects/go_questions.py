@@ -1,0 +1,195 @@
+"""Random questions about values, and what this side makes of each: Go's libraries are asked the same.
+
+`tests/realserver/gofacts` is the program that answers with Go's; `go_facts.json` holds what it answered.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kubeproto._yaml import YamlError, read_documents
+from kubeproto.crd import validate
+from kubeproto.objects import FieldSelector, PatchError, apply_json_patch
+
+FACTS: Final = Path(__file__).parent / "go_facts.json"
+REFUSED: Final = "refused"
+
+Question = dict[str, Any]
+
+
+def questions(seed: int, count: int) -> list[Question]:
+    """As many questions of each kind, the same for the same seed."""
+    rng = random.Random(seed)
+    return [make(rng) for make in (_patch, _scalar, _key, _selector, _duration) for _ in range(count)]
+
+
+def answer(question: Question) -> Any:
+    """What this side says: a value, or `REFUSED`."""
+    return _ANSWERS[question["What"]](question)
+
+
+def answer_of_go(answered: dict[str, Any]) -> Any:
+    """What Go said, in the same form."""
+    return REFUSED if answered.get("error") else answered["value"]
+
+
+def recorded() -> Iterator[tuple[Question, Any]]:
+    """The questions that Go has answered, and how."""
+    for line in FACTS.read_text().splitlines():
+        question, said = json.loads(line)
+        yield question, said
+
+
+# JSON patches
+
+_DOCUMENT: Final = {
+    "a": {"b": [1, 2, 3], "": 0, "n": None},
+    "l": [[], {"x": 1}, None],
+    "s": "t",
+    "~": {"/": 1},
+}
+_PARTS: Final = (
+    "a", "b", "l", "s", "n", "x", "", "0", "1", "2", "3", "01", "00", "-1", "-2", "-4", "+1", "-0", "-",
+    "1_0", "~0", "~1", "~01", "~2", " 1", "99999999999999999999",
+)  # fmt: skip
+_VALUES: Final = (1, 1.0, 1.5, None, "t", True, {}, [], {"x": 1}, {"x": 1.0}, [1, 2, 3], {"b": None}, [[1]])
+
+
+def _pointer(rng: random.Random) -> str:
+    if rng.random() < 0.1:
+        return rng.choice(("", "/", "a", "a/b", "x/a/b", "//", "/a//b"))
+    likely = rng.choice(("/a/b/", "/l/", "/l/1/", "/a/", "/~0/", "/", "/l/0/", "/s/", "/a/n/", "/l/2/"))
+    return likely + rng.choice(_PARTS)
+
+
+def _patch(rng: random.Random) -> Question:
+    operations: list[dict[str, Any]] = []
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        operation: dict[str, Any] = {"op": rng.choice(("add", "remove", "replace", "move", "copy", "test"))}
+        operation["path"] = _pointer(rng)
+        if operation["op"] in ("move", "copy"):
+            operation["from"] = _pointer(rng)
+        elif operation["op"] != "remove" and rng.random() < 0.95:
+            operation["value"] = rng.choice(_VALUES)
+        operations.append(operation)
+    return {"What": "json-patch", "Doc": _DOCUMENT, "Patch": operations}
+
+
+def _patched(question: Question) -> Any:
+    try:
+        return apply_json_patch(question["Doc"], question["Patch"], like_server=True)
+    except PatchError:
+        return REFUSED
+
+
+# YAML
+
+_SCALARS: Final = (
+    "08", "1e1", "3.0", "1e400", "-0.0", "0o17", "0x1F", "0b11", "9223372036854775808", "1e21", "yes", "~",
+    "null", ".inf", ".nan", "2026-01-01", "12:30:45", "16777217.0", "!!float 3",
+    "!!int 08", "!!str 1", "0.1", "n",
+    "Off",
+)  # fmt: skip
+
+
+def _number(rng: random.Random) -> str:
+    if rng.random() < 0.3:
+        return rng.choice(_SCALARS)
+    return "".join(rng.choice("0123456789..__eE+-xXoObBaF") for _ in range(rng.randint(1, 7)))
+
+
+def _scalar(rng: random.Random) -> Question:
+    return {"What": "yaml", "Text": f"a: {_number(rng)}"}
+
+
+def _key(rng: random.Random) -> Question:
+    return {"What": "yaml", "Text": f"{_number(rng)}: a"}
+
+
+def _read(question: Question) -> Any:
+    try:
+        value = next(iter(read_documents(question["Text"]))).value
+    except YamlError:
+        return REFUSED
+    return _in_json(msgspec.json.encode(value))
+
+
+def _in_json(text: str | bytes) -> Any:
+    """A value by way of JSON, in which 1e21 and 1e+21 are one number; beyond 64 bits all are floating."""
+    return json.loads(text, parse_int=lambda digits: n if abs(n := int(digits)) < 1 << 63 else float(n))
+
+
+# field selectors
+
+
+def _selector(rng: random.Random) -> Question:
+    pieces = ("a", "metadata.name", "=", "==", "!=", "!", ",", "\\", "\\,", "\\=", " ", "b", "ü", "\n")
+    return {"What": "field-selector", "Text": "".join(rng.choice(pieces) for _ in range(rng.randint(0, 7)))}
+
+
+def _selected(question: Question) -> Any:
+    try:
+        selector = FieldSelector.parse(question["Text"])
+    except ValueError:
+        return REFUSED
+    assert FieldSelector.parse(str(selector)) == selector, question
+    return sorted({(one.path, one.operator, one.value) for one in selector.requirements})
+
+
+# formats
+
+
+def _duration(rng: random.Random) -> Question:
+    pieces = (
+        "P",
+        "T",
+        "1",
+        "12",
+        ".",
+        "5",
+        " ",
+        "-",
+        "+",
+        "D",
+        "d",
+        "days",
+        "H",
+        "M",
+        "S",
+        "s",
+        "ms",
+        "us",
+        "µs",
+    )
+    more = ("weeks", "w", "wk", "hr", "nanos", "y", "99999999999999999999", "", "microsecond", "mi")
+    text = "".join(rng.choice(pieces + more) for _ in range(rng.randint(0, 5)))
+    return {"What": "format", "Name": "duration", "Text": text}
+
+
+def _fits(question: Question) -> Any:
+    return not validate({"type": "string", "format": question["Name"]}, question["Text"])
+
+
+_ANSWERS: Final[dict[str, Callable[[Question], Any]]] = {
+    "json-patch": _patched,
+    "yaml": _read,
+    "field-selector": _selected,
+    "format": _fits,
+}
+
+
+def comparable(question: Question, said: Any) -> Any:
+    """What Go said, in the form in which this side says it."""
+    if said == REFUSED:
+        return said
+    if question["What"] == "yaml":
+        return _in_json(said)
+    if question["What"] == "field-selector":
+        return sorted({(path, operator.replace("==", "="), value) for path, operator, value in said})
+    return said

@@ -1,0 +1,119 @@
+"""Asks the real server about CEL rules, records how they end, and writes the table of docs/cel.md: ``make cel``."""  # noqa: E501
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import cel_table
+import msgspec
+import test_cel
+
+import kubeproto as kp
+from kubeproto.crd import CustomResourceDefinition
+from kubeproto.objects import Resource, decode
+
+from . import start
+from ._real_asking import DEFINITIONS, Asker, asking
+
+GROUP: Final = "rules.kubeproto.test"
+RESOURCE: Final = Resource(GROUP, "v1", "Rule", "rules", True, "rule")
+MOST: Final = 20  # texts and lists are bounded, so that no rule costs too much
+COUNT: Final = {"string": "maxLength", "array": "maxItems", "object": "maxProperties"}
+
+
+def ask(asker: Asker) -> list[str]:
+    """How each row of the table ends on the server: passed, failed, or that the rule is refused."""
+    rows = test_cel.ROWS
+    refused = _refused(asker, dict(enumerate(rows)))
+    asker.define(_definition({number: row for number, row in enumerate(rows) if number not in refused}))
+    return ["rule refused" if at in refused else _ask(asker, at, row) for at, row in enumerate(rows)]
+
+
+def _refused(asker: Asker, rows: dict[int, Any]) -> set[int]:
+    try:
+        asker.ask(DEFINITIONS.create(_definition(rows), dry_run=True))
+    except kp.Invalid as error:
+        found = set()
+        for cause in error.status.details.causes:
+            number = re.search(r"properties\[f(\d+)\]", cause.field)
+            assert number is not None, cause
+            assert "cost" not in cause.message, cause
+            found.add(int(number[1]))
+        return found
+    return set()
+
+
+def _definition(rows: dict[int, Any]) -> CustomResourceDefinition:
+    properties = {
+        f"f{number}": _bounded(schema) | {"x-kubernetes-validations": [{"rule": rule}]}
+        for number, (_, schema, rule, _, _) in rows.items()
+    }
+    names = {"plural": "rules", "singular": "rule", "kind": "Rule", "listKind": "RuleList"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
+    }
+    spec = {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]}
+    return CustomResourceDefinition(metadata=kp.ObjectMeta(name=f"rules.{GROUP}"), spec=spec)
+
+
+def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
+    bounded = dict(schema)
+    if schema.get("type") in COUNT and "properties" not in schema and "format" not in schema:
+        bounded.setdefault(COUNT[schema["type"]], MOST)
+    for name in ("items", "additionalProperties"):
+        if name in schema:
+            bounded[name] = _bounded(schema[name])
+    if "properties" in schema:
+        bounded["properties"] = {name: _bounded(one) for name, one in schema["properties"].items()}
+    return bounded
+
+
+def _ask(asker: Asker, number: int, row: Any) -> str:
+    api = kp.Api(kp.Dynamic, resource=RESOURCE, namespace="default")
+    value, name = row[3], f"row-{number}"
+    try:
+        if isinstance(value, test_cel.Old):
+            # The old value need not keep to the rule, so the rule must be one that speaks of updates.
+            stored = asker.ask(api.create(_object(name, number, value.old)))
+            changed = _object(name, number, value.value)
+            changed.metadata.resource_version = stored.metadata.resource_version
+            asker.ask(api.replace(changed, dry_run=True))
+        else:
+            asker.ask(api.create(_object(name, number, value), dry_run=True))
+    except kp.Invalid:
+        return test_cel.FAILED
+    return test_cel.PASSED
+
+
+def _object(name: str, number: int, value: Any) -> kp.Dynamic:
+    obj = {"apiVersion": f"{GROUP}/v1", "kind": "Rule", "metadata": {"name": name}, f"f{number}": value}
+    return decode(msgspec.json.encode(obj), kp.Dynamic)
+
+
+def main() -> None:
+    """Record how the rules end on the server, and write the table of the documentation."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start(Path(folder)) as server,
+        asking(server.connection) as asker,
+    ):
+        ends = ask(asker)
+    recorded = {cel_table.key(row): end for row, end in zip(test_cel.ROWS, ends, strict=True)}
+    cel_table.VERDICTS.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
+    cel_table.write(test_cel.ROWS)
+    for row, end in zip(test_cel.ROWS, ends, strict=True):
+        if row[4] in (test_cel.PASSED, test_cel.FAILED) and row[4] != end:
+            sys.stdout.write(f"{row[1:4]}: {row[4]} here, {end} there\n")
+    sys.stdout.write(f"{len(ends)} rules\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Asks the real server about instances of random classes, and records what it says: ``make verdicts``."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import server_verdicts
+
+import kubeproto as kp
+from kubeproto.crd import definition_of
+from kubeproto.objects import decode
+
+from . import start
+from ._real_asking import DEFINITIONS, Asker, asking
+
+SHAPES: Final = 30
+INSTANCES: Final = 180  # of each
+
+
+def ask(asker: Asker, seed: str, shapes: int, count: int) -> Iterator[dict[str, Any]]:
+    """What the server says of instances of as many classes."""
+    made = {}
+    # All at once, since the server takes its time for each.
+    for number in itertools.count():
+        kind, make = server_verdicts.kind_of(seed, number)
+        if len(made) == shapes:
+            break
+        if _define(asker, kind):
+            made[number] = kind, make
+    try:
+        for number, (kind, make) in made.items():
+            asker.await_served(definition_of(kind))
+            schema = server_verdicts.schema_of_kind(kind)
+            api = kp.Api(kp.Dynamic, resource=kind.resource, namespace="default")
+            specs = server_verdicts.instances(make, schema, count)
+            yield {
+                "number": number,
+                "schema": schema,
+                "tried": [[spec, *_ask_about(asker, api, kind, spec)] for spec in specs],
+            }
+    finally:
+        for kind, _ in made.values():
+            asker.ask(DEFINITIONS.delete(definition_of(kind).metadata.name))
+
+
+def _define(asker: Asker, kind: type[kp.KubeObject]) -> bool:
+    """Send the definition of a class. The cost of rules in lists without bounds is for whoever writes them."""  # noqa: E501
+    try:
+        asker.ask(DEFINITIONS.create(definition_of(kind)))
+    except kp.Invalid as error:
+        if not all("cost" in cause.message for cause in error.status.details.causes):
+            raise
+        return False
+    return True
+
+
+def _ask_about(asker: Asker, api: Any, kind: type[kp.KubeObject], spec: Any) -> tuple[Any, Any]:
+    """The causes of a refusal, sorted, and the spec of what would have been stored."""
+    resource = kind.resource
+    obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}, "spec": spec}
+    try:
+        stored = asker.ask(api.create(decode(msgspec.json.encode(obj), kp.Dynamic), dry_run=True))
+    except kp.Invalid as error:
+        return server_verdicts.causes(error.status.details.causes), None
+    except kp.BadRequest as error:  # what is not an object at all is refused before any rule, without causes
+        return [[server_verdicts.UNREADABLE, error.status.message.partition(": ")[2]]], None
+    return [], stored.get("spec")
+
+
+def differences(shape: dict[str, Any]) -> list[str]:
+    """Where this side's judgement of the instances of a class differs from the server's."""
+    found: list[str] = []
+    for spec, causes, stored in shape["tried"]:
+        mine, would_store = server_verdicts.judge(shape["schema"], spec)
+        if not server_verdicts.agree(mine, causes):
+            extra = [one for one in mine if one not in causes]
+            missing = [one for one in causes if one not in mine]
+            found.append(f"{shape['number']}: {spec}: only here {extra}, only there {missing}")
+        elif not causes and would_store != stored:
+            found.append(f"{shape['number']}: {spec}: stored as {would_store} here, {stored} there")
+    return found
+
+
+def main() -> None:
+    """Record the verdicts for `make test`, and name the differences."""
+    verdicts: collections.Counter[bool] = collections.Counter()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start(Path(folder)) as server,
+        asking(server.connection) as asker,
+    ):
+        shapes = list(ask(asker, server_verdicts.SEED, SHAPES, INSTANCES))
+    for shape in shapes:
+        verdicts.update(not causes for _, causes, _ in shape["tried"])
+        for difference in differences(shape):
+            sys.stdout.write(f"{difference}\n")
+    server_verdicts.record(shapes)
+    sys.stdout.write(f"{verdicts[True]} taken, {verdicts[False]} refused\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""A real server takes the definitions of random classes, and says of their instances what this side says."""
+
+from __future__ import annotations
+
+import random
+
+from realserver import RealServer
+
+from ._real_asking import asking
+from .shapes import ask, differences
+
+
+def test_random_classes_are_taken_and_their_instances_judged_alike(real_server: RealServer) -> None:
+    seed = str(random.SystemRandom().randrange(1 << 32))
+    with asking(real_server.connection) as asker:
+        found = [line for shape in ask(asker, seed, 8, 60) for line in differences(shape)]
+    assert found == [], seed
