@@ -34,6 +34,7 @@ from ._refusals import (
 from ._routes import Route
 from ._rules import check_meta, check_spec, finalizer_warnings, new_finalizers
 from ._scales import with_scale
+from ._schema_shapes import check_schemas
 from ._storage import Stored
 from ._tracking import Tracker
 from ._typed import Misfit
@@ -48,6 +49,7 @@ _DROPPED: Final = (
     "resourceVersion",
 )  # fmt: skip
 # Faults after which a server does not evaluate the rules of a schema, and what it says then.
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _BLOCKING: Final = frozenset((
     "FieldValueRequired", "FieldValueNotSupported", "FieldValueTooLong", "FieldValueDuplicate",
     "FieldValueTypeInvalid",
@@ -189,6 +191,8 @@ class Writer:
             if not served.custom:
                 served.write(obj)  # a value of a wrong type is found now, before anybody looks at it
                 check_bytes(served, obj, self.decoding)
+            if served.full_name == _DEFINITIONS:
+                check_schemas(obj)
         except Misfit as error:
             raise self.misfit(error) from None
         if self.misnamed:
@@ -348,7 +352,7 @@ class Writer:
         else:
             found += check_kind(served, obj, old) if self.route.subresource == "" else []
             found += check_spec(served, obj)
-            if served.full_name == "customresourcedefinitions.apiextensions.k8s.io":
+            if served.full_name == _DEFINITIONS:
                 found += check_definition(obj)
         if found:
             raise invalid(served.kind, served.group, name, found)

@@ -71,6 +71,28 @@ def test_a_definition_that_a_server_cannot_serve_is_refused(changes: dict[str, A
     assert asker.ask("GET", f"{DEFINITIONS}/as.a.b")["code"] == 404
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        [],
+        5,
+        {"type": "object", "properties": []},
+        {"type": "object", "properties": {"spec": [1]}},
+        {"type": "object", "not": 5},
+        {"type": "object", "allOf": {"a": 1}},
+        {"type": "array", "items": [["a"]]},
+        {"type": "object", "additionalProperties": "no"},
+    ],
+    ids=str,
+)
+def test_a_definition_with_something_else_in_the_place_of_a_schema_is_refused(schema: Any) -> None:
+    version = definition()["spec"]["versions"][0] | {"schema": {"openAPIV3Schema": schema}}
+    asker = Asker()
+    assert asker.refused("POST", DEFINITIONS, definition(versions=[version]))["code"] == 400
+    asker.cluster.advance(1)
+    assert asker.ask("GET", f"{DEFINITIONS}/as.a.b")["code"] == 404
+
+
 def test_an_apply_that_creates_has_to_name_the_object() -> None:
     asker = Asker()
     body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}}
