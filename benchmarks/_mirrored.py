@@ -106,9 +106,9 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject]) -> tuple[float, f
             told.clear()
             tasks.start_soon(other.run)
             await anyio.sleep(0.01)
-            begun, version, other.longest = time.thread_time(), cache.proof.heard, 0.0
+            begun, version, other.longest = time.thread_time(), cache.sync_status.heard, 0.0
             cache.refresh()
-            while not (cache.proof.live and cache.proof.heard != version):
+            while not (cache.sync_status.live and cache.sync_status.heard != version):
                 await anyio.sleep(0)
             took, kept = time.thread_time() - begun, len(cache)
             tasks.cancel_scope.cancel()

@@ -58,19 +58,28 @@ def as_table(row: Row, result: Result | None, rows: Iterable[Row]) -> str:
             _verdict(row, result),
         )
     ]
-    lines += [_peer_line(width, name, standing, row) for name, standing in result.peers.items()]
+    lines += [
+        _peer_line(width, name, leadership_status, row) for name, leadership_status in result.peers.items()
+    ]
     lines += [f"  {name}: {_listed(figures)}" for name, figures in result.also.items()]
     if row.against:
         lines.append(f"  baseline: {row.against}")
     return "\n".join(lines)
 
 
-def _peer_line(width: int, name: str, standing: Standing | None, row: Row) -> str:
-    if standing is None:
+def _peer_line(width: int, name: str, leadership_status: Standing | None, row: Row) -> str:
+    if leadership_status is None:
         return _line(width, f"  {name}", "", row.unit.name, "-", "-", "not measured", "")
-    spread = _range(standing.spread) if standing.spread else ""
+    spread = _range(leadership_status.spread) if leadership_status.spread else ""
     return _line(
-        width, f"  {name}", "", row.unit.name, _figure(standing.figure), _figure(standing.ratio), spread, ""
+        width,
+        f"  {name}",
+        "",
+        row.unit.name,
+        _figure(leadership_status.figure),
+        _figure(leadership_status.ratio),
+        spread,
+        "",
     )
 
 
@@ -80,8 +89,8 @@ def _aimed_at(row: Row, result: Result | None) -> float | None:
         return None
     if row.goal.of == "ours":
         return result.ours
-    standing = result.baseline if row.goal.of == "ratio" else result.peers.get(row.goal.of)
-    return standing.ratio if standing else None
+    leadership_status = result.baseline if row.goal.of == "ratio" else result.peers.get(row.goal.of)
+    return leadership_status.ratio if leadership_status else None
 
 
 def _verdict(row: Row, result: Result) -> str:

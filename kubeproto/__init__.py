@@ -86,13 +86,13 @@ from .watching import (
     Added,
     Bookmark,
     Deleted,
-    Failed,
     ListDecoder,
     Malformed,
     Modified,
     Unknown,
     WatchDecoder,
     WatchEvent,
+    WatchFailed,
 )
 from .wire import BlockingIncoming, BlockingTransport, Decoder, Head, Headers, Incoming, Transport
 
@@ -120,7 +120,6 @@ __all__ = [
     "Duration",
     "Dynamic",
     "Embedded",
-    "Failed",
     "FieldSelector",
     "Fields",
     "Forbidden",
@@ -182,6 +181,7 @@ __all__ = [
     "UpgradeRequest",
     "WatchDecoder",
     "WatchEvent",
+    "WatchFailed",
     "asdict",
     "decode",
     "dump_yaml",

@@ -59,7 +59,7 @@ def tell(events: Iterable[kp.WatchEvent[Book]]) -> None:
                 print("now", book.spec.title)
             case kp.Deleted(book):
                 print("gone:", book.spec.title)
-            case kp.Failed(status):
+            case kp.WatchFailed(status):
                 print("begin again:", status.message)
             case _:
                 pass

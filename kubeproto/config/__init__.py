@@ -1,12 +1,12 @@
 """Where the server is, how to reach it, and who asks: kubeconfig, in-cluster settings, credentials."""
 
-from . import _credentials as credentials
+from . import credentials
 from ._connection import Connection
 from ._errors import ConfigError, CredentialsError
-from ._files import Unreadable
+from ._files import UnreadableFile
 from ._identity import Identity
 from ._impersonation import Impersonation
-from ._inference import Config, Needs, Wishes, infer
+from ._inference import Config, Needs, Overrides, infer
 from ._kubeconfig import (
     Choice,
     Kubeconfig,
@@ -15,7 +15,15 @@ from ._kubeconfig import (
     merge_kubeconfigs,
     read_kubeconfig,
 )
-from ._kubeconfig_types import AuthProvider, Cluster, Context, Exec, ExecVariable, Extension, User
+from ._kubeconfig_types import (
+    AuthProvider,
+    Exec,
+    ExecVariable,
+    Extension,
+    KubeconfigCluster,
+    KubeconfigContext,
+    KubeconfigUser,
+)
 from ._oidc import Ask, Discover, Oidc, Redeem
 from ._plugin import Plugin, PluginPolicy
 from ._proxies import bypasses_proxy, proxy_for
@@ -26,11 +34,9 @@ __all__ = [
     "Ask",
     "AuthProvider",
     "Choice",
-    "Cluster",
     "Config",
     "ConfigError",
     "Connection",
-    "Context",
     "Credentials",
     "CredentialsError",
     "Discover",
@@ -40,15 +46,17 @@ __all__ = [
     "Identity",
     "Impersonation",
     "Kubeconfig",
+    "KubeconfigCluster",
+    "KubeconfigContext",
+    "KubeconfigUser",
     "Needs",
     "Oidc",
+    "Overrides",
     "Plugin",
     "PluginPolicy",
     "Redeem",
-    "Unreadable",
+    "UnreadableFile",
     "Url",
-    "User",
-    "Wishes",
     "bypasses_proxy",
     "credentials",
     "dump_kubeconfig",

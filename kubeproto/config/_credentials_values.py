@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ..wire import Headers
 from ._errors import CredentialsError
-from ._files import Unreadable
+from ._files import UnreadableFile
 from ._hiding import Hiding
 from ._identity import Identity
 from ._oidc import Discover, Redeem
@@ -18,7 +18,7 @@ from ._secrets import Credentials
 FOR_EVER: Final = float("inf")
 
 
-class Course(Struct, frozen=True, kw_only=True):
+class RenewalContext(Struct, frozen=True, kw_only=True):
     """What is true while there is something to renew."""
 
     identity: Identity
@@ -42,23 +42,23 @@ class Fixed(Struct, frozen=True):
     why: str = ""
 
 
-class Vacant(Struct, frozen=True):
+class NoCredentials(Struct, frozen=True):
     """Nothing in hand, and nothing was asked for."""
 
-    course: Course
+    context: RenewalContext
 
 
 class Held(Struct, frozen=True):
     """Credentials in hand."""
 
-    course: Course
+    context: RenewalContext
     holding: Holding
 
 
 class Renewing(Struct, frozen=True):
     """The task is under way. `refused` is True if the credentials in hand had a 401."""
 
-    course: Course
+    context: RenewalContext
     task: Task
     holding: Holding | None = None
     refused: bool = False
@@ -68,21 +68,21 @@ class Renewing(Struct, frozen=True):
 class Troubled(Struct, frozen=True):
     """The last renewal came to nothing, and the next may begin at `retry`."""
 
-    course: Course
+    context: RenewalContext
     holding: Holding | None
     failures: int
     retry: float
     why: str
 
 
-State: TypeAlias = Fixed | Vacant | Held | Renewing | Troubled
+State: TypeAlias = Fixed | NoCredentials | Held | Renewing | Troubled
 
 
 class Wanted(Struct, frozen=True):
     """A request is to be sent."""
 
 
-class Unauthorized(Struct, frozen=True):
+class CredentialsRejected(Struct, frozen=True):
     """A request with the credentials of this generation was answered by 401."""
 
     generation: int
@@ -93,7 +93,7 @@ class FilesRead(Hiding, frozen=True):
 
     hides = frozenset(("files",))
 
-    files: tuple[bytes | Unreadable, ...]
+    files: tuple[bytes | UnreadableFile, ...]
 
 
 class PluginEnded(Hiding, frozen=True):
@@ -130,12 +130,12 @@ class Abandoned(Struct, frozen=True):
 
 
 Event: TypeAlias = (
-    Wanted | Unauthorized | FilesRead | PluginEnded | PluginMissing | Answered | Failed | Abandoned
+    Wanted | CredentialsRejected | FilesRead | PluginEnded | PluginMissing | Answered | Failed | Abandoned
 )
 
 
 class ReadFiles(Struct, frozen=True):
-    """Read these files; what cannot be read is told as `Unreadable`."""
+    """Read these files; what cannot be read is told as `UnreadableFile`."""
 
     paths: tuple[str, ...]
 

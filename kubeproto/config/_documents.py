@@ -26,7 +26,7 @@ _TYPED: Final = re.compile(r"^(.*) - at `(\$.*)`$")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 
 
-class Document(Protocol):
+class LocatedDocument(Protocol):
     """One document of a text: a plain value that knows its lines."""
 
     value: Any
@@ -63,7 +63,7 @@ def mistake(what: str, line: int, problem: str) -> ConfigError:
     return ConfigError(f"{what}, line {line}: {problem}" if line else f"{what}: {problem}")
 
 
-def read_text(content: bytes, what: str) -> list[Document]:
+def read_text(content: bytes, what: str) -> list[LocatedDocument]:
     """The documents of a text in UTF-8 or UTF-16, None for empty ones. `what` names the text in errors."""
     text = _decoded(content, what)
     problem, line = "", 0
@@ -99,7 +99,7 @@ def _is_deep(value: Any) -> bool:
     return True
 
 
-def shape(value: Any, type_: Any, document: Document, what: str) -> Any:
+def shape(value: Any, type_: Any, document: LocatedDocument, what: str) -> Any:
     """The value as one of this type; a mistake names the line."""
     try:
         return msgspec.convert(value, type_, strict=True)

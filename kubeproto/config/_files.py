@@ -12,7 +12,7 @@ from ._identity import Identity
 from ._secrets import Credentials, basic, bearer
 
 
-class Unreadable(Struct, frozen=True):
+class UnreadableFile(Struct, frozen=True):
     """Instead of a file's bytes: why there are none. `missing` is True if there is no such file."""
 
     why: str
@@ -32,13 +32,13 @@ def _password(identity: Identity) -> str:
     return basic(identity.username, identity.password) if identity.username or identity.password else ""
 
 
-def read_identity(identity: Identity, files: Sequence[bytes | Unreadable]) -> Credentials:
+def read_identity(identity: Identity, files: Sequence[bytes | UnreadableFile]) -> Credentials:
     """The credentials of an identity whose `files` have these contents, in that order."""
     # Errors are raised from here, so nothing secret may be in a variable.
     files = [Concealed(content) if isinstance(content, bytes) else content for content in files]
     contents: dict[str, bytes] = {}
     for path, content in zip(identity.files, files, strict=True):
-        if isinstance(content, Unreadable):
+        if isinstance(content, UnreadableFile):
             raise CredentialsError(f"{path} cannot be read: {content.why}")
         if not content.strip():
             raise CredentialsError(f"{path} is empty")

@@ -10,7 +10,7 @@ from typing import Final
 
 from ._errors import ConfigError
 from ._hiding import Hiding
-from ._kubeconfig_types import User
+from ._kubeconfig_types import KubeconfigUser
 from ._oidc import Oidc
 from ._plugin import Plugin
 
@@ -74,7 +74,7 @@ class Identity(Hiding, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(path for path in paths if path))
 
 
-def check_user(user: User) -> None:
+def check_user(user: KubeconfigUser) -> None:
     """Refuse what kubectl refuses, before anything is read for it."""
     if user.token and (user.username or user.password):
         raise ConfigError("there is a token and a username and password; a server takes one of them")
@@ -86,19 +86,19 @@ def check_user(user: User) -> None:
         raise ConfigError(f"the auth-provider {name!r} no longer exists{instead}")
 
 
-def wants_plugin(user: User) -> bool:
+def wants_plugin(user: KubeconfigUser) -> bool:
     """True if the plugin is what proves who asks: it gives way to everything that stands in the file."""
     return user.exec is not None and not (
         _is_named(user) or user.client_certificate or user.client_certificate_data
     )
 
 
-def wants_provider(user: User) -> bool:
+def wants_provider(user: KubeconfigUser) -> bool:
     """True if the auth-provider is what proves who asks: it gives way to a token or a password."""
     return user.auth_provider is not None and not _is_named(user)
 
 
-def identity_of(user: User, plugin: Plugin | None, oidc: Oidc | None) -> Identity:
+def identity_of(user: KubeconfigUser, plugin: Plugin | None, oidc: Oidc | None) -> Identity:
     """The identity that a checked user has. Inline data comes before files."""
     return Identity(
         token=user.token,
@@ -114,5 +114,5 @@ def identity_of(user: User, plugin: Plugin | None, oidc: Oidc | None) -> Identit
     )
 
 
-def _is_named(user: User) -> bool:
+def _is_named(user: KubeconfigUser) -> bool:
     return bool(user.token or user.token_file or user.username or user.password)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ._files import Unreadable
+from ._files import UnreadableFile
 
 TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 CA: Final = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
@@ -21,9 +21,9 @@ def server_of_pod(environ: Mapping[str, str]) -> str:
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
-def namespace_of_pod(environ: Mapping[str, str], content: bytes | Unreadable) -> str:
+def namespace_of_pod(environ: Mapping[str, str], content: bytes | UnreadableFile) -> str:
     """The namespace of the pod, or "default": the variable comes before the file."""
     if environ.get("POD_NAMESPACE"):
         return environ["POD_NAMESPACE"]
-    text = b"" if isinstance(content, Unreadable) else content.strip()
+    text = b"" if isinstance(content, UnreadableFile) else content.strip()
     return text.decode("ascii", "replace") or "default"

@@ -22,13 +22,13 @@ from msgspec.structs import replace
 from ..wire import Concealed, Headers
 from ._connection import Connection
 from ._errors import ConfigError
-from ._files import Unreadable
+from ._files import UnreadableFile
 from ._hiding import Hiding
 from ._identity import Identity, check_user, identity_of, wants_plugin, wants_provider
 from ._impersonation import Impersonation
 from ._in_cluster import CA, NAMESPACE, TOKEN, namespace_of_pod, server_of_pod
 from ._kubeconfig import Choice, Kubeconfig, kubeconfig_paths, merge_kubeconfigs, read_kubeconfig
-from ._kubeconfig_types import User
+from ._kubeconfig_types import KubeconfigUser
 from ._oidc import oidc_of
 from ._plugin import PluginPolicy, plugin_of
 from ._proxies import proxy_for
@@ -44,12 +44,12 @@ PLAIN: Final = "the server is reached without TLS, so no credentials are sent"
 
 
 class Needs(Struct, frozen=True):
-    """These files are to be read; what cannot be read is told as `Unreadable`."""
+    """These files are to be read; what cannot be read is told as `UnreadableFile`."""
 
     paths: tuple[str, ...]
 
 
-class Wishes(Hiding, frozen=True, kw_only=True):
+class Overrides(Hiding, frozen=True, kw_only=True):
     """What a program wants otherwise than it stands in the files."""
 
     path: str = ""
@@ -80,14 +80,14 @@ class Config(Hiding, frozen=True, kw_only=True):
 
 def infer(
     environ: Mapping[str, str],
-    files: Mapping[str, bytes | Unreadable],
-    wishes: Wishes | None = None,
+    files: Mapping[str, bytes | UnreadableFile],
+    wishes: Overrides | None = None,
     *,
     home: str = "",
     separator: str = ":",
 ) -> Needs | Config:
     """What a client needs, or the files that must be read to tell. What makes no sense is a `ConfigError`."""
-    wishes = wishes or Wishes()
+    wishes = wishes or Overrides()
     files = {path: _concealed(content) for path, content in files.items()}
     paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=separator)
     if needs := _needs(paths, files):
@@ -96,7 +96,7 @@ def infer(
     for path in paths:
         content = files[path]
         # A list may name files that are not there yet; a path that somebody typed may not.
-        if isinstance(content, Unreadable):
+        if isinstance(content, UnreadableFile):
             if wishes.path or not content.missing:
                 raise ConfigError(f"{path} cannot be read: {content.why}")
         else:
@@ -116,7 +116,7 @@ def infer(
 
 
 def _from_choice(
-    choice: Choice, environ: Mapping[str, str], files: Mapping[str, bytes | Unreadable], wishes: Wishes
+    choice: Choice, environ: Mapping[str, str], files: Mapping[str, bytes | UnreadableFile], wishes: Overrides
 ) -> Needs | Config:
     cluster, user = choice.cluster, choice.user
     if not cluster.server:
@@ -144,7 +144,7 @@ def _from_choice(
     if isinstance(identity, Needs):
         return identity
     warnings = (INSECURE,) if connection.insecure and connection.secure else ()
-    if not connection.secure and user != User(impersonate=user.impersonate):
+    if not connection.secure and user != KubeconfigUser(impersonate=user.impersonate):
         warnings = (*warnings, PLAIN)
     return Config(
         connection=replace(connection, headers=_headers(wishes, impersonation)),
@@ -161,8 +161,8 @@ def _identity(
     choice: Choice,
     connection: Connection,
     environ: Mapping[str, str],
-    files: Mapping[str, bytes | Unreadable],
-    wishes: Wishes,
+    files: Mapping[str, bytes | UnreadableFile],
+    wishes: Overrides,
 ) -> Needs | Identity:
     user = choice.user
     if user.exec and wants_plugin(user):
@@ -191,28 +191,28 @@ def _identity(
 
 
 def _from_pod(
-    server: str, environ: Mapping[str, str], files: Mapping[str, bytes | Unreadable], wishes: Wishes
+    server: str, environ: Mapping[str, str], files: Mapping[str, bytes | UnreadableFile], wishes: Overrides
 ) -> Config:
     token, ca = files[TOKEN], files[CA]
-    if isinstance(token, Unreadable):
+    if isinstance(token, UnreadableFile):
         raise ConfigError(f"there is no kubeconfig, and this pod has no token: {TOKEN}: {token.why}")
     without_ca = f"{CA} cannot be read, so the server must have a certificate that the system trusts"
     return Config(
         connection=Connection(
             server=server,
-            ca=b"" if isinstance(ca, Unreadable) else bytes(ca),
-            ca_file="" if isinstance(ca, Unreadable) or not ca else CA,
+            ca=b"" if isinstance(ca, UnreadableFile) else bytes(ca),
+            ca_file="" if isinstance(ca, UnreadableFile) or not ca else CA,
             proxy=proxy_for(server, environ),
             headers=_headers(wishes, wishes.impersonation or Impersonation()),
         ),
         identity=Identity(token_file=TOKEN),
         namespace=wishes.namespace or namespace_of_pod(environ, files[NAMESPACE]),
         source="the pod",
-        warnings=(without_ca,) if isinstance(ca, Unreadable) else (),
+        warnings=(without_ca,) if isinstance(ca, UnreadableFile) else (),
     )
 
 
-def _impersonation(user: User) -> Impersonation:
+def _impersonation(user: KubeconfigUser) -> Impersonation:
     return Impersonation(
         user=user.impersonate,
         uid=user.impersonate_uid,
@@ -221,23 +221,23 @@ def _impersonation(user: User) -> Impersonation:
     )
 
 
-def _headers(wishes: Wishes, impersonation: Impersonation) -> Headers:
+def _headers(wishes: Overrides, impersonation: Impersonation) -> Headers:
     return (("User-Agent", wishes.user_agent or "kubeproto"), *impersonation.headers, *wishes.headers)
 
 
-def _needs(paths: Iterable[str], files: Mapping[str, bytes | Unreadable]) -> Needs | None:
+def _needs(paths: Iterable[str], files: Mapping[str, bytes | UnreadableFile]) -> Needs | None:
     missing = tuple(path for path in paths if path and path not in files)
     return Needs(missing) if missing else None
 
 
-def _content(path: str, files: Mapping[str, bytes | Unreadable]) -> bytes:
+def _content(path: str, files: Mapping[str, bytes | UnreadableFile]) -> bytes:
     if not path:
         return b""
     content = files[path]
-    if isinstance(content, Unreadable):
+    if isinstance(content, UnreadableFile):
         raise ConfigError(f"{path} cannot be read: {content.why}")
     return bytes(content)
 
 
-def _concealed(content: bytes | Unreadable) -> bytes | Unreadable:
+def _concealed(content: bytes | UnreadableFile) -> bytes | UnreadableFile:
     return Concealed(content) if isinstance(content, bytes) else content

@@ -10,10 +10,18 @@ from msgspec import Struct
 
 from .._yaml import write_documents
 from ..wire import Concealed
-from ._documents import Document, is_list, is_object, mistake, read_text, shape
+from ._documents import LocatedDocument, is_list, is_object, mistake, read_text, shape
 from ._errors import ConfigError
 from ._hiding import Hiding
-from ._kubeconfig_types import Cluster, Contents, Context, NamedCluster, NamedContext, NamedUser, User
+from ._kubeconfig_types import (
+    Contents,
+    KubeconfigCluster,
+    KubeconfigContext,
+    KubeconfigUser,
+    NamedCluster,
+    NamedContext,
+    NamedUser,
+)
 from ._paths import below, beside, has_directory
 
 T = TypeVar("T")
@@ -33,9 +41,9 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     context: str
     cluster_name: str
-    cluster: Cluster
+    cluster: KubeconfigCluster
     user_name: str
-    user: User
+    user: KubeconfigUser
     namespace: str
 
 
@@ -63,7 +71,7 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
         if not name and not cluster:
             return None
         contexts = {named.name: named.context for named in self.contexts}
-        chosen = self._found("context", name, contexts) if name else Context()
+        chosen = self._found("context", name, contexts) if name else KubeconfigContext()
         why = f"the context {name!r} names the"
         cluster_name, user_name = cluster or chosen.cluster, user or chosen.user
         if not cluster_name:
@@ -75,7 +83,9 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
             cluster_name=cluster_name,
             cluster=self._found("cluster", cluster_name, clusters, "" if cluster else why),
             user_name=user_name,
-            user=self._found("user", user_name, users, "" if user else why) if user_name else User(),
+            user=self._found("user", user_name, users, "" if user else why)
+            if user_name
+            else KubeconfigUser(),
             namespace=namespace or chosen.namespace,
         )
 
@@ -146,7 +156,7 @@ def dump_kubeconfig(config: Kubeconfig, *, json: bool = False) -> bytes:
     return write_documents([value]).encode()
 
 
-def _checked(document: Document, what: str) -> dict[str, Any]:
+def _checked(document: LocatedDocument, what: str) -> dict[str, Any]:
     """A document as it stands, if it is a kubeconfig and says nothing twice."""
     value = document.value
     if not is_object(value):

@@ -21,7 +21,7 @@ class Extension(Hiding, frozen=True, kw_only=True):
     extension: Any = None
 
 
-class Cluster(Hiding, frozen=True, kw_only=True, rename="kebab"):
+class KubeconfigCluster(Hiding, frozen=True, kw_only=True, rename="kebab"):
     """A server, and how to know that it is the right one."""
 
     hides = frozenset(("certificate_authority_data",))
@@ -68,7 +68,7 @@ class AuthProvider(Hiding, frozen=True, kw_only=True):
     config: dict[str, str] = {}
 
 
-class User(
+class KubeconfigUser(
     Hiding,
     frozen=True,
     kw_only=True,
@@ -105,7 +105,7 @@ class User(
     exec: Exec | None = None
 
 
-class Context(Struct, frozen=True, kw_only=True):
+class KubeconfigContext(Struct, frozen=True, kw_only=True):
     """Which user on which server, and in which namespace."""
 
     cluster: str = ""
@@ -117,21 +117,21 @@ class NamedCluster(Struct, frozen=True, kw_only=True):
     """A cluster under its name."""
 
     name: str = ""
-    cluster: Cluster = Cluster()
+    cluster: KubeconfigCluster = KubeconfigCluster()
 
 
 class NamedUser(Struct, frozen=True, kw_only=True):
     """A user under its name."""
 
     name: str = ""
-    user: User = User()
+    user: KubeconfigUser = KubeconfigUser()
 
 
 class NamedContext(Struct, frozen=True, kw_only=True):
     """A context under its name."""
 
     name: str = ""
-    context: Context = Context()
+    context: KubeconfigContext = KubeconfigContext()
 
 
 class Contents(

@@ -11,7 +11,7 @@ from ..wire import Concealed
 from ._documents import read_text, shape
 from ._errors import ConfigError, CredentialsError
 from ._hiding import Hiding
-from ._kubeconfig_types import EXEC_EXTENSION, Cluster, Exec
+from ._kubeconfig_types import EXEC_EXTENSION, Exec, KubeconfigCluster
 from ._secrets import Credentials, bearer
 
 GROUP: Final = "client.authentication.k8s.io"
@@ -55,7 +55,7 @@ class Plugin(Hiding, frozen=True, kw_only=True):
         return terminal and self.mode != "Never"
 
 
-def plugin_of(entry: Exec, cluster: Cluster, ca: bytes, policy: PluginPolicy) -> Plugin:
+def plugin_of(entry: Exec, cluster: KubeconfigCluster, ca: bytes, policy: PluginPolicy) -> Plugin:
     """The plugin that a kubeconfig describes, if it is one, and may be started."""
     if not entry.command:
         raise ConfigError("the exec plugin has no command")
@@ -166,7 +166,7 @@ def _time(text: str | None, what: str) -> float | None:
     raise ConfigError(f"{what} has an expirationTimestamp that is no time")
 
 
-def _described(cluster: Cluster, ca: bytes) -> bytes:
+def _described(cluster: KubeconfigCluster, ca: bytes) -> bytes:
     settings = next((found.extension for found in cluster.extensions if found.name == EXEC_EXTENSION), None)
     said: dict[str, Any] = {
         "server": cluster.server,

@@ -1,9 +1,8 @@
 """What a controller stands on: the Store that mirrors a kind, its queue, and all else that it decides."""
 
-from . import _election as election
-from . import _finalizers as finalizers
+from . import election, finalizers
 from ._actions import Action, AwaitChange, Requeue, await_change, requeue
-from ._changes import Change, Entry
+from ._changes import CachedObject, Change
 from ._conditions import (
     ConditionLike,
     find_condition,
@@ -14,7 +13,7 @@ from ._conditions import (
     status_differs,
 )
 from ._queue import LATEST, LOW, Work, WorkQueue
-from ._queue_backoff import AtMost, Backoff, Exponential, FastThenSlow, Longest, Rate
+from ._queue_backoff import AtMost, Exponential, FastThenSlow, Longest, QueueBackoff, Rate
 from ._queue_metrics import Histogram, QueueMetrics
 from ._recorder import CreateEvent, EventRequest, PatchEvent, Recorder
 from ._store import Store, StoreFull, key_of
@@ -26,17 +25,17 @@ __all__ = [
     "Action",
     "AtMost",
     "AwaitChange",
-    "Backoff",
+    "CachedObject",
     "Change",
     "ConditionLike",
     "CreateEvent",
-    "Entry",
     "EventRequest",
     "Exponential",
     "FastThenSlow",
     "Histogram",
     "Longest",
     "PatchEvent",
+    "QueueBackoff",
     "QueueMetrics",
     "Rate",
     "Recorder",

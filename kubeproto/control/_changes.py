@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from ..objects import KubeObject, Metadata, ObjectRef, Resource, compare_version
 K = TypeVar("K", bound=KubeObject)
 
 
-class Entry(Struct, frozen=True, gc=False):
+class CachedObject(Struct, frozen=True, gc=False):
     """One object as the Store keeps it: its version, and its JSON as it came; b"" if that was none."""
 
     version: str
@@ -20,7 +21,7 @@ class Entry(Struct, frozen=True, gc=False):
 
     def __repr__(self) -> str:
         # What is in it may be a Secret, and changes are printed and logged.
-        return f"Entry(version={self.version!r}, raw=<{len(self.raw)} bytes>)"
+        return f"CachedObject(version={self.version!r}, raw=<{len(self.raw)} bytes>)"
 
 
 class Change(Struct, Generic[K], frozen=True, gc=False):
@@ -31,11 +32,11 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
     did not change has the same entry as `old` and `new`.
     """
 
-    kind: type[K]
+    kind: builtins.type[K]  # in this class `type` is the field below
     type: Literal["ADDED", "MODIFIED", "DELETED"]
     key: str
-    old: Entry | None
-    new: Entry | None
+    old: CachedObject | None
+    new: CachedObject | None
     initial: bool = False
     resource: Resource | None = None
 
@@ -49,7 +50,7 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
         """The object as the world held it, if it did; a fresh one each time."""
         return None if self.old is None else self.read(self.old)
 
-    def read(self, entry: Entry) -> K:
+    def read(self, entry: CachedObject) -> K:
         """Return the object of an entry as this kind; a fresh one each time, or `InvalidObject`."""
         return decode(entry.raw, self.kind, resource=self.resource)
 
@@ -90,7 +91,7 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
             return False
 
 
-def _last(change: Change[K]) -> Entry:
+def _last(change: Change[K]) -> CachedObject:
     entry = change.new if change.new is not None else change.old
     assert entry is not None  # something came, or something was there
     return entry

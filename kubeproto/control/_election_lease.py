@@ -12,17 +12,17 @@ from ..wire import Outcome
 from ._election_values import (
     Abandon,
     Action,
-    Course,
     Ended,
     Event,
-    Lead,
     Leaving,
     Looking,
-    Notice,
+    NewLeader,
+    ObservedLease,
     Renewing,
     SendCreate,
     SendGet,
     SendUpdate,
+    StartLeading,
     State,
     Taking,
 )
@@ -49,48 +49,48 @@ def holder(lease: Lease) -> str:
     return lease.spec.holder_identity or ""
 
 
-def is_mine(course: Course, lease: Lease) -> bool:
-    return holder(lease) == course.candidate.identity
+def is_mine(context: ObservedLease, lease: Lease) -> bool:
+    return holder(lease) == context.candidate.identity
 
 
-def is_promised(course: Course, lease: Lease) -> bool:
+def is_promised(context: ObservedLease, lease: Lease) -> bool:
     """Whether the server wants another to have it next, and who has it to make way."""
-    own = course.candidate
+    own = context.candidate
     return own.coordinated and lease.spec.preferred_holder not in (None, "", own.identity)
 
 
-def note(course: Course, lease: Lease, now: float) -> tuple[Course, Actions]:
+def note(context: ObservedLease, lease: Lease, now: float) -> tuple[ObservedLease, Actions]:
     """Note the lease. Only a record that has changed is a sign of life; labels and the version are not."""
     lease = settle(lease)
     leader = holder(lease)
-    since = course.since if lease.spec == course.lease.spec else now
-    notices = () if leader == course.leader else (Notice(leader),)
-    return Course(course.candidate, lease, since, leader), notices
+    since = context.since if lease.spec == context.lease.spec else now
+    notices = () if leader == context.leader else (NewLeader(leader),)
+    return ObservedLease(context.candidate, lease, since, leader), notices
 
 
 # The next state
 
 
-def take_or_look(course: Course, lease: Lease, now: float) -> tuple[Taking | Looking, Actions]:
+def take_or_look(context: ObservedLease, lease: Lease, now: float) -> tuple[Taking | Looking, Actions]:
     """The lease was found by one who does not lead: take it, or look again later."""
-    course, notices = note(course, lease, now)
-    own = course.candidate
-    length = course.lease.spec.lease_duration_seconds
-    runs = now < course.since + (own.lease_duration if length is None else length)
-    mine = course.leader == own.identity
-    if own.coordinated and (not mine or not runs or is_promised(course, lease)):
+    context, notices = note(context, lease, now)
+    own = context.candidate
+    length = context.lease.spec.lease_duration_seconds
+    runs = now < context.since + (own.lease_duration if length is None else length)
+    mine = context.leader == own.identity
+    if own.coordinated and (not mine or not runs or is_promised(context, lease)):
         # The server decides who takes it, and has not chosen this one, or not any more.
-        return Looking(course), (*notices, look_later(course, None, now))
+        return Looking(context), (*notices, look_later(context, None, now))
     if mine:
-        return Taking(course, now), (*notices, renew(course, now))
-    if course.leader and runs:
-        return Looking(course), (*notices, look_later(course, None, now))
-    return Taking(course, now), (*notices, take(course, now))
+        return Taking(context, now), (*notices, renew(context, now))
+    if context.leader and runs:
+        return Looking(context), (*notices, look_later(context, None, now))
+    return Taking(context, now), (*notices, take(context, now))
 
 
-def create_or_look(course: Course, now: float) -> tuple[Taking | Looking, Actions]:
+def create_or_look(context: ObservedLease, now: float) -> tuple[Taking | Looking, Actions]:
     """There is no lease: make one, unless the server does; in a coordinated election look for it later."""
-    own = course.candidate
+    own = context.candidate
     spec = replace(
         own.lease.spec,
         holder_identity=own.identity,
@@ -99,37 +99,39 @@ def create_or_look(course: Course, now: float) -> tuple[Taking | Looking, Action
         acquire_time=None,
         renew_time=None,
     )
-    notices = (Notice(""),) if course.leader else ()
-    course = Course(own, own.lease, now)
+    notices = (NewLeader(""),) if context.leader else ()
+    context = ObservedLease(own, own.lease, now)
     if own.coordinated:
-        return Looking(course), (*notices, look_later(course, None, now))
-    return Taking(course, now), (*notices, SendCreate(replace(own.lease, spec=spec), now, now))
+        return Looking(context), (*notices, look_later(context, None, now))
+    return Taking(context, now), (*notices, SendCreate(replace(own.lease, spec=spec), now, now))
 
 
-def lead_or_renew(course: Course, lease: Lease, sent: float, now: float) -> tuple[Renewing | Taking, Actions]:
+def lead_or_renew(
+    context: ObservedLease, lease: Lease, sent: float, now: float
+) -> tuple[Renewing | Taking, Actions]:
     """A write has worked. It counts from when it was sent, so one that took too long has to be done again."""
-    course, notices = note(course, lease, now)
-    own = course.candidate
+    context, notices = note(context, lease, now)
+    own = context.candidate
     until = sent + own.renew_deadline
     if now >= until:
-        return Taking(course, now), (*notices, renew(course, now))
+        return Taking(context, now), (*notices, renew(context, now))
     at = max(now, sent + own.retry_period)
-    return Renewing(course, until, at), (*notices, Lead(until), renew(course, at))
+    return Renewing(context, until, at), (*notices, StartLeading(until), renew(context, at))
 
 
-def release_or_end(course: Course, now: float) -> tuple[Leaving | Ended, Actions]:
+def release_or_end(context: ObservedLease, now: float) -> tuple[Leaving | Ended, Actions]:
     """Give the lease back, or keep it until it runs out if the candidate wants that."""
-    own = course.candidate
+    own = context.candidate
     if not own.release:
         return Ended(own), (Abandon(),)
-    return Leaving(course, now + own.renew_deadline), (Abandon(), SendGet(now, now))
+    return Leaving(context, now + own.renew_deadline), (Abandon(), SendGet(now, now))
 
 
 # What is written
 
 
-def take(course: Course, now: float) -> SendUpdate:
-    own, spec = course.candidate, course.lease.spec
+def take(context: ObservedLease, now: float) -> SendUpdate:
+    own, spec = context.candidate, context.lease.spec
     spec = replace(
         spec,
         holder_identity=own.identity,
@@ -138,12 +140,14 @@ def take(course: Course, now: float) -> SendUpdate:
         acquire_time=None,
         renew_time=None,
     )
-    return SendUpdate(replace(course.lease, spec=spec), now, now)
+    return SendUpdate(replace(context.lease, spec=spec), now, now)
 
 
-def renew(course: Course, at: float) -> SendUpdate:
-    spec = replace(course.lease.spec, lease_duration_seconds=course.candidate.lease_duration, renew_time=None)
-    return SendUpdate(replace(course.lease, spec=spec), at, at)
+def renew(context: ObservedLease, at: float) -> SendUpdate:
+    spec = replace(
+        context.lease.spec, lease_duration_seconds=context.candidate.lease_duration, renew_time=None
+    )
+    return SendUpdate(replace(context.lease, spec=spec), at, at)
 
 
 def clear(lease: Lease, now: float) -> SendUpdate:
@@ -157,16 +161,16 @@ def clear(lease: Lease, now: float) -> SendUpdate:
 # When to look again
 
 
-def look_later(course: Course, outcome: Outcome | None, now: float) -> SendGet:
-    wait = _wait(course, outcome)
-    return SendGet(now + wait, now + wait * (1.0 + course.candidate.jitter))
+def look_later(context: ObservedLease, outcome: Outcome | None, now: float) -> SendGet:
+    wait = _wait(context, outcome)
+    return SendGet(now + wait, now + wait * (1.0 + context.candidate.jitter))
 
 
-def check_later(course: Course, outcome: Outcome, now: float) -> SendGet:
-    at = now + _wait(course, outcome)
+def check_later(context: ObservedLease, outcome: Outcome, now: float) -> SendGet:
+    at = now + _wait(context, outcome)
     return SendGet(at, at)
 
 
-def _wait(course: Course, outcome: Outcome | None) -> float:
+def _wait(context: ObservedLease, outcome: Outcome | None) -> float:
     asked = outcome.retry_after if outcome is not None else None
-    return max(course.candidate.retry_period, min(asked or 0.0, LONGEST_WISH))
+    return max(context.candidate.retry_period, min(asked or 0.0, LONGEST_WISH))

@@ -18,25 +18,25 @@ from ._election_values import Abandon, Ended, Event, Failed, Found, Looking, Sto
 def step_standby(state: Looking | Taking, event: Event, now: float) -> Step:
     """Return the next state and the actions for an event of the standby phase."""
     match state, event:
-        case Looking(course), Found(lease):
-            return take_or_look(course, lease, now)
-        case Looking(course), Failed(Refused(code=404)):
-            return create_or_look(course, now)
-        case Looking(course), Failed(outcome):
-            return Looking(course), (look_later(course, outcome, now),)
-        case Looking(course), Stopped() if course.leader == course.candidate.identity:
+        case Looking(context), Found(lease):
+            return take_or_look(context, lease, now)
+        case Looking(context), Failed(Refused(code=404)):
+            return create_or_look(context, now)
+        case Looking(context), Failed(outcome):
+            return Looking(context), (look_later(context, outcome, now),)
+        case Looking(context), Stopped() if context.leader == context.candidate.identity:
             # It still has the lease of a term that ended by time: others need not wait for that to run out.
-            return release_or_end(course, now)
-        case Looking(course), Stopped():
-            return Ended(course.candidate), (Abandon(),)
+            return release_or_end(context, now)
+        case Looking(context), Stopped():
+            return Ended(context.candidate), (Abandon(),)
 
-        case Taking(course, sent), Wrote(lease):
-            return lead_or_renew(course, lease, sent, now)
-        case Taking(course), Failed(outcome):
+        case Taking(context, sent), Wrote(lease):
+            return lead_or_renew(context, lease, sent, now)
+        case Taking(context), Failed(outcome):
             # Most likely another was faster; the lease tells.
-            return Looking(course), (look_later(course, outcome, now),)
-        case Taking(course), Stopped():
+            return Looking(context), (look_later(context, outcome, now),)
+        case Taking(context), Stopped():
             # The write may have arrived.
-            return release_or_end(course, now)
+            return release_or_end(context, now)
         case _:
             raise refuse(state, event)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ..kinds.coordination_v1 import Lease
+else:
+    # For help() and inspect.signature(); importing the built-in kinds would cost milliseconds.
+    Lease = Any
 
 # Of the renew deadline and the retry period: two tries must fit into one deadline, whatever the jitter. Go's.
 ROOM: Final = 1.2
@@ -63,7 +66,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
             raise InvalidRequest(f"jitter {self.jitter!r} must not be negative")
 
 
-class Course(Struct, frozen=True, gc=False):
+class ObservedLease(Struct, frozen=True, gc=False):
     """What is known of the lease: as it was last seen, and since when (by the own clock) it says so."""
 
     candidate: Candidate
@@ -85,20 +88,20 @@ class Idle(Struct, frozen=True, gc=False):
 class Looking(Struct, frozen=True, gc=False):
     """Another leads, or nobody is known to: the lease is asked for."""
 
-    course: Course
+    context: ObservedLease
 
 
 class Taking(Struct, frozen=True, gc=False):
     """The lease is written, to lead if that works."""
 
-    course: Course
+    context: ObservedLease
     sent: float
 
 
 class Renewing(Struct, frozen=True, gc=False):
     """Leads; the lease is written anew. `checked`: it was looked at just before."""
 
-    course: Course
+    context: ObservedLease
     until: float
     sent: float
     checked: bool = False
@@ -107,21 +110,21 @@ class Renewing(Struct, frozen=True, gc=False):
 class Checking(Struct, frozen=True, gc=False):
     """Leads, but could not write: the lease is asked for."""
 
-    course: Course
+    context: ObservedLease
     until: float
 
 
 class Leaving(Struct, frozen=True, gc=False):
     """Leads no more; the lease is asked for, to give it back before the deadline."""
 
-    course: Course
+    context: ObservedLease
     deadline: float
 
 
 class Clearing(Struct, frozen=True, gc=False):
     """The lease is given back."""
 
-    course: Course
+    context: ObservedLease
     deadline: float
 
 
@@ -159,15 +162,15 @@ class Failed(Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-class Lapsed(Struct, frozen=True, gc=False):
-    """The time of the last `Lead` is up, by the driver's own clock; the work has been cut off already."""
+class LeaseExpired(Struct, frozen=True, gc=False):
+    """The `until` of the last `StartLeading` has passed, by the driver's clock; the work is cut off."""
 
 
 class Stopped(Struct, frozen=True, gc=False):
     """The candidate stands no more. Said once its work has ended: a moment later another may lead."""
 
 
-Event: TypeAlias = Started | Found | Wrote | Failed | Lapsed | Stopped
+Event: TypeAlias = Started | Found | Wrote | Failed | LeaseExpired | Stopped
 
 
 # Actions. Each send is for a time from `at` to `latest`, which the driver draws.
@@ -208,28 +211,28 @@ class Abandon(Struct, frozen=True, gc=False):
     """Drop the request that is under way or planned; its answer is not to be told."""
 
 
-class Lead(Struct, frozen=True, gc=False):
-    """Lead, or go on leading, until this time: cut the work off then, unless a later `Lead` has come."""
+class StartLeading(Struct, frozen=True, gc=False):
+    """Lead, or go on leading, until this time: cut the work off then, unless a later one has come."""
 
     until: float
 
 
-class Lose(Struct, frozen=True, gc=False):
+class StopLeading(Struct, frozen=True, gc=False):
     """Stop at once: lead no more."""
 
     reason: str
 
 
-class Notice(Struct, frozen=True, gc=False):
+class NewLeader(Struct, frozen=True, gc=False):
     """Another leads now, perhaps oneself; "" is nobody."""
 
     leader: str
 
 
-Action: TypeAlias = SendGet | SendCreate | SendUpdate | Abandon | Lead | Lose | Notice
+Action: TypeAlias = SendGet | SendCreate | SendUpdate | Abandon | StartLeading | StopLeading | NewLeader
 
 
-class Standing(Struct, frozen=True, gc=False):
+class LeadershipStatus(Struct, frozen=True, gc=False):
     """For health checks and metrics: whether this one leads, who does, and whether the machine is alive."""
 
     leads: bool

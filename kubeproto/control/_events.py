@@ -18,7 +18,7 @@ _EPOCH: Final = MicroTime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 # Which object, by apiVersion, kind, namespace, name and field.
-Identity: TypeAlias = tuple[str, ...]
+EventKey: TypeAlias = tuple[str, ...]
 _PARTS: Final = ("apiVersion", "kind", "namespace", "name", "fieldPath")
 
 
@@ -49,7 +49,7 @@ def reference(about: KubeObject | ObjectReference) -> dict[str, str]:
     return {name: part for name, part in parts.items() if part}
 
 
-def identity(said: dict[str, str] | None) -> Identity:
+def identity(said: dict[str, str] | None) -> EventKey:
     """The parts of a reference that stay the same while the object lives, and when it comes again."""
     return () if said is None else tuple(said.get(part, "") for part in _PARTS)
 

@@ -37,9 +37,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import LocalProtocolError
-from ._queue_backoff import Backoff, Exponential, Rate
-from ._queue_lines import DELAYED, DUE, HELD, NOWHERE, Delays, Key, Line, Wish
+from ._queue_backoff import Exponential, QueueBackoff, Rate
 from ._queue_metrics import Durations, QueueMetrics
+from ._queue_states import DELAYED, DUE, HELD, NOWHERE, DelayHeap, Key, QueuedKey, ReadyQueue
 
 # What the first list brings, or brings again unchanged. Go's controllers use the same number.
 LOW: Final = -100
@@ -74,7 +74,7 @@ class WorkQueue(Generic[Key]):
     def __init__(
         self,
         *,
-        backoff: Backoff = _BACKOFF,
+        backoff: QueueBackoff = _BACKOFF,
         rate: Rate | None = None,
         debounce: float = 0.0,
         longest_wait: float | None = None,
@@ -85,11 +85,11 @@ class WorkQueue(Generic[Key]):
         self._full_at = -inf
         self._debounce = debounce
         self._longest_wait = 10.0 * debounce if longest_wait is None else longest_wait
-        self._wishes: dict[Key, Wish[Key]] = {}
+        self._wishes: dict[Key, QueuedKey[Key]] = {}
         self._running: dict[Key, _Run] = {}
         self._failures: dict[Key, int] = {}
-        self._delays: Delays[Key] = Delays()
-        self._lines: dict[int, Line[Key]] = {}
+        self._delays: DelayHeap[Key] = DelayHeap()
+        self._lines: dict[int, ReadyQueue[Key]] = {}
         self._ranks: list[int] = []  # a heap of the priorities that have a line, negated: the highest first
         self._due = 0
         self._overtakers = 0
@@ -117,7 +117,7 @@ class WorkQueue(Generic[Key]):
             if self._delays.soonest <= now:
                 self._ripen(now)
             self._turn += 1
-            wish = self._wishes[key] = Wish(now, self._turn, key, priority, reason, DUE, now, inf)
+            wish = self._wishes[key] = QueuedKey(now, self._turn, key, priority, reason, DUE, now, inf)
             self._line(priority).append(wish)
             self._due += 1
             self._adds += 1
@@ -293,7 +293,7 @@ class WorkQueue(Generic[Key]):
         if wish is None:
             self._turn += 1
             at = exact if exact < inf else now + min(self._debounce, self._longest_wait)
-            wish = self._wishes[key] = Wish(at, self._turn, key, priority, reason, HELD, exact, since)
+            wish = self._wishes[key] = QueuedKey(at, self._turn, key, priority, reason, HELD, exact, since)
             if key not in self._running:
                 self._place(wish, now)
             return
@@ -302,7 +302,7 @@ class WorkQueue(Generic[Key]):
         if wish.place is not DUE:
             self._merge(wish, now, exact, since, reason)
 
-    def _merge(self, wish: Wish[Key], now: float, exact: float, since: float, reason: str) -> None:
+    def _merge(self, wish: QueuedKey[Key], now: float, exact: float, since: float, reason: str) -> None:
         """Bring two wishes for a key together, of which none has become due."""
         exact, first = min(exact, wish.exact), min(since, wish.since)
         rests = wish.at if since == inf else now + self._debounce
@@ -322,20 +322,20 @@ class WorkQueue(Generic[Key]):
         else:
             wish.at = at
 
-    def _raise(self, wish: Wish[Key], priority: int) -> None:
+    def _raise(self, wish: QueuedKey[Key], priority: int) -> None:
         before, wish.priority = wish.priority, priority
         if wish.place is DUE:
             self._lines[before].leave()
             self._line(priority).append(wish)
 
-    def _place(self, wish: Wish[Key], now: float) -> None:
+    def _place(self, wish: QueuedKey[Key], now: float) -> None:
         if wish.at <= now:
             self._make_due(wish)
         else:
             wish.place = DELAYED
             self._delays.push(wish)
 
-    def _make_due(self, wish: Wish[Key]) -> None:
+    def _make_due(self, wish: QueuedKey[Key]) -> None:
         wish.place = DUE
         self._line(wish.priority).append(wish)
         self._due += 1
@@ -346,14 +346,14 @@ class WorkQueue(Generic[Key]):
         for wish in self._delays.pop(now):
             self._make_due(wish)
 
-    def _line(self, priority: int) -> Line[Key]:
+    def _line(self, priority: int) -> ReadyQueue[Key]:
         line = self._lines.get(priority)
         if line is None:
-            line = self._lines[priority] = Line(priority)
+            line = self._lines[priority] = ReadyQueue(priority)
             heappush(self._ranks, -priority)
         return line
 
-    def _take(self) -> Wish[Key]:
+    def _take(self) -> QueuedKey[Key]:
         """The first of the highest priority, or whoever has been due longest. There is somebody."""
         ranks, lines = self._ranks, self._lines
         if len(ranks) == 1:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-Backoff: TypeAlias = Callable[[int], float]
+QueueBackoff: TypeAlias = Callable[[int], float]
 
 # 2 ** 64 nanoseconds are five centuries: past this every cap has been reached, and the failures of a year's
 # outage would make the power overflow.
@@ -44,7 +44,7 @@ class FastThenSlow(Struct, frozen=True):
 class Longest(Struct, frozen=True):
     """The longest of several waits."""
 
-    of: tuple[Backoff, ...]
+    of: tuple[QueueBackoff, ...]
 
     def __call__(self, failures: int) -> float:
         """The seconds to wait after so many failures in a row."""
@@ -54,7 +54,7 @@ class Longest(Struct, frozen=True):
 class AtMost(Struct, frozen=True):
     """Another wait, but never longer than `seconds`."""
 
-    backoff: Backoff
+    backoff: QueueBackoff
     seconds: float
 
     def __call__(self, failures: int) -> float:

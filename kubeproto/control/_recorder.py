@@ -26,6 +26,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -45,15 +46,17 @@ from ..wire import (
     TimedOut,
     Unreachable,
 )
-from ._events import Identity, cut, event_name, identity, namespace, reference, word
+from ._events import EventKey, cut, event_name, identity, namespace, reference, word
 from ._queue_backoff import Exponential, Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from ..kinds.core_v1 import ObjectReference
     from ..kinds.events_v1 import Event
+else:
+    # For help() and inspect.signature(); importing the built-in kinds would cost milliseconds.
+    Event = ObjectReference = Any
 
 FORGOTTEN: Final = 360.0  # seconds without a word; Go's and Rust's clients have the same six minutes
 PER_OBJECT: Final = Rate(300.0, burst=25)
@@ -64,7 +67,7 @@ WAIT: Final = Exponential(1.0, 60.0)
 MOST: Final = 4096
 
 # Type, action, reason, regarding and related.
-_Key: TypeAlias = tuple[str, str, str, Identity, Identity]
+_Key: TypeAlias = tuple[str, str, str, EventKey, EventKey]
 
 
 class CreateEvent(Struct, frozen=True):
@@ -125,7 +128,7 @@ class Recorder:
         self._series: OrderedDict[_Key, _Series] = OrderedDict()
         self._pending: OrderedDict[_Key, None] = OrderedDict()
         self._sending: dict[int, _Series] = {}
-        self._buckets: OrderedDict[Identity, float] = OrderedDict()
+        self._buckets: OrderedDict[EventKey, float] = OrderedDict()
         self._quiet_until = -inf
         self._tickets = 0
         self.sent = self.suppressed = self.failed = 0
@@ -165,7 +168,7 @@ class Recorder:
             series = self._series[key] = _Series(key, about, other, cut(note), time, time, now)
             self._make_room()
         if series is not None and allowed:
-            self._tell(series)
+            self._report(series)
         return allowed
 
     def next(self, now: float) -> EventRequest | None:
@@ -223,7 +226,7 @@ class Recorder:
 
     # What is known
 
-    def _tell(self, series: _Series) -> None:
+    def _report(self, series: _Series) -> None:
         if series.sending:
             series.again = True
         else:
@@ -233,7 +236,7 @@ class Recorder:
         self.sent += 1
         series.name, series.unsure, series.failures = name, None, 0
         if series.again:
-            self._tell(series)
+            self._report(series)
 
     def _wait(self, series: _Series, failure: Outcome, now: float) -> None:
         # What hinders one request mostly hinders all.
@@ -245,7 +248,7 @@ class Recorder:
         if series.failures > RETRIES:
             self._give_up(series)
         else:
-            self._tell(series)
+            self._report(series)
 
     def _give_up(self, series: _Series) -> None:
         self.failed += 1
@@ -263,7 +266,7 @@ class Recorder:
                 return
             del self._series[key]
 
-    def _allow(self, about: Identity, now: float) -> bool:
+    def _allow(self, about: EventKey, now: float) -> bool:
         full_at = PER_OBJECT.at_rest(self._buckets.get(about, now), now)
         if PER_OBJECT.next_at(full_at) > now:
             return False

@@ -12,7 +12,7 @@ unchanged comes out not at all.
 - The truth is bytes: the text that the server sent for each object, whatever its class knows of it, or what
   `transform` made of that text. Nothing that came as text is encoded again. Each reader gets an
   object of its own, so none can corrupt what another one sees.
-- An object costs its bytes, its key and an `Entry`, none of which the garbage collector walks, nor the
+- An object costs its bytes, its key and an `CachedObject`, none of which the garbage collector walks, nor the
   dictionary that holds them. A new world takes over the entries that did not change.
 - What a new world changes is found out while it comes, a part at a time, so that `commit` has little left to
   do: with 100,000 objects that did not change it takes 10 ms, and would else hold up an event loop for 60.
@@ -34,8 +34,8 @@ from msgspec import Struct
 
 from .._errors import InvalidObject, KubeprotoError, LocalProtocolError
 from ..objects import KubeObject, Reader, Resource, TooDeep, decode, joined, kept_text, members, object_in
-from ..watching import Added, Bookmark, Deleted, Failed, Malformed, Modified, Unknown, WatchEvent
-from ._changes import Change, Entry
+from ..watching import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent, WatchFailed
+from ._changes import CachedObject, Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -63,7 +63,7 @@ def key_of(name: str, namespace: str = "") -> str:
 class Store(Generic[K]):
     """Mirrors the objects of one kind. `version` says how far it has come; "" until there is a world.
 
-    More objects than `most_objects`, or more bytes of them than `most_bytes`, are a `StoreFull`: an exact
+    More objects than `max_objects`, or more bytes of them than `most_bytes`, are a `StoreFull`: an exact
     mirror cannot leave some out.
     """
 
@@ -73,22 +73,22 @@ class Store(Generic[K]):
         *,
         resource: Resource | None = None,
         transform: Callable[[bytes], bytes] | None = None,
-        most_objects: float = inf,
+        max_objects: float = inf,
         most_bytes: float = inf,
     ) -> None:
         self.kind = kind
         self.version = ""
         self.resource = resource
         self._transform = transform
-        self._most = (most_objects, most_bytes)
-        self._world: dict[str, Entry] = {}
+        self._most = (max_objects, most_bytes)
+        self._world: dict[str, CachedObject] = {}
         self._size = 0
-        self._staged: dict[str, Entry] | None = None
+        self._staged: dict[str, CachedObject] | None = None
         self._staged_size = 0
         # What the staged world changes, without deletions; None if the world has moved on since.
         self._pending: dict[str, Change[K]] | None = None
 
-    def apply(self, news: Iterable[WatchEvent[K]]) -> list[Change[K]]:
+    def update(self, news: Iterable[WatchEvent[K]]) -> list[Change[K]]:
         """Take the events of a watch: the changes that they make."""
         changes: list[Change[K]] = []
         self._pending = None
@@ -104,10 +104,10 @@ class Store(Generic[K]):
                     if key in self._world:
                         self._remove(key, self._entry(version, obj), changes)
                 case Malformed():
-                    version = self._apply_malformed(event, changes)
+                    version = self._update_malformed(event, changes)
                 case Bookmark(version):
                     pass
-                case Failed() | Unknown():
+                case WatchFailed() | Unknown():
                     version = ""
             self.version = version or self.version
         return changes
@@ -132,7 +132,7 @@ class Store(Generic[K]):
                     if not self._stage_malformed(one):
                         unplaced.append(one)
                     continue
-                case Bookmark() | Failed() | Unknown():
+                case Bookmark() | WatchFailed() | Unknown():
                     continue
                 case _:
                     obj = one
@@ -145,7 +145,7 @@ class Store(Generic[K]):
         self._check(len(self._staged), self._staged_size)
         return unplaced
 
-    def commit(self, version: str, *, replay: bool = False) -> list[Change[K]]:
+    def replace(self, version: str, *, replay: bool = False) -> list[Change[K]]:
         """The staged world is whole, at this version: it becomes the world. Deletions come out first.
 
         `replay` brings out what did not change as well.
@@ -184,19 +184,19 @@ class Store(Generic[K]):
         entry = self._world.get(key_of(name, namespace))
         return None if entry is None else self.read(entry)
 
-    def read(self, entry: Entry, *, strict: bool = False) -> K:
+    def read(self, entry: CachedObject, *, strict: bool = False) -> K:
         """Return the object of an entry, a new one each time; `InvalidObject` if it does not fit the type."""
         return decode(entry.raw, self.kind, strict=strict, resource=self.resource)
 
-    def entry(self, name: str, namespace: str = "") -> Entry | None:
+    def entry(self, name: str, namespace: str = "") -> CachedObject | None:
         """The bytes and version of an object, or None."""
         return self._world.get(key_of(name, namespace))
 
-    def find(self, key: str) -> Entry | None:
+    def find(self, key: str) -> CachedObject | None:
         """The same by key."""
         return self._world.get(key)
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, CachedObject]:
         """The whole world as it is at this moment, by key."""
         return self._world.copy()
 
@@ -222,7 +222,7 @@ class Store(Generic[K]):
                 continue
             yield obj
 
-    def _error(self, entry: Entry) -> InvalidObject | None:
+    def _error(self, entry: CachedObject) -> InvalidObject | None:
         try:
             self.read(entry, strict=True)
         except InvalidObject as error:
@@ -231,7 +231,7 @@ class Store(Generic[K]):
 
     # What is written
 
-    def _entry(self, version: str, obj: K) -> Entry:
+    def _entry(self, version: str, obj: K) -> CachedObject:
         """Return what is kept of an object: the text that it came in, never one made of the object.
 
         A long line may be broken behind its front, where nobody has looked. The object exists all the same,
@@ -240,21 +240,21 @@ class Store(Generic[K]):
         try:
             raw = kept_text(obj)
         except InvalidObject:
-            return Entry(version, b"")
-        return Entry(version, raw if self._transform is None else self._transform(raw))
+            return CachedObject(version, b"")
+        return CachedObject(version, raw if self._transform is None else self._transform(raw))
 
-    def _put(self, key: str, old: Entry | None, new: Entry, changes: list[Change[K]]) -> None:
+    def _put(self, key: str, old: CachedObject | None, new: CachedObject, changes: list[Change[K]]) -> None:
         self._world[key] = new
         self._size += len(new.raw) - (0 if old is None else len(old.raw))
         changes.append(self._change(key, old, new))
         self._check(len(self._world), self._size)
 
-    def _remove(self, key: str, last: Entry, changes: list[Change[K]]) -> None:
+    def _remove(self, key: str, last: CachedObject, changes: list[Change[K]]) -> None:
         old = self._world.pop(key)
         self._size -= len(old.raw)
         changes.append(Change(self.kind, "DELETED", key, old, last, resource=self.resource))
 
-    def _stage(self, key: str, old: Entry | None, new: Entry) -> None:
+    def _stage(self, key: str, old: CachedObject | None, new: CachedObject) -> None:
         """Note one object of the new world, which has as `old` what the world has."""
         staged, pending = self._staged, self._pending
         assert staged is not None
@@ -272,12 +272,14 @@ class Store(Generic[K]):
             if self._pending is not None:
                 self._pending.pop(key, None)
 
-    def _change(self, key: str, old: Entry | None, new: Entry, *, initial: bool = False) -> Change[K]:
+    def _change(
+        self, key: str, old: CachedObject | None, new: CachedObject, *, initial: bool = False
+    ) -> Change[K]:
         type_: Literal["ADDED", "MODIFIED"] = "ADDED" if old is None else "MODIFIED"
         return Change(self.kind, type_, key, old, new, initial, self.resource)
 
     def _difference(
-        self, before: dict[str, Entry], world: dict[str, Entry], *, initial: bool, replay: bool
+        self, before: dict[str, CachedObject], world: dict[str, CachedObject], *, initial: bool, replay: bool
     ) -> list[Change[K]]:
         """Return what is new or other in a world than it was before."""
         return [
@@ -287,10 +289,10 @@ class Store(Generic[K]):
         ]
 
     def _check(self, objects: int, size: int) -> None:
-        most_objects, most_bytes = self._most
-        if objects > most_objects:
+        max_objects, most_bytes = self._most
+        if objects > max_objects:
             raise StoreFull(
-                f"there are more than {most_objects} objects of {self._named}, the most to be kept"
+                f"there are more than {max_objects} objects of {self._named}, the most to be kept"
             )
         if size > most_bytes:
             raise StoreFull(
@@ -301,7 +303,7 @@ class Store(Generic[K]):
     def _named(self) -> str:
         return str(getattr(self.kind, "__name__", self.kind))
 
-    def _apply_malformed(self, event: Malformed, changes: list[Change[K]]) -> str:
+    def _update_malformed(self, event: Malformed, changes: list[Change[K]]) -> str:
         """Take an object that could not be typed: its bytes are there. Gives the version it came with."""
         known = self._known(event)
         if known is None:
@@ -328,7 +330,7 @@ class Store(Generic[K]):
         self._stage(key, old, old if old is not None and old.version == new.version else new)
         return True
 
-    def _known(self, event: Malformed) -> tuple[str, Entry] | None:
+    def _known(self, event: Malformed) -> tuple[str, CachedObject] | None:
         """Where a broken object belongs; None if that cannot be told, or if it is of another kind."""
         metadata = event.metadata
         if metadata is None or not metadata.name or not metadata.resource_version:
@@ -338,7 +340,7 @@ class Store(Generic[K]):
             return None
         if self._transform is not None and raw:
             raw = self._transform(raw)
-        return key_of(metadata.name, metadata.namespace), Entry(metadata.resource_version, raw)
+        return key_of(metadata.name, metadata.namespace), CachedObject(metadata.resource_version, raw)
 
     def _is_stranger(self, raw: bytes) -> bool:
         own: Resource | None = getattr(self.kind, "resource", None)

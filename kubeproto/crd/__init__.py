@@ -2,14 +2,14 @@
 
 from ._admission import (
     AdmissionRequest,
-    Verdict,
+    AdmissionVerdict,
     allow,
     answer_admission,
     change,
     deny,
     read_admission,
 )
-from ._changes import Change, compare_definitions
+from ._changes import SchemaChange, compare_definitions
 from ._conversion import ConversionRequest, answer_conversion, read_conversion
 from ._defaulting import default
 from ._definition_checks import check_definition
@@ -17,7 +17,7 @@ from ._definitions import CustomResourceDefinition, DefinitionError, definition_
 from ._pruning import prune
 from ._reading import DefinedKind, DefinedVersion, read_definition
 from ._refusals import SchemaError
-from ._rules import Failed, NotEvaluated, Outcome, Passed, check_rules
+from ._rules import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
 from ._schemas import schema_of
 from ._structural import check_schema
 from ._typed import check_object_rules, validate_object
@@ -26,18 +26,18 @@ from ._violations import Violation, invalid_status
 
 __all__ = [
     "AdmissionRequest",
-    "Change",
+    "AdmissionVerdict",
     "ConversionRequest",
     "CustomResourceDefinition",
     "DefinedKind",
     "DefinedVersion",
     "DefinitionError",
-    "Failed",
     "NotEvaluated",
-    "Outcome",
     "Passed",
+    "RuleOutcome",
+    "RuleViolated",
+    "SchemaChange",
     "SchemaError",
-    "Verdict",
     "Violation",
     "allow",
     "answer_admission",

@@ -56,7 +56,7 @@ class AdmissionRequest(Struct, frozen=True, kw_only=True, rename="camel"):
     options: dict[str, Any] | None = None
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class AdmissionVerdict(Struct, frozen=True, kw_only=True):
     """What a webhook says: `allow`, `deny` and `change` make one."""
 
     allowed: bool
@@ -87,9 +87,13 @@ def read_admission(body: bytes) -> AdmissionRequest:
     return review.request
 
 
-def allow(*, warnings: Sequence[str] = (), audit_annotations: Mapping[str, str] | None = None) -> Verdict:
+def allow(
+    *, warnings: Sequence[str] = (), audit_annotations: Mapping[str, str] | None = None
+) -> AdmissionVerdict:
     """Let the request pass as it is; the warnings reach whoever made it."""
-    return Verdict(allowed=True, warnings=tuple(warnings), audit_annotations=dict(audit_annotations or {}))
+    return AdmissionVerdict(
+        allowed=True, warnings=tuple(warnings), audit_annotations=dict(audit_annotations or {})
+    )
 
 
 def deny(
@@ -98,11 +102,11 @@ def deny(
     code: int = 403,
     warnings: Sequence[str] = (),
     audit_annotations: Mapping[str, str] | None = None,
-) -> Verdict:
+) -> AdmissionVerdict:
     """Refuse the request with this message and HTTP status code."""
     if not 400 <= code <= 599:
         raise ValueError(f"a denial has an HTTP status code from 400 to 599, not {code}")
-    return Verdict(
+    return AdmissionVerdict(
         allowed=False,
         code=code,
         message=message,
@@ -116,9 +120,9 @@ def change(
     *,
     warnings: Sequence[str] = (),
     audit_annotations: Mapping[str, str] | None = None,
-) -> Verdict:
+) -> AdmissionVerdict:
     """Let the request pass with this object in place of its own; the difference is sent as a JSON patch."""
-    return Verdict(
+    return AdmissionVerdict(
         allowed=True,
         changed=obj,
         warnings=tuple(warnings),
@@ -126,7 +130,7 @@ def change(
     )
 
 
-def answer_admission(request: AdmissionRequest, verdict: Verdict) -> bytes:
+def answer_admission(request: AdmissionRequest, verdict: AdmissionVerdict) -> bytes:
     """The AdmissionReview that answers this request."""
     response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
     if not verdict.allowed:

@@ -46,7 +46,7 @@ class CannotEvaluate(Exception):  # a reason, not a fault: it becomes the outcom
     """Nothing can be said here about an expression; the text says why."""
 
 
-class Broken(Struct, frozen=True):
+class CelFailure(Struct, frozen=True):
     """An expression that a value made fail, as a division by zero does: for a rule that is a refusal."""
 
     why: str
@@ -97,11 +97,11 @@ def _with_literals(source: str, data: dict[str, Any], optional_old: bool) -> str
     return f"[{literal(data['self'])}].map(self, {text})[0]"
 
 
-def _broken(message: str) -> Broken:
+def _broken(message: str) -> CelFailure:
     for known, shown in _VALUE_ERRORS:
         if known in message:
             rest = message.partition(known)[2].strip('" ') if known.endswith(": ") else ""
-            return Broken(shown + rest)
+            return CelFailure(shown + rest)
     raise CannotEvaluate(message)
 
 

@@ -13,7 +13,7 @@ from ._reading import DefinedKind, DefinedVersion
 from ._violations import child
 
 
-class Change(Struct, frozen=True):
+class SchemaChange(Struct, frozen=True):
     """One difference: the version it concerns ("" for the kind), the path of the field, what became of it."""
 
     version: str
@@ -45,58 +45,58 @@ _LOOSE: Final = "x-kubernetes-preserve-unknown-fields"
 _SILENT: Final = ("title", "description", "example", "externalDocs")
 
 
-def compare_definitions(old: DefinedKind, new: DefinedKind) -> list[Change]:
+def compare_definitions(old: DefinedKind, new: DefinedKind) -> list[SchemaChange]:
     """Every difference, those that break stored objects or running clients marked so."""
     return list(_compare(old, new))
 
 
-def _compare(old: DefinedKind, new: DefinedKind) -> Iterator[Change]:
+def _compare(old: DefinedKind, new: DefinedKind) -> Iterator[SchemaChange]:
     before, after = old.stored.resource, new.stored.resource
     for what in ("group", "plural", "kind", "namespaced"):
         was, becomes = getattr(before, what), getattr(after, what)
         if was != becomes:
-            yield Change("", "", f"{what} was {was!r} and becomes {becomes!r}: another kind", True)
+            yield SchemaChange("", "", f"{what} was {was!r} and becomes {becomes!r}: another kind", True)
     for what in ("singular", "short_names", "categories"):
         was, becomes = getattr(before, what), getattr(after, what)
         if was != becomes:
-            yield Change("", "", f"{what} was {was!r} and becomes {becomes!r}", False)
+            yield SchemaChange("", "", f"{what} was {was!r} and becomes {becomes!r}", False)
     known = {one.resource.version: one for one in new.versions}
     for one in old.versions:
         name = one.resource.version
         if name not in known:
             why = "stored objects cannot be read" if one.stored else "clients that talk in it fail"
-            yield Change(name, "", f"the version is gone: {why}", True)
+            yield SchemaChange(name, "", f"the version is gone: {why}", True)
         else:
             yield from _compare_versions(name, one, known[name])
     for name in known.keys() - {one.resource.version for one in old.versions}:
-        yield Change(name, "", "the version is new", False)
+        yield SchemaChange(name, "", "the version is new", False)
     if before.version != after.version:
-        yield Change(after.version, "", f"the stored version was {before.version}", False)
+        yield SchemaChange(after.version, "", f"the stored version was {before.version}", False)
 
 
-def _compare_versions(name: str, old: DefinedVersion, new: DefinedVersion) -> Iterator[Change]:
+def _compare_versions(name: str, old: DefinedVersion, new: DefinedVersion) -> Iterator[SchemaChange]:
     if old.served != new.served:
-        yield Change(
+        yield SchemaChange(
             name, "", f"the version is {'served now' if new.served else 'no longer served'}", old.served
         )
     for what in ("status", "scale"):
         had, has = (what in one.resource.subresources for one in (old, new))
         if had != has:
-            yield Change(name, "", f"the subresource {what} {'is gone' if had else 'is new'}", had)
+            yield SchemaChange(name, "", f"the subresource {what} {'is gone' if had else 'is new'}", had)
     if old.scale is not None and new.scale is not None and old.scale != new.scale:
-        yield Change(name, "", "the paths of the scale subresource change", True)
+        yield SchemaChange(name, "", "the paths of the scale subresource change", True)
     for path in old.selectable_fields:
         if path not in new.selectable_fields:
-            yield Change(name, path, "the field is no longer selectable", True)
+            yield SchemaChange(name, path, "the field is no longer selectable", True)
     for path in new.selectable_fields:
         if path not in old.selectable_fields:
-            yield Change(name, path, "the field is selectable now", False)
+            yield SchemaChange(name, path, "the field is selectable now", False)
     if old.columns != new.columns:
-        yield Change(name, "", "the printer columns change", False)
+        yield SchemaChange(name, "", "the printer columns change", False)
     if old.deprecation != new.deprecation:
-        yield Change(name, "", "the deprecation changes", False)
+        yield SchemaChange(name, "", "the deprecation changes", False)
     for field, what, breaks in _compare_schemas(old.schema, new.schema, ""):
-        yield Change(name, field, what, breaks)
+        yield SchemaChange(name, field, what, breaks)
 
 
 _Difference = tuple[str, str, bool]

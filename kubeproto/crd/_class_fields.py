@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, get_args, get_origin
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..objects import Constant, enc_hook
+from ..objects import Constant
+from ..objects._shared import enc_hook
 
 # Wrappings of TypedDict's fields; `__required_keys__` says what they mean. ReadOnly is younger than 3.11.
 _REQUIREDNESS: Final = tuple(
@@ -16,7 +17,7 @@ _REQUIREDNESS: Final = tuple(
 )
 
 
-class Field:
+class ClassField:
     """A field of a Struct, TypedDict or dataclass: its wire name, type, and default."""
 
     __slots__ = ("default", "name", "required", "type")
@@ -51,14 +52,14 @@ def tag_of(cls: Any) -> tuple[str, Any] | None:
     return None if config is None or config.tag is None else (config.tag_field, config.tag)
 
 
-def fields_of(type_: Any) -> list[Field] | None:
+def fields_of(type_: Any) -> list[ClassField] | None:
     """The fields of a Struct, TypedDict or dataclass by wire name; None for any other type."""
     cls: Any = get_origin(type_) or type_
     if is_struct(cls):
         return [_struct_field(field) for field in msgspec.structs.fields(type_)]
     if hasattr(cls, "__required_keys__"):
         hints = typing.get_type_hints(cls, include_extras=True)
-        return [Field(name, hint, _is_required(cls, name, hint), UNSET) for name, hint in hints.items()]
+        return [ClassField(name, hint, _is_required(cls, name, hint), UNSET) for name, hint in hints.items()]
     if hasattr(cls, "__dataclass_fields__"):
         hints = typing.get_type_hints(cls, include_extras=True)
         return [_dataclass_field(cls, name, hints[name]) for name in cls.__dataclass_fields__]
@@ -79,21 +80,21 @@ def is_struct(cls: Any) -> bool:
     return isinstance(cls, type) and issubclass(cls, Struct)
 
 
-def _struct_field(field: msgspec.structs.FieldInfo) -> Field:
+def _struct_field(field: msgspec.structs.FieldInfo) -> ClassField:
     default: Any = UNSET
     if field.default is not msgspec.NODEFAULT:
         default = field.default
     elif isinstance(factory := field.default_factory, (Constant, type)):
         # Any other factory may give another value each time, which is no default that a server could know.
         default = factory()  # pyright: ignore[reportUnknownVariableType] # the class of a field is any class
-    return Field(field.encode_name, field.type, field.required, _on_the_wire(default))
+    return ClassField(field.encode_name, field.type, field.required, _on_the_wire(default))
 
 
-def _dataclass_field(cls: Any, name: str, hint: Any) -> Field:
+def _dataclass_field(cls: Any, name: str, hint: Any) -> ClassField:
     field = cls.__dataclass_fields__[name]
     missing = type(field.default).__name__ == "_MISSING_TYPE"
     required = missing and type(field.default_factory).__name__ == "_MISSING_TYPE"
-    return Field(name, hint, required, UNSET if missing else _on_the_wire(field.default))
+    return ClassField(name, hint, required, UNSET if missing else _on_the_wire(field.default))
 
 
 def _on_the_wire(default: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from ..objects import json_equal
-from ._cel import Broken, CannotEvaluate, evaluate
+from ._cel import CannotEvaluate, CelFailure, evaluate
 from ._cel_values import (
     compares_lists,
     compares_null,
@@ -37,7 +37,7 @@ class Passed(Struct, frozen=True):
     field: str
 
 
-class Failed(Struct, frozen=True):
+class RuleViolated(Struct, frozen=True):
     """The rule does not hold; `violation` is what a server would say."""
 
     rule: str
@@ -54,10 +54,10 @@ class NotEvaluated(Struct, frozen=True):
     skipped: bool = False
 
 
-Outcome = Passed | Failed | NotEvaluated
+RuleOutcome = Passed | RuleViolated | NotEvaluated
 
 
-def check_rules(schema: dict[str, Any], obj: Any, old: Any = None) -> list[Outcome]:
+def check_rules(schema: dict[str, Any], obj: Any, old: Any = None) -> list[RuleOutcome]:
     """The outcome of every rule over an object, or over its update from `old`. The object fits its schema."""
     return list(_walk(schema, obj, "", UNSET if old is None else old, root=True))
 
@@ -70,7 +70,7 @@ def has_rules(schema: Any) -> bool:
     return bool(schema.get("x-kubernetes-validations")) or any(map(has_rules, below))
 
 
-def _walk(schema: Any, value: Any, path: str, old: Any, *, root: bool = False) -> Iterator[Outcome]:
+def _walk(schema: Any, value: Any, path: str, old: Any, *, root: bool = False) -> Iterator[RuleOutcome]:
     if value is None or not is_object(schema):
         return
     root = root or bool(schema.get("x-kubernetes-embedded-resource"))
@@ -96,7 +96,7 @@ def _walk(schema: Any, value: Any, path: str, old: Any, *, root: bool = False) -
 
 def _check(
     schema: dict[str, Any], rule: dict[str, Any], value: Any, path: str, old: Any, root: bool
-) -> Outcome:
+) -> RuleOutcome:
     source: str = rule["rule"]
     uses_old = _USES_OLD.search(source) is not None
     if uses_old and old is UNSET and not rule.get("optionalOldSelf"):
@@ -107,7 +107,7 @@ def _check(
         return NotEvaluated(source, path, str(reason))
     if verdict is True:
         return Passed(source, path)
-    if isinstance(verdict, Broken):
+    if isinstance(verdict, CelFailure):
         shown = rule.get("message", "").strip() or source.strip()
         violation = invalid(path, UNSET, f"{verdict.why} evaluating rule: {shown}")
     else:
@@ -120,12 +120,12 @@ def _check(
             f"the update leaves the value as it was, so a server only warns: {violation.message}",
             skipped=True,
         )
-    return Failed(source, path, violation)
+    return RuleViolated(source, path, violation)
 
 
 def _verdict(
     schema: dict[str, Any], source: str, value: Any, old: Any, root: bool, optional_old: bool
-) -> bool | Broken:
+) -> bool | CelFailure:
     misspelt = unknown_reference(schema, source, root=root)
     if misspelt is not None:
         raise CannotEvaluate(f"the schema types no field {misspelt}, so a server refuses the rule")
@@ -151,9 +151,9 @@ def _verdict(
 
 def _evaluate(
     schema: dict[str, Any], source: str, value: Any, old: Any, root: bool, optional_old: bool
-) -> bool | Broken:
+) -> bool | CelFailure:
     verdict = evaluate(source, schema, value, old, root=root, optional_old=optional_old)
-    if isinstance(verdict, (bool, Broken)):
+    if isinstance(verdict, (bool, CelFailure)):
         return verdict
     raise CannotEvaluate("its result is neither true nor false, so a server refuses the rule")
 

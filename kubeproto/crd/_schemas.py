@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ..objects import Duration, KubeObject, MicroTime, ObjectMeta, Quantity
-from ._class_fields import Field, fields_of, tag_of, unwrap
+from ._class_fields import ClassField, fields_of, tag_of, unwrap
 from ._constraints import constrain
 from ._markers import mark
 from ._refusals import refused
@@ -173,7 +173,7 @@ class _Walk:
         del self.inside[type_]
         return schema
 
-    def property(self, field: Field, path: str) -> Schema:
+    def property(self, field: ClassField, path: str) -> Schema:
         schema = self.schema(field.type, path)
         if field.default is None and not field.required:
             if schema.pop("nullable", False):  # absent says the same, and None is never sent

@@ -9,7 +9,7 @@ import msgspec
 
 from ..objects import KubeObject, encode
 from ._definitions import schema_for
-from ._rules import Outcome, check_rules
+from ._rules import RuleOutcome, check_rules
 from ._validation import validate
 from ._violations import Violation
 
@@ -19,7 +19,7 @@ def validate_object(obj: KubeObject, old: KubeObject | None = None) -> list[Viol
     return validate(_schema(type(obj)), _wire(obj), None if old is None else _wire(old))
 
 
-def check_object_rules(obj: KubeObject, old: KubeObject | None = None) -> list[Outcome]:
+def check_object_rules(obj: KubeObject, old: KubeObject | None = None) -> list[RuleOutcome]:
     """The outcome of every CEL rule of the object's class: passed, failed, or not evaluated and why."""
     return check_rules(_schema(type(obj)), _wire(obj), None if old is None else _wire(old))
 

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from ._embedded import embedded
 from ._list_types import duplicates
-from ._rules import Failed, NotEvaluated, check_rules, has_rules
+from ._rules import NotEvaluated, RuleViolated, check_rules, has_rules
 from ._values import check_value
 from ._violations import NO_FIELD, Violation, invalid
 
@@ -52,4 +52,4 @@ def validate(
     outcomes = check_rules(schema, obj, old)
     if unknown is not None:
         unknown += [one for one in outcomes if isinstance(one, NotEvaluated) and not one.skipped]
-    return found + [outcome.violation for outcome in outcomes if isinstance(outcome, Failed)]
+    return found + [outcome.violation for outcome in outcomes if isinstance(outcome, RuleViolated)]

@@ -31,9 +31,9 @@ Who needs little of a kind reads it fastest with a class of their own, of the sa
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._table import FieldFacts, ResourceFacts, SubresourceFacts, Table, TypeFacts, table
+    from ._table import FieldFacts, KindTable, ResourceFacts, SubresourceFacts, TypeFacts, table
 
-__all__ = ["FieldFacts", "ResourceFacts", "SubresourceFacts", "Table", "TypeFacts", "table"]
+__all__ = ["FieldFacts", "KindTable", "ResourceFacts", "SubresourceFacts", "TypeFacts", "table"]
 
 
 def _on_demand(name: str) -> Any:

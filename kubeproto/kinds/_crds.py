@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from ._names import attribute, class_name
-from ._source import Class, Field, Module, Value, import_line, words_of
+from ._source import Class, Module, SourceField, Value, import_line, words_of
 
 Json = Mapping[str, Any]
 
@@ -92,7 +92,7 @@ class _Draft:
             )
         )
 
-    def _base(self, fields: dict[str, Field]) -> tuple[str, dict[str, Field]]:
+    def _base(self, fields: dict[str, SourceField]) -> tuple[str, dict[str, SourceField]]:
         """`Object[Spec, Status]` where the spec is always there or can be empty, `KubeObject` otherwise."""
         spec = fields.get("spec")
         if spec is None or not (spec.required or self._may_be_empty(spec.type)):
@@ -100,7 +100,7 @@ class _Draft:
         status = fields["status"].type if "status" in fields else "None"
         own = {wire: field for wire, field in fields.items() if wire not in ("spec", "status")}
         if not spec.required:
-            own["spec"] = Field(attribute="spec", wire="spec", type=spec.type, factory=spec.type)
+            own["spec"] = SourceField(attribute="spec", wire="spec", type=spec.type, factory=spec.type)
         return f"kp.Object[{spec.type}, {status}]", own
 
     def _may_be_empty(self, type_: str) -> bool:
@@ -108,11 +108,11 @@ class _Draft:
             made.name == type_ and not any(field.required for field in made.fields) for made in self.classes
         )
 
-    def _field(self, owner: str, wire: str, schema: Json, *, required: bool) -> Field:
+    def _field(self, owner: str, wire: str, schema: Json, *, required: bool) -> SourceField:
         type_ = self._type(owner, wire, schema)
         if required and schema.get("nullable"):
             type_ = _or_none(type_)
-        return Field(attribute=attribute(wire), wire=wire, type=type_, required=required)
+        return SourceField(attribute=attribute(wire), wire=wire, type=type_, required=required)
 
     def _type(self, owner: str, wire: str, schema: Json) -> str:
         """The annotation of a schema, without None for itself."""
@@ -191,10 +191,10 @@ def _keywords(spec: Json, version: Json, name: str) -> tuple[tuple[str, Value], 
     return tuple((key, value) for key, value in words.items() if value != silent.get(key, ()))
 
 
-def _in_order(fields: Iterable[Field], *, taken: tuple[str, ...]) -> tuple[Field, ...]:
+def _in_order(fields: Iterable[SourceField], *, taken: tuple[str, ...]) -> tuple[SourceField, ...]:
     """Required fields first, no attribute twice."""
     seen = set(taken)
-    made: list[Field] = []
+    made: list[SourceField] = []
     for field in sorted(fields, key=lambda field: not field.required):
         name = field.attribute
         while name in seen:

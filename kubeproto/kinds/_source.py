@@ -21,7 +21,7 @@ class Name(str):
 Value = str | bool | tuple[str, ...]
 
 
-class Field(Struct, frozen=True, kw_only=True):
+class SourceField(Struct, frozen=True, kw_only=True):
     """An attribute: `type` is its annotation without None, `value` its default or `factory` what makes it.
 
     `empty` is what stands for the null that a server may send where the field is required.
@@ -48,7 +48,7 @@ class Class(Struct, frozen=True, kw_only=True):
     bases: tuple[str, ...]
     keywords: tuple[tuple[str, Value], ...] = ()
     doc: str = ""
-    fields: tuple[Field, ...] = ()
+    fields: tuple[SourceField, ...] = ()
     secrets: tuple[str, ...] = ()
 
 
@@ -128,7 +128,7 @@ def _value(name: str, value: Value) -> str:
             return _listed("(", [f"{_INDENT}{part}" for part in parts], f"{_INDENT})")
 
 
-def _field(field: Field) -> str:
+def _field(field: SourceField) -> str:
     arguments: list[str] = []
     type_ = field.type
     if field.factory:

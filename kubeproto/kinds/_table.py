@@ -60,7 +60,7 @@ class ResourceFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     subresources: tuple[SubresourceFacts, ...] = ()
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class KindTable(Struct, frozen=True, kw_only=True):
     """All that is known of the built-in kinds of one Kubernetes version, in the order of its discovery."""
 
     kubernetes: str
@@ -82,11 +82,11 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 @functools.cache
-def table() -> Table:
+def table() -> KindTable:
     """The table of the built-in kinds."""
     import pkgutil
 
     data = pkgutil.get_data("kubeproto.kinds", "table.json")
     if data is None:
         raise RuntimeError("kubeproto.kinds was installed without its table.json")
-    return msgspec.json.decode(data, type=Table)
+    return msgspec.json.decode(data, type=KindTable)

@@ -2,26 +2,8 @@
 
 from ._api_versions import api_version_priority
 from ._base import Constant, Fields, KubeObject, Object
-from ._capabilities import (
-    HasApproval,
-    HasFinalize,
-    HasScale,
-    HasStatus,
-    HasToken,
-    RunsContainers,
-)
-from ._codec import (
-    FRONT_MARKS,
-    FRONT_SKIP,
-    LONG,
-    decode,
-    encode,
-    identified,
-    is_identified,
-    kept_text,
-    read_whole,
-    shows_all,
-)
+from ._capabilities import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
+from ._codec import decode, encode, identified, is_identified, kept_text, read_whole, shows_all
 from ._definition import (
     Atomic,
     Column,
@@ -55,25 +37,20 @@ from ._names import (
 )
 from ._pointers import format_pointer, is_object, parse_pointer, resolve_pointer
 from ._quantity import Quantity
-from ._reading import Reader, TooDeep, reader
+from ._reading import Reader, TooDeep
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource, guess_plural
 from ._scanning import check_json, elements, is_json, members
 from ._sources import joined
-from ._spans import UNREAD, Span, object_in, whole
+from ._spans import object_in
 from ._status import Status, StatusCause, StatusDetails
 from ._table import Table, TableColumn, TableRow
 from ._times import MicroTime, format_time, parse_time
-from ._values import dec_hook, enc_hook
 from ._versions import comparable, compare_versions, is_newer
-from ._views import ATTACH, KindViews, asdict, replace, settle, text_of, views_of
+from ._views import ATTACH, KindViews, asdict, replace, settle, views_of
 
 __all__ = [
     "ATTACH",
-    "FRONT_MARKS",
-    "FRONT_SKIP",
-    "LONG",
-    "UNREAD",
     "Atomic",
     "Column",
     "Constant",
@@ -117,7 +94,6 @@ __all__ = [
     "Scale",
     "Selector",
     "ShardInfo",
-    "Span",
     "Status",
     "StatusCause",
     "StatusDetails",
@@ -140,11 +116,9 @@ __all__ = [
     "check_path_segment",
     "comparable",
     "compare_versions",
-    "dec_hook",
     "decode",
     "dump_yaml",
     "elements",
-    "enc_hook",
     "encode",
     "format_pointer",
     "format_time",
@@ -165,12 +139,9 @@ __all__ = [
     "parse_pointer",
     "parse_time",
     "read_whole",
-    "reader",
     "replace",
     "resolve_pointer",
     "settle",
     "shows_all",
-    "text_of",
     "views_of",
-    "whole",
 ]

@@ -4,7 +4,7 @@ import datetime
 import re
 from typing import Final, Self
 
-from kubeproto.objects._amounts import Amount
+from ._amounts import Amount
 
 _SECOND: Final = 10**9
 _UNITS: Final = {

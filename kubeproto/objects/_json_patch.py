@@ -3,16 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubeproto.objects._pointers import (
-    find,
-    format_pointer,
-    is_list,
-    is_object,
-    list_index,
-    member,
-    parse_pointer,
-)
-from kubeproto.objects._server_patch import apply_like_server
+from ._pointers import find, format_pointer, is_list, is_object, list_index, member, parse_pointer
+from ._server_patch import apply_like_server
 
 JsonPatch = list[dict[str, Any]]
 

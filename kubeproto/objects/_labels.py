@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
-from kubeproto.objects._names import check_label_key, check_label_value
+from ._names import check_label_key, check_label_value
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..watching import Malformed
+else:
+    # For help() and inspect.signature(); this layer knows nothing of watches at run time.
+    Malformed = Any
 
 T = TypeVar("T")
 

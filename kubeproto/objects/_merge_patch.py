@@ -5,8 +5,8 @@ A Kubernetes API server departs from the RFC in one point: it drops null members
 
 from typing import Any
 
-from kubeproto.objects._json_patch import copy_json, json_equal
-from kubeproto.objects._pointers import format_pointer, is_object
+from ._json_patch import copy_json, json_equal
+from ._pointers import format_pointer, is_object
 
 
 def make_merge_patch(before: Any, after: Any) -> Any:

@@ -6,7 +6,7 @@ families it was written: decimal ("500m", "2G"), binary ("1Gi") or decimal expon
 
 from typing import Final, Literal, Self, final
 
-from kubeproto.objects._amounts import Amount
+from ._amounts import Amount
 
 QuantityFormat = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 

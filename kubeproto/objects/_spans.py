@@ -41,13 +41,13 @@ _PREFIXES: Final = {
 }
 
 
-class Line(Struct, Generic[T]):
+class SpannedLine(Struct, Generic[T]):
     """A line of a watch, for its object alone."""
 
     object: T
 
 
-_read_line: Final = Reader[Line[Raw]](Line[Raw]).read
+_read_line: Final = Reader[SpannedLine[Raw]](SpannedLine[Raw]).read
 
 
 def whole(data: bytes) -> Span:

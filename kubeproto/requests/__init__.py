@@ -5,7 +5,7 @@ from ._discovered import ApiGroup, ApiVersion, Discovery, Root
 from ._discovery import Discovering, discovery_resources, discovery_root
 from ._parameters import ApplyOptions, ListOptions, WriteOptions
 from ._pods import LogOptions
-from ._request import Opening, Reading, Reply, Request, StreamRequest, UpgradeRequest
+from ._request import Reading, Reply, Request, StreamOpener, StreamRequest, UpgradeRequest
 from ._server import Health, ServerVersion, health, openapi_document, openapi_index, version
 from ._shards import Shard, shard, shard_hash
 from ._subresources import Subresource
@@ -23,13 +23,13 @@ __all__ = [
     "Health",
     "ListOptions",
     "LogOptions",
-    "Opening",
     "Reading",
     "Reply",
     "Request",
     "Root",
     "ServerVersion",
     "Shard",
+    "StreamOpener",
     "StreamRequest",
     "Subresource",
     "Tables",

@@ -14,7 +14,7 @@ from ._pods import PodVerbs
 from ._readings import Plain
 from ._request import Request
 from ._subresources import Subresources
-from ._targets import ALL, AllNamespaces, Place, resource_of
+from ._targets import ALL, AllNamespaces, Target, resource_of
 
 if TYPE_CHECKING:
     Finalized: TypeAlias = "Subresources[HasFinalize | Metadata[HasFinalize] | Dynamic]"
@@ -37,7 +37,7 @@ class Api(Collection[K], Subresources[K], PodVerbs[K]):
     ) -> None:
         self.kind = kind
         self.resource = resource if resource is not None else resource_of(kind)
-        self._place = Place.of(self.resource, namespace)
+        self._place = Target.of(self.resource, namespace)
         self._written = self.resource
 
     @property

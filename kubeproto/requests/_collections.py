@@ -25,7 +25,7 @@ from ._parameters import (
     watch_query,
     write_query,
 )
-from ._readings import Events, Many, ManyOrStatus, OneOrStatus
+from ._readings import Many, ManyOrStatus, OneOrStatus, WatchReading
 from ._request import Request, StreamRequest
 from ._shards import Shard
 from ._singles import Single
@@ -104,7 +104,7 @@ class Collection(Single[K]):
             self._place.collection(query),
             accept_stream(self.kind),
             verb="watch",
-            opening=Events(self.kind),
+            opening=WatchReading(self.kind),
         )
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:

@@ -32,7 +32,7 @@ from ._discovered import (
     legacy_resources,
 )
 from ._headers import JSON, accept_media
-from ._readings import Identity, read_json
+from ._readings import DocumentIdentity, read_json
 from ._request import Request
 from ._targets import segment
 
@@ -75,7 +75,7 @@ class _RootReading(Struct, frozen=True):
     def read(self, status: int, headers: Headers, body: bytes) -> RootAnswer:
         if status == _NOT_MODIFIED:
             return NotModified()
-        kind = read_json(Identity, headers, body).kind
+        kind = read_json(DocumentIdentity, headers, body).kind
         match kind:
             case "APIGroupDiscoveryList":
                 said = read_json(_Aggregated, headers, body)

@@ -66,7 +66,7 @@ class LogLines:
         return [rest] if rest else []
 
 
-class Lines(Struct, frozen=True):
+class FollowedLog(Struct, frozen=True):
     """A log that is followed."""
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[bytes]:

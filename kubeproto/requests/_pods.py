@@ -10,7 +10,7 @@ from .._errors import InvalidRequest
 from ..objects import Dynamic, HasToken, KubeObject, Metadata, ObjectMeta, RunsContainers, Status, format_time
 from ._bodies import as_json, is_sequence
 from ._headers import JSON, accept_anything, accept_media, content
-from ._logs import Lines
+from ._logs import FollowedLog
 from ._offers import check_subresource
 from ._parameters import (
     Propagation,
@@ -21,9 +21,9 @@ from ._parameters import (
     duration,
     write_query,
 )
-from ._readings import Done, One, Text
+from ._readings import DeletedReading, One, Text
 from ._request import Request, StreamRequest, UpgradeRequest
-from ._targets import Place, Query, given
+from ._targets import Query, Target, given
 
 if TYPE_CHECKING:
     from ..kinds.authentication_v1 import BoundObjectReference, TokenRequest
@@ -61,7 +61,7 @@ class PodVerbs(Generic[K_co]):
     """What can be asked of a pod beside reading and writing it."""
 
     kind: type[K_co]
-    _place: Place
+    _place: Target
 
     def log(self: Running, name: str, **options: Unpack[LogOptions]) -> Request[str]:
         """Read the log of a container; it may end in the middle of a line."""
@@ -77,7 +77,7 @@ class PodVerbs(Generic[K_co]):
         """Follow the log of a container: its lines, until it ends."""
         query = given(("follow", True)) + _log_query(**options)
         return StreamRequest(
-            "GET", self._of_pod(name, "log", query), accept_anything(), verb="get", opening=Lines()
+            "GET", self._of_pod(name, "log", query), accept_anything(), verb="get", opening=FollowedLog()
         )
 
     def exec(
@@ -146,7 +146,7 @@ class PodVerbs(Generic[K_co]):
             (*accept_media(JSON), *content(JSON)),
             as_json(Eviction(metadata=self._named(name), delete_options=options)),
             verb="create",
-            reading=Done(),
+            reading=DeletedReading(),
             guarded=bool(uid or resource_version),
         )
 
@@ -161,7 +161,7 @@ class PodVerbs(Generic[K_co]):
             (*accept_media(JSON), *content(JSON)),
             as_json(Binding(metadata=self._named(name), target=target)),
             verb="create",
-            reading=Done(),
+            reading=DeletedReading(),
         )
 
     def create_token(

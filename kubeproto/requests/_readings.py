@@ -71,7 +71,7 @@ def _check_kind(obj: KubeObject, resource: Resource) -> None:
         raise InvalidObject(f"its body is a {obj.kind or 'thing without a kind'}, no {' or '.join(expected)}")
 
 
-class Identity(Struct):
+class DocumentIdentity(Struct):
     """What a document says that it is."""
 
     kind: str = ""
@@ -91,11 +91,11 @@ class OneOrStatus(Struct, Generic[K], frozen=True):
 
 
 def _is_status(headers: Headers, body: bytes) -> bool:
-    said = read_json(Identity, headers, body)
+    said = read_json(DocumentIdentity, headers, body)
     return said.kind == "Status" and said.apiVersion in ("v1", "meta.k8s.io/v1")
 
 
-class Done(Struct, frozen=True):
+class DeletedReading(Struct, frozen=True):
     """A Status that says it is done."""
 
     def read(self, status: int, headers: Headers, body: bytes) -> Status:
@@ -143,7 +143,7 @@ class Plain(Struct, Generic[T], frozen=True):
     def read(self, status: int, headers: Headers, body: bytes) -> T:
         """The value."""
         if self.named:
-            said = read_json(Identity, headers, body)
+            said = read_json(DocumentIdentity, headers, body)
             if said.kind != self.named:
                 raise InvalidObject(f"its body is a {said.kind or 'thing without a kind'}, no {self.named}")
         return read_json(self.type, headers, body)
@@ -157,7 +157,7 @@ class Text(Struct, frozen=True):
         return body.decode("utf-8", "replace")
 
 
-class Events(Struct, Generic[K], frozen=True):
+class WatchReading(Struct, Generic[K], frozen=True):
     """A watch."""
 
     kind: type[K]

@@ -72,7 +72,7 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
         return Reply(value, status, warnings(headers), headers)
 
 
-class Opening(Protocol[E]):
+class StreamOpener(Protocol[E]):
     """How the body of a streamed answer is read: a value that makes decoders."""
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[E]:
@@ -84,7 +84,7 @@ class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
     """A request whose answer does not end by itself. Feed its bytes to what `open` gives."""
 
     verb: str
-    opening: Opening[E]
+    opening: StreamOpener[E]
 
     __repr__ = Head.__repr__
 

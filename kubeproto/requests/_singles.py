@@ -22,7 +22,7 @@ from ._offers import check_verb
 from ._parameters import ApplyOptions, Timeout, WriteOptions, check_field_manager, duration, write_query
 from ._readings import One, reads_any_kind
 from ._request import Request
-from ._targets import Place, Query, given
+from ._targets import Query, Target, given
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -31,7 +31,7 @@ class Single(Generic[K]):
     """One object, or one subresource of it, read and written as a `K`."""
 
     kind: type[K]
-    _place: Place
+    _place: Target
     _written: Resource  # what bodies say that they are: a Scale, not the Deployment that it scales
     _subresource: str = ""
 

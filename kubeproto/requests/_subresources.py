@@ -22,14 +22,14 @@ from ._offers import check_subresource
 from ._parameters import WriteOptions, write_query
 from ._request import Request
 from ._singles import Single
-from ._targets import Place, written_as
+from ._targets import Target, written_as
 
 if TYPE_CHECKING:
     from ..kinds.autoscaling_v1 import Scale
 
     # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
     Approved: TypeAlias = "Subresources[HasApproval | Metadata[HasApproval] | Dynamic]"
-    Running: TypeAlias = "Subresources[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    RunningApi: TypeAlias = "Subresources[RunsContainers | Metadata[RunsContainers] | Dynamic]"
     Scaled: TypeAlias = (
         "Subresources[HasScale | Object[Any, Any] | Metadata[HasScale | Object[Any, Any]] | Dynamic]"
     )
@@ -45,7 +45,7 @@ S = TypeVar("S", bound=KubeObject)
 class Subresource(Single[K]):
     """One subresource of each object of a kind, read and written as a `K`."""
 
-    def __init__(self, kind: type[K], place: Place, name: str, written: Resource) -> None:
+    def __init__(self, kind: type[K], place: Target, name: str, written: Resource) -> None:
         if not name:
             raise InvalidRequest("a subresource has a name")
         self.kind = kind
@@ -71,7 +71,7 @@ class Subresources(Generic[K_co]):
 
     kind: type[K_co]
     resource: Resource
-    _place: Place
+    _place: Target
 
     @overload
     def subresource(self, name: str) -> Subresource[K_co]: ...
@@ -103,12 +103,12 @@ class Subresources(Generic[K_co]):
         return self._known("approval")
 
     @property
-    def ephemeral_containers(self: Running) -> Subresource[K_co]:
+    def ephemeral_containers(self: RunningApi) -> Subresource[K_co]:
         """The containers that debug a pod that runs."""
         return self._known("ephemeralcontainers")
 
     @property
-    def resize(self: Running) -> Subresource[K_co]:
+    def resize(self: RunningApi) -> Subresource[K_co]:
         """The resources of a pod that runs."""
         return self._known("resize")
 

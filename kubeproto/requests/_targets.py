@@ -67,7 +67,7 @@ class AllNamespaces:
 ALL: Final = AllNamespaces()
 
 
-class Place(Struct, frozen=True):
+class Target(Struct, frozen=True):
     """Where objects of one kind are found. `namespace` is empty for a cluster-scoped kind, and for `ALL`."""
 
     resource: Resource
@@ -75,7 +75,7 @@ class Place(Struct, frozen=True):
     root: str  # /apis/GROUP/VERSION[/namespaces/NAMESPACE]/PLURAL
 
     @staticmethod
-    def of(resource: Resource, namespace: str | AllNamespaces) -> Place:
+    def of(resource: Resource, namespace: str | AllNamespaces) -> Target:
         """The place of a kind in one namespace (``default`` if none is said) or in all."""
         if not resource.namespaced and namespace:
             raise InvalidRequest(f"{resource.kind} is cluster-scoped: it lives in no namespace")
@@ -87,7 +87,7 @@ class Place(Struct, frozen=True):
         if resource.namespaced and isinstance(namespace, str):
             name = namespace or "default"
             root += f"/namespaces/{segment('namespace', name)}"
-        return Place(resource, name, f"{root}/{segment(f'the plural of {resource.kind}', resource.plural)}")
+        return Target(resource, name, f"{root}/{segment(f'the plural of {resource.kind}', resource.plural)}")
 
     @property
     def everywhere(self) -> bool:

@@ -1,63 +1,63 @@
 """A Kubernetes API server as a pure machine: requests in, answers out, on a virtual clock."""
 
 from ._clocks import DriftingClock
-from ._cluster import Cluster, Exchange
-from ._faults import (
+from ._cluster import Cluster, RecordedExchange
+from ._refusals import Rejection
+from ._snapshots import Snapshot, StoredObject
+from ._state import Modes
+from ._streams import Stream
+from ._transports import BlockingSimTransport, Receiving, SimTransport
+from .faults._faults import (
     Cut,
     Delay,
-    Disagree,
     Empty,
     ErrorEvent,
-    Expel,
     Expire,
+    ExpireCredentials,
     Fail,
     Fault,
     Faults,
+    ForceConflict,
+    FutureVersion,
     HalfOpen,
     Html,
     Lag,
-    Lose,
-    Refuse,
-    TooLarge,
-    TooManyRequests,
+    LoseResponse,
+    RefuseConnection,
+    Throttle,
 )
-from ._refusals import Refused
-from ._server import Answer
-from ._snapshots import Snapshot, StoredObject
-from ._streams import Stream
-from ._transports import BlockingSimTransport, Receiving, SimTransport
-from ._watches import Watch
-from ._world import Modes
+from .reading._watches import Watch
+from .serving._server import ServerResponse
 
 __all__ = [
-    "Answer",
     "BlockingSimTransport",
     "Cluster",
     "Cut",
     "Delay",
-    "Disagree",
     "DriftingClock",
     "Empty",
     "ErrorEvent",
-    "Exchange",
-    "Expel",
     "Expire",
+    "ExpireCredentials",
     "Fail",
     "Fault",
     "Faults",
+    "ForceConflict",
+    "FutureVersion",
     "HalfOpen",
     "Html",
     "Lag",
-    "Lose",
+    "LoseResponse",
     "Modes",
     "Receiving",
-    "Refuse",
-    "Refused",
+    "RecordedExchange",
+    "RefuseConnection",
+    "Rejection",
+    "ServerResponse",
     "SimTransport",
     "Snapshot",
     "StoredObject",
     "Stream",
-    "TooLarge",
-    "TooManyRequests",
+    "Throttle",
     "Watch",
 ]

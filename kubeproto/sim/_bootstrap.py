@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import msgspec
 
-from ._edits import put
-from ._storage import Event, Shelf
-from ._world import World
+from ._state import ServerState
+from .storage._storage import ResourceStorage, StoredEvent
+from .writing._edits import put
 
 _ROOT: Final = "kube-root-ca.crt"
 _EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))
 
 
-def populate(world: World) -> None:
+def populate(world: ServerState) -> None:
     """Store what a new cluster has, as the server itself does."""
     import pkgutil
 
@@ -34,7 +34,7 @@ def populate(world: World) -> None:
         _store(world, obj)
 
 
-def _store(world: World, obj: dict[str, Any]) -> None:
+def _store(world: ServerState, obj: dict[str, Any]) -> None:
     served = world.kinds.of_kind(obj["apiVersion"], obj["kind"])
     if served is None:
         return
@@ -46,11 +46,11 @@ def _store(world: World, obj: dict[str, Any]) -> None:
 class Defaults:
     """Gives each namespace its default ServiceAccount and the certificate of the authority."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServerState) -> None:
         self.world = world
         self._lacking: set[str] = set()
 
-    def told(self, shelf: Shelf, event: Event) -> None:
+    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
         """Note namespaces that are new, and those that have lost what they should have."""
         stored = event.stored
         if shelf.name == "namespaces" and event.change == "ADDED":

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from ..objects import Selector
 from ._ages import ago
-from ._apply_values import is_map
-from ._parts import listed, member, texts
+from .storage._parts import listed, member, texts
+from .storage._values import is_map
 
 Json = dict[str, Any]
 Row = Callable[[Json, float], list[Any]]

@@ -25,18 +25,26 @@ from ..crd import CustomResourceDefinition, definition_of
 from ..objects import KubeObject, encode
 from ..wire import Head
 from ._bootstrap import Defaults, populate
-from ._definitions import Definitions
-from ._edits import put, remove
-from ._garbage import Garbage
-from ._kinds import Served
-from ._namespaces import Namespaces, Pods
-from ._protection import Protection
-from ._server import Answer, Server
-from ._snapshots import Controller, Snapshot, StoredObject, change_of, load_snapshot, resume, take_snapshot
-from ._storage import WINDOW, Event, Shelf
-from ._watches import Watch
-from ._world import Modes, World
-from ._writes import Writer
+from ._snapshots import (
+    ClusterController,
+    Snapshot,
+    StoredObject,
+    change_of,
+    load_snapshot,
+    resume,
+    take_snapshot,
+)
+from ._state import Modes, ServerState
+from .controllers._definitions import Definitions
+from .controllers._garbage import Garbage
+from .controllers._namespaces import NamespaceController, Pods
+from .controllers._protection import Protection
+from .kinds._kinds import Served
+from .reading._watches import Watch
+from .serving._server import Server, ServerResponse
+from .storage._storage import WINDOW, ResourceStorage, StoredEvent
+from .writing._edits import put, remove
+from .writing._writes import Writer
 
 if TYPE_CHECKING:
     from ._transports import BlockingSimTransport, SimTransport
@@ -50,7 +58,7 @@ _decode: Final = msgspec.json.Decoder().decode
 Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | bytes
 
 
-class Exchange(Struct, frozen=True):
+class RecordedExchange(Struct, frozen=True):
     """One request that was made: when, what it was, and the status of its answer."""
 
     at: float
@@ -84,14 +92,14 @@ class Cluster:
         populated: bool = False,
     ) -> None:
         self._populated = populated
-        self._world = World(seed=seed, window=window, modes=modes)
+        self._world = ServerState(seed=seed, window=window, modes=modes)
         self._world.tracks = managed_fields
         self._world.storage.version = version
         self._world.storage.compact()
         self._begin()
         self.on_due: Callable[[], None] | None = None
         self.on_change: Callable[[StoredObject], object] | None = None
-        self.log: list[Exchange] = []
+        self.log: list[RecordedExchange] = []
         self.keeps_log = True
         for name in _NAMESPACES:
             self.namespace(name)
@@ -106,10 +114,10 @@ class Cluster:
         self._planned = 0
         self._definitions = Definitions(world)
         self._garbage = Garbage(world)
-        self._namespaces = Namespaces(world)
+        self._namespaces = NamespaceController(world)
         self._pods = Pods(world)
         self._protection = Protection(world)
-        self._controllers: tuple[Controller, ...] = (
+        self._controllers: tuple[ClusterController, ...] = (
             self._definitions, self._garbage, self._namespaces, self._pods, self._protection,
         )  # fmt: skip
         if self._populated:
@@ -118,11 +126,11 @@ class Cluster:
 
     # What comes in, and what goes out.
 
-    def answer(self, head: Head) -> Answer:
+    def answer(self, head: Head) -> ServerResponse:
         """Answer a request; the body of the answer is bytes, or a watch that goes on."""
         answer = self._server.answer(head)
         if self.keeps_log:
-            self.log.append(Exchange(self.now, head, answer.status))
+            self.log.append(RecordedExchange(self.now, head, answer.status))
         return answer
 
     def transport(self) -> SimTransport:
@@ -230,7 +238,7 @@ class Cluster:
         namespace = meta.setdefault("namespace", "default") if served.namespaced else ""
         if namespace:
             self.namespace(namespace)
-        from ._routes import Route
+        from .reading._routes import Route
 
         name: str = meta.get("name", "")
         stored = served.shelf.objects.get(served.key(namespace, name))
@@ -331,7 +339,7 @@ class Cluster:
         self.settle()
         twin = Cluster.__new__(Cluster)
         old = self._world
-        world = twin._world = World(seed=0, window=old.storage.window, modes=old.modes)
+        world = twin._world = ServerState(seed=0, window=old.storage.window, modes=old.modes)
         world.storage = old.storage.copy()
         world.kinds = type(old.kinds)(world.storage)
         world.clock.time, world.chance = old.clock.time, old.chance.copy()
@@ -365,7 +373,7 @@ class Cluster:
             self._world, self._definitions, [one for one in self._controllers if one is not self._definitions]
         )
 
-    def _wake(self, shelf: Shelf, event: Event) -> None:
+    def _wake(self, shelf: ResourceStorage, event: StoredEvent) -> None:
         if self.on_change is not None:
             self.on_change(change_of(shelf, event))
         if self.on_due is not None:

@@ -7,10 +7,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..crd import Violation
-from ._builtin_rules import FORMATS
-from ._defaults import POD_SPECS
-from ._kinds import Served
-from ._parts import listed, member, texts
 from ._pod_rules import (
     Found,
     Json,
@@ -23,6 +19,10 @@ from ._pod_rules import (
     required,
     unsupported,
 )
+from .kinds._builtin_rules import FORMATS
+from .kinds._defaults import POD_SPECS
+from .kinds._kinds import Served
+from .storage._parts import listed, member, texts
 
 _CRON: Final = re.compile(r"[\d*/,\-?A-Za-z]+")
 _CRON_RANGES: Final = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))

@@ -11,8 +11,8 @@ import functools
 from typing import Any, Final
 
 from ..kinds import FieldFacts, TypeFacts, table
-from ._apply_values import is_list, is_map
-from ._kinds import Kinds, Served
+from .kinds._kinds import Kinds, Served
+from .storage._values import is_list, is_map
 
 Json = dict[str, Any]
 

@@ -13,13 +13,13 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from ..wire import Head
-from ._kinds import Kinds
 from ._openapi import document_v2, document_v3, index
 from ._openapi_protobuf import ASKED, SENT, encode_v2
-from ._query import Query
 from ._refusals import method_not_allowed, not_acceptable, unknown_path
-from ._server import Answer
-from ._world import World
+from ._state import ServerState
+from .kinds._kinds import Kinds
+from .reading._query import Query
+from .serving._server import ServerResponse
 
 _JSON: Final = "application/json"
 # Kinds are compared by what they are made of: a definition that changes makes new ones.
@@ -51,7 +51,9 @@ class _Made:
 _of_server: Final[WeakKeyDictionary[Kinds, _Made]] = WeakKeyDictionary()
 
 
-def openapi(world: World, head: Head, segments: list[str], query: Query, headers: dict[str, str]) -> Answer:
+def openapi(
+    world: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
+) -> ServerResponse:
     """The answer to a path below `/openapi`."""
     kinds = world.kinds
     made = _of_server.setdefault(kinds, _Made())
@@ -76,8 +78,8 @@ def openapi(world: World, head: Head, segments: list[str], query: Query, headers
     caching = "public, immutable" if query.get("hash") == tag else "no-cache, private"
     shared = (("Cache-Control", caching), ("Etag", etag), ("Vary", "Accept"))
     if headers.get("if-none-match") == etag:
-        return Answer(304, shared, b"")
-    return Answer(200, (*shared, ("Content-Type", media), ("Content-Length", str(len(body)))), body)
+        return ServerResponse(304, shared, b"")
+    return ServerResponse(200, (*shared, ("Content-Type", media), ("Content-Length", str(len(body)))), body)
 
 
 def _media_of_v2(accept: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from ..crd import Violation
 from ..objects import Quantity
-from ._names import is_subdomain, key_faults, value_faults
-from ._parts import listed, member
+from .kinds._names import is_subdomain, key_faults, value_faults
+from .storage._parts import listed, member
 
 Json = dict[str, Any]
 Found = Iterator[Violation]

@@ -32,7 +32,7 @@ _OLD_TOKEN: Final = (
 )
 
 
-class Refused(Exception):
+class Rejection(Exception):
     """A request is answered with this Status and does nothing else; `after` is how long that takes."""
 
     def __init__(self, status: dict[str, Any], *, after: float = 0.0) -> None:
@@ -113,14 +113,14 @@ def quoted(text: str) -> str:
     return msgspec.json.encode(text).decode()
 
 
-def bad_request(message: str) -> Refused:
+def bad_request(message: str) -> Rejection:
     """400: the request makes no sense."""
-    return Refused(failure(400, message))
+    return Rejection(failure(400, message))
 
 
-def unexplained(message: str, code: int = 500) -> Refused:
+def unexplained(message: str, code: int = 500) -> Rejection:
     """500 without a reason: a real server has many of them, mostly the caller's fault."""
-    return Refused(failure(code, message, reason=""))
+    return Rejection(failure(code, message, reason=""))
 
 
 def unknown_path() -> PlainRefused:
@@ -128,124 +128,124 @@ def unknown_path() -> PlainRefused:
     return PlainRefused(404, "404 page not found\n", (("X-Content-Type-Options", "nosniff"),))
 
 
-def unknown_resource() -> Refused:
+def unknown_resource() -> Rejection:
     """404: no such resource here."""
-    return Refused(failure(404, "the server could not find the requested resource", {}))
+    return Rejection(failure(404, "the server could not find the requested resource", {}))
 
 
-def not_found(plural: str, group: str, name: str) -> Refused:
+def not_found(plural: str, group: str, name: str) -> Rejection:
     """404: no object of this name."""
     message = f"{dotted(plural, group)} {quoted(name)} not found"
-    return Refused(failure(404, message, about(name, group, plural)))
+    return Rejection(failure(404, message, about(name, group, plural)))
 
 
-def method_not_allowed() -> Refused:
+def method_not_allowed() -> Rejection:
     """405: the resource does not know this verb."""
     message = "the server does not allow this method on the requested resource"
-    return Refused(failure(405, message, {}))
+    return Rejection(failure(405, message, {}))
 
 
-def verb_not_supported(plural: str, group: str) -> Refused:
+def verb_not_supported(plural: str, group: str) -> Rejection:
     """405: a method that is no verb, sent to a custom resource."""
     message = f" is not supported on resources of kind {quoted(dotted(plural, group))}"
-    return Refused(failure(405, message, about("", group, plural)))
+    return Rejection(failure(405, message, about("", group, plural)))
 
 
-def not_acceptable(offers: str) -> Refused:
+def not_acceptable(offers: str) -> Rejection:
     """406: nothing that the Accept header asks for can be given."""
-    return Refused(
+    return Rejection(
         failure(406, f"406: Not Acceptable\n\nAvailable representations: {offers}", {}),
     )
 
 
-def only_accepted(offers: str, *, verbatim: bool = False) -> Refused:
+def only_accepted(offers: str, *, verbatim: bool = False) -> Rejection:
     """406, from a part of the server that says it in another way."""
-    return Refused(
+    return Rejection(
         failure(406, offers if verbatim else f"only the following media types are accepted: {offers}")
     )
 
 
-def unsupported_media(accepted: str = "") -> Refused:
+def unsupported_media(accepted: str = "") -> Rejection:
     """415: no body of this type here. Custom resources say which types they take."""
     if not accepted:
-        return Refused(failure(415, "415: Unsupported Media Type", {}))
+        return Rejection(failure(415, "415: Unsupported Media Type", {}))
     message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
-    return Refused(failure(415, message))
+    return Rejection(failure(415, message))
 
 
-def too_large(limit: int) -> Refused:
+def too_large(limit: int) -> Rejection:
     """413: the body is longer than a server takes."""
-    return Refused(failure(413, f"Request entity too large: limit is {limit}", {}))
+    return Rejection(failure(413, f"Request entity too large: limit is {limit}", {}))
 
 
-def exists(plural: str, group: str, name: str, *, deleting: bool) -> Refused:
+def exists(plural: str, group: str, name: str, *, deleting: bool) -> Rejection:
     """409: the name is taken."""
     message = f"{dotted(plural, group)} {quoted(name)} already exists"
     if deleting:
         message = f"object is being deleted: {message}"
-    return Refused(failure(409, message, about(name, group, plural), reason="AlreadyExists"))
+    return Rejection(failure(409, message, about(name, group, plural), reason="AlreadyExists"))
 
 
-def conflict(word: str, group: str, name: str, why: str = _STALE) -> Refused:
+def conflict(word: str, group: str, name: str, why: str = _STALE) -> Rejection:
     """409: the object is not as the request expects it; `word` is the plural, or the kind."""
     message = f"Operation cannot be fulfilled on {dotted(word, group)} {quoted(name)}: {why}"
-    return Refused(failure(409, message, about(name, group, word)))
+    return Rejection(failure(409, message, about(name, group, word)))
 
 
-def invalid(word: str, group: str, name: str, violations: Sequence[Violation]) -> Refused:
+def invalid(word: str, group: str, name: str, violations: Sequence[Violation]) -> Rejection:
     """422: rules are broken; `word` is mostly the kind."""
     # A fault that is found twice is one line and two causes.
     lines = list(dict.fromkeys(str(violation) for violation in violations))
     text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
     message = f"{dotted(word, group)} {quoted(name)} is invalid: {text}"
     causes = [cause(violation) for violation in violations]
-    return Refused(failure(422, message, about(name, group, word, causes)))
+    return Rejection(failure(422, message, about(name, group, word, causes)))
 
 
-def invalid_options(kind: str, violations: Sequence[Violation]) -> Refused:
+def invalid_options(kind: str, violations: Sequence[Violation]) -> Rejection:
     """422: the options of a request break rules."""
     return invalid(kind, "meta.k8s.io", "", violations)
 
 
-def rejected_patch() -> Refused:
+def rejected_patch() -> Rejection:
     """422: a JSON patch that cannot be done; the operation at fault is not named."""
-    return Refused(failure(422, _REJECTED, {}))
+    return Rejection(failure(422, _REJECTED, {}))
 
 
-def forbidden(plural: str, group: str, name: str, why: str, causes: Sequence[Any] = ()) -> Refused:
+def forbidden(plural: str, group: str, name: str, why: str, causes: Sequence[Any] = ()) -> Rejection:
     """403: admission says no."""
     message = f"{dotted(plural, group)} {quoted(name)} is forbidden: {why}"
-    return Refused(failure(403, message, about(name, group, plural, causes)))
+    return Rejection(failure(403, message, about(name, group, plural, causes)))
 
 
-def initializing() -> Refused:
+def initializing() -> Rejection:
     """429: the storage of a new kind is not ready."""
-    return Refused(failure(429, "storage is (re)initializing", {"retryAfterSeconds": 1}))
+    return Rejection(failure(429, "storage is (re)initializing", {"retryAfterSeconds": 1}))
 
 
-def expired_list() -> Refused:
+def expired_list() -> Rejection:
     """410: an exact version that is forgotten."""
-    return Refused(failure(410, "The resourceVersion for the provided list is too old."))
+    return Rejection(failure(410, "The resourceVersion for the provided list is too old."))
 
 
-def expired_token(fresh: str) -> Refused:
+def expired_token(fresh: str) -> Rejection:
     """410: a page of a snapshot that is forgotten; `fresh` goes on with what is there now."""
-    return Refused(failure(410, _OLD_TOKEN, metadata={"continue": fresh}))
+    return Rejection(failure(410, _OLD_TOKEN, metadata={"continue": fresh}))
 
 
-def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> Refused:
+def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> Rejection:
     """504: a version that the server has not reached; three generations of servers say it differently."""
     reached = f"Timeout: Too large resource version: {asked}, current: {current}"
     too_large = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     match style:
         case "message":  # before 1.17: nothing but the text
-            return Refused(failure(504, reached, {"retryAfterSeconds": 1}))
+            return Rejection(failure(504, reached, {"retryAfterSeconds": 1}))
         case "cause-message":  # 1.17.0 to 1.18.5: a cause without a reason
             causes = [{"message": "Too large resource version"}]
-            return Refused(failure(504, reached, {"causes": causes, "retryAfterSeconds": 1}))
+            return Rejection(failure(504, reached, {"causes": causes, "retryAfterSeconds": 1}))
         case _:
             details: Details = {"causes": [too_large]}
             if cached:
                 details["retryAfterSeconds"] = 1
             # A watch cache waits three seconds for the version to come.
-            return Refused(failure(504, reached, details), after=3.0 if cached else 0.0)
+            return Rejection(failure(504, reached, details), after=3.0 if cached else 0.0)

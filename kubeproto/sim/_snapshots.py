@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from ._definitions import SHELF
-from ._kinds import Kinds
-from ._storage import Event, Shelf, Storage
-from ._writes import make_stored
+from .controllers._definitions import SHELF
+from .kinds._kinds import Kinds
+from .storage._storage import ResourceStorage, Storage, StoredEvent
+from .writing._writes import make_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ._definitions import Definitions
-    from ._world import World
+    from ._state import ServerState
+    from .controllers._definitions import Definitions
 
 
 class StoredObject(Struct, frozen=True):
@@ -41,14 +41,14 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     objects: list[StoredObject]
 
 
-def change_of(shelf: Shelf, event: Event) -> StoredObject:
+def change_of(shelf: ResourceStorage, event: StoredEvent) -> StoredObject:
     """A change as a journal keeps it."""
     stored = event.stored
     data = None if event.change == "DELETED" else stored.data
     return StoredObject(shelf.name, stored.key, stored.version, data)
 
 
-def take_snapshot(world: World) -> Snapshot:
+def take_snapshot(world: ServerState) -> Snapshot:
     """Return everything that is stored, in the order in which it was written."""
     found = [
         StoredObject(shelf.name, stored.key, stored.version, stored.data)
@@ -61,7 +61,7 @@ def take_snapshot(world: World) -> Snapshot:
     )
 
 
-def load_snapshot(world: World, snapshot: Snapshot) -> None:
+def load_snapshot(world: ServerState, snapshot: Snapshot) -> None:
     """Replace what is stored. The controllers of the cluster have to be made anew after it."""
     storage = Storage(world.storage.window)
     for one in snapshot.objects:
@@ -80,10 +80,10 @@ def load_snapshot(world: World, snapshot: Snapshot) -> None:
     world.terminating, world.closing = set(), set()
 
 
-class Controller(Protocol):
+class ClusterController(Protocol):
     """A part of the cluster that follows what is stored, and works on it when it is asked."""
 
-    def told(self, shelf: Shelf, event: Event) -> None:
+    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
         """Note a change."""
         ...
 
@@ -92,7 +92,7 @@ class Controller(Protocol):
         ...
 
 
-def resume(world: World, definitions: Definitions, followers: Iterable[Controller]) -> None:
+def resume(world: ServerState, definitions: Definitions, followers: Iterable[ClusterController]) -> None:
     """Let new controllers know what is stored: definitions first, for they bring kinds."""
     followers = tuple(followers)
     for stored in list(world.storage.shelf(SHELF).objects.values()):
@@ -100,4 +100,4 @@ def resume(world: World, definitions: Definitions, followers: Iterable[Controlle
     for shelf in list(world.storage.shelves.values()):
         for stored in list(shelf.objects.values()):
             for follower in followers:
-                follower.told(shelf, Event("ADDED", stored, None))
+                follower.told(shelf, StoredEvent("ADDED", stored, None))

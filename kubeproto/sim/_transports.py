@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING
 
 from .._errors import DeadlineExceeded
 from ..wire import Head, Headers
-from ._server import Answer
 from ._streams import Stream
+from .serving._server import ServerResponse
 
 if TYPE_CHECKING:
     from ._cluster import Cluster
 
-Answering = Callable[[Head], Answer]
+Answering = Callable[[Head], ServerResponse]
 
 
 class Receiving:
     """An answer whose body is still arriving: iterate for its bytes, once, in either way."""
 
-    def __init__(self, cluster: Cluster, answer: Answer, deadline: float | None, idle: float | None) -> None:
+    def __init__(
+        self, cluster: Cluster, answer: ServerResponse, deadline: float | None, idle: float | None
+    ) -> None:
         self.status = answer.status
         self.headers: Headers = answer.headers
         self.body = answer.body

@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING
 
 from ._decoder import WatchDecoder
-from ._events import Added, Bookmark, Deleted, Failed, Malformed, Modified, Unknown, WatchEvent
-from ._lines import MAX_LINE
+from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent, WatchFailed
+from ._line_buffer import MAX_LINE
 from ._pages import ListDecoder, read_page
 
 if TYPE_CHECKING:
-    from . import _pager as pager
-    from . import _resync as resync
+    from . import pager, resync
 else:
 
     def __getattr__(name: str) -> object:
@@ -17,7 +16,7 @@ else:
         if name in ("pager", "resync"):
             from importlib import import_module
 
-            return import_module(f"{__name__}._{name}")
+            return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -26,13 +25,13 @@ __all__ = [
     "Added",
     "Bookmark",
     "Deleted",
-    "Failed",
     "ListDecoder",
     "Malformed",
     "Modified",
     "Unknown",
     "WatchDecoder",
     "WatchEvent",
+    "WatchFailed",
     "pager",
     "read_page",
     "resync",

@@ -15,11 +15,12 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar, get_origin
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import ATTACH, UNREAD, Dynamic, KubeObject, Resource, TooDeep, is_json, views_of
+from ..objects import ATTACH, Dynamic, KubeObject, Resource, TooDeep, is_json, views_of
+from ..objects._shared import UNREAD
 from ..wire import Headers, open_inflater
 from ._events import WatchEvent
 from ._fronts import Fronts
-from ._lines import MAX_LINE, Lines, Run
+from ._line_buffer import MAX_LINE, LineBuffer, LineRun
 from ._odd_lines import Refusal, check_content_type, deep_event, read_odd_line
 from ._wire_lines import OTHER_LINES, line_reader, turned
 
@@ -47,7 +48,7 @@ class WatchDecoder(Generic[K]):
     ) -> None:
         self._refusal = None if 200 <= status < 300 else Refusal(status, headers)
         self._inflater = open_inflater(() if self._refusal else headers)
-        self._lines = Lines(max_line)
+        self._lines = LineBuffer(max_line)
         plain: type[Any] = get_origin(kind) or kind
         self._kind = plain.__name__ if resource is None else resource.kind
         if self._refusal is None:
@@ -91,7 +92,7 @@ class WatchDecoder(Generic[K]):
             self._read([(line, 0, len(line))], events)
         return events
 
-    def _read(self, runs: list[Run], events: list[WatchEvent[K]]) -> None:
+    def _read(self, runs: list[LineRun], events: list[WatchEvent[K]]) -> None:
         """Runs of whole lines: by their fronts if they are long, in bulk if they are short."""
         for run in runs:
             self._lines.check(run)

@@ -6,7 +6,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from ..objects import KubeObject, ObjectMeta, Status, encode, text_of
+from ..objects import KubeObject, ObjectMeta, Status, encode
+from ..objects._shared import text_of
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class Bookmark(Struct, frozen=True, gc=False):
     initial_events_end: bool = False
 
 
-class Failed(Struct, frozen=True, gc=False):
+class WatchFailed(Struct, frozen=True, gc=False):
     """The server ends the watch and says why: a 410 and its kin."""
 
     status: Status
@@ -89,4 +90,4 @@ class Unknown(Struct, frozen=True, gc=False):
         return f"Unknown(type={self.type!r}, raw=<{len(self.raw)} bytes>)"
 
 
-WatchEvent: TypeAlias = Added[T] | Modified[T] | Deleted[T] | Bookmark | Failed | Malformed | Unknown
+WatchEvent: TypeAlias = Added[T] | Modified[T] | Deleted[T] | Bookmark | WatchFailed | Malformed | Unknown

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._errors import InvalidObject
-from ..objects import ATTACH, FRONT_MARKS, FRONT_SKIP, LONG, UNREAD, KindViews, Resource, Span, shows_all
-from ._lines import Run
+from ..objects import ATTACH, KindViews, Resource, shows_all
+from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, UNREAD, Span
+from ._line_buffer import LineRun
 from ._wire_lines import object_line_reader
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Fronts:
         self._misses = 0
         self._whole = whole
 
-    def worth(self, run: Run) -> bool:
+    def worth(self, run: LineRun) -> bool:
         """True if the first line or the last is long and the last cuts did not all fail.
 
         One of them may be a bookmark. It is short, whatever the kind, and tells nothing of the others.
@@ -51,7 +52,7 @@ class Fronts:
             )
         )
 
-    def read(self, runs: list[Run], events: list[Any]) -> None:
+    def read(self, runs: list[LineRun], events: list[Any]) -> None:
         """Read lines by their fronts: find all, decode them in one call, and give each its span."""
         mark = self._marks[0]
         fronts: list[bytes] = []

@@ -20,7 +20,7 @@ from ..objects import (
     views_of,
 )
 from ..wire import Headers, header, read_status
-from ._events import Added, Deleted, Failed, Malformed, Modified, Unknown
+from ._events import Added, Deleted, Malformed, Modified, Unknown, WatchFailed
 
 # As much of a refusal's body as is kept. Go's client quotes 2 KiB of a foreign page; a Status is no longer.
 _MAX_REFUSAL: Final = 1024 * 1024
@@ -43,10 +43,10 @@ class Refusal:
         """Keep what a Status may need."""
         self._body += chunk[: _MAX_REFUSAL - len(self._body)]
 
-    def failed(self) -> Failed:
+    def failed(self) -> WatchFailed:
         """The one event of this answer."""
         body = bytes(self._body)
-        return Failed(
+        return WatchFailed(
             read_status(self._status, self._headers, body if body.startswith(_GZIP) else _as_utf8(body))
         )
 
@@ -83,16 +83,16 @@ def deep_event(line: bytes, views: KindViews, *, strict: bool) -> Any:
     return change(read_whole(object_in(line), views, strict=strict))
 
 
-def read_failure(text: bytes | Raw) -> Failed:
+def read_failure(text: bytes | Raw) -> WatchFailed:
     """The failure that a Status inside a watch is. No letter of its message may hide what it says."""
-    return Failed(read_status(0, (), _as_utf8(bytes(text))))
+    return WatchFailed(read_status(0, (), _as_utf8(bytes(text))))
 
 
 def _as_utf8(text: bytes) -> bytes:
     return text.decode("utf-8", "replace").encode()
 
 
-def read_odd_line(line: bytes, error: Exception, kind: str) -> Failed | Malformed | Unknown | None:
+def read_odd_line(line: bytes, error: Exception, kind: str) -> WatchFailed | Malformed | Unknown | None:
     """What a line is that could not be decoded as an event of this kind; None for a blank one."""
     try:
         found = _anything(line)

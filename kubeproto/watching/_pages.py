@@ -15,9 +15,6 @@ from msgspec import Raw, Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import (
-    FRONT_MARKS,
-    FRONT_SKIP,
-    LONG,
     Definition,
     Dynamic,
     GroupVersionKind,
@@ -34,14 +31,13 @@ from ..objects import (
     is_json,
     members,
     read_whole,
-    reader,
     shows_all,
     views_of,
-    whole,
 )
+from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, reader, whole
 from ..wire import Headers, open_inflater
-from ._events import Failed, Malformed
-from ._lines import MAX_LINE
+from ._events import Malformed, WatchFailed
+from ._line_buffer import MAX_LINE
 from ._odd_lines import Refusal, check_content_type, name_of, read_metadata
 
 K = TypeVar("K", bound=KubeObject)
@@ -210,7 +206,7 @@ class ListDecoder(Generic[K]):
     """Decodes a list that arrives in pieces: `feed` gives items, memory stays bounded by a chunk and an item.
 
     `page` has no items: it is there for the list's kind and metadata, whole once `finish` was called, because
-    lists of custom resources end with theirs. A status outside 2xx makes the whole body one `Failed`.
+    lists of custom resources end with theirs. A status outside 2xx makes the whole body one `WatchFailed`.
     """
 
     def __init__(
@@ -237,7 +233,7 @@ class ListDecoder(Generic[K]):
         self._separator = b""
         self._begun = False  # true once an item was given out
 
-    def feed(self, chunk: bytes) -> list[K | Malformed | Failed]:
+    def feed(self, chunk: bytes) -> list[K | Malformed | WatchFailed]:
         """Take the next bytes; give the items that are complete."""
         if self._refusal is not None:
             self._refusal.feed(chunk)
@@ -247,9 +243,9 @@ class ListDecoder(Generic[K]):
         self._size += len(piece)
         return self._take() if self._size >= self._enough else []
 
-    def _take(self) -> list[K | Malformed | Failed]:
+    def _take(self) -> list[K | Malformed | WatchFailed]:
         text = b"".join(self._pieces)
-        items: list[K | Malformed | Failed] = []
+        items: list[K | Malformed | WatchFailed] = []
         start = self._begin(text) if self._page is None else 0
         if self._page is not None:
             start = self._cut(text, start, items)
@@ -263,7 +259,7 @@ class ListDecoder(Generic[K]):
         self._enough = min(size + size // 4, self._max_item + 1)
         return items
 
-    def finish(self) -> list[K | Malformed | Failed]:
+    def finish(self) -> list[K | Malformed | WatchFailed]:
         """The body has ended: the last item, and the metadata of the list."""
         if self._refusal is not None:
             return [self._refusal.failed()]

@@ -12,8 +12,8 @@ from ..objects import KubeObject, Reader, compare_versions
 from ..wire import Garbled, classify
 from . import _events as events
 from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent
-from ._pager import MAX_VERSION, Failed
 from ._resync_values import Received
+from .pager import MAX_VERSION, Failed
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -101,7 +101,7 @@ def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
 def _failure(event: WatchEvent[K]) -> Failed | None:
     """What ends the stream: an ERROR, be it readable or not."""
     match event:
-        case events.Failed(status):
+        case events.WatchFailed(status):
             return Failed(classify(status))
         case Malformed(type="ERROR", error=error):
             return Failed(Garbled(f"an ERROR that is no Status: {error}"))

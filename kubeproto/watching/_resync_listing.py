@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ..wire import Expired, Rejected, TooLarge
-from . import _pager as pager
-from ._pager import Commit, Discard, Failed, Listed, Stage
+from . import pager
 from ._resync_requests import (
     NO_VERSION,
     Step,
@@ -21,7 +20,8 @@ from ._resync_requests import (
     to_opening,
     wait_for,
 )
-from ._resync_values import Course, Event, Listing, Received
+from ._resync_values import Event, Listing, Received, SyncContext
+from .pager import Commit, Discard, Failed, Listed, Stage
 
 
 def step(state: Listing, event: Event, now: float) -> Step:
@@ -29,56 +29,56 @@ def step(state: Listing, event: Event, now: float) -> Step:
 
     Each arm matches the event, the page that was asked for, and what the pager makes of both.
     """
-    course, count = state.course, state.count
+    context, count = state.context, state.count
     match event, state.paging, _ask_pager(state, event, now):
         case Received(), paging, _:
-            return Listing(note_activity(course, now), paging, count + event.count, state.before), (Stage(),)
+            return Listing(note_activity(context, now), paging, count + event.count, state.before), (Stage(),)
 
         case Listed(), _, pager.Following() as following:
             # The pages of a list that works take no tokens: beyond ten it would take a second for each.
             send = pager.request(following, at=now, latest=now)
             count += event.count
-            return Listing(note_activity(course, now), following, count, count), (Stage(), send)
+            return Listing(note_activity(context, now), following, count, count), (Stage(), send)
         case Listed(), paging, pager.Done(version, paged) if version:
-            learnt = _learn_paging(note_activity(course, now), paging, paged=paged)
+            learnt = _learn_paging(note_activity(context, now), paging, paged=paged)
             reached, reports = reach(learnt, version, now)
             return to_opening(reached, now, Stage(), Commit(version), *reports)
         case Listed(), paging, pager.Lost(outcome):
             # The server's tokens go round in a circle, so ask for the whole list in one piece.
-            failed = fail(note_activity(course, now), "list", outcome, now)
+            failed = fail(note_activity(context, now), "list", outcome, now)
             whole, wait = pager.Whole(paging.plan), wait_for(failed, outcome)
             return to_listing_page(failed, whole, now, Discard(), report(failed), wait=wait)
         case Listed(), paging, _:
             # A watch cannot start from a list without a version.
-            failed = fail(note_activity(course, now), "list", NO_VERSION, now)
+            failed = fail(note_activity(context, now), "list", NO_VERSION, now)
             first, wait = pager.First(paging.plan), wait_for(failed, NO_VERSION)
             return to_listing_page(failed, first, now, Discard(), report(failed), wait=wait)
 
         case Failed(outcome), _, pager.Whole() as whole:
             # The version of the list expired between two pages: normal for a large list on a busy server.
-            noted = note(course, "list", outcome, now)
+            noted = note(context, "list", outcome, now)
             return to_listing_page(noted, whole, now, Discard(), report(noted))
         case Failed((Expired() | TooLarge()) as outcome), pager.First(plan) | pager.Whole(plan), _ if (
             plan.version
         ):
             # This version cannot be had; the latest can.
-            noted = note(course, "list", outcome, now)
+            noted = note(context, "list", outcome, now)
             return to_listing(noted, "", now, Discard(), report(noted))
         case Failed(Rejected() as outcome), pager.First() | pager.Whole(), _:
             # The server may not accept the version or its match; nobody refuses the latest.
-            failed = fail(course, "list", outcome, now)
+            failed = fail(context, "list", outcome, now)
             return to_listing(failed, "", now, Discard(), report(failed), wait=wait_for(failed, outcome))
         case Failed((Expired() | Rejected()) as outcome), pager.Following(plan), _:
             # The token is refused for good: begin with the first page.
-            failed, version = fail(course, "list", outcome, now), plan.version
+            failed, version = fail(context, "list", outcome, now), plan.version
             return to_listing(failed, version, now, Discard(), report(failed), wait=wait_for(failed, outcome))
         case Failed(outcome), pager.Following() as following, _:
             # Earlier pages stay staged: the token still holds, and only this page is asked for again.
-            failed = fail(course, "list", outcome, now)
+            failed = fail(context, "list", outcome, now)
             return to_listing_page(failed, following, now, report(failed), wait=wait_for(failed, outcome))
         case Failed(outcome), paging, _:
             # Part of a first page may have come, and it may not fit what comes next time.
-            failed = fail(course, "list", outcome, now)
+            failed = fail(context, "list", outcome, now)
             return to_listing_page(
                 failed, paging, now, Discard(), report(failed), wait=wait_for(failed, outcome)
             )
@@ -98,8 +98,8 @@ def _ask_pager(state: Listing, event: Event, now: float) -> pager.State | None:
             return None
 
 
-def _learn_paging(course: Course, paging: object, *, paged: bool) -> Course:
+def _learn_paging(context: SyncContext, paging: object, *, paged: bool) -> SyncContext:
     """A list at "0" that came in pages was not answered from the watch cache, which ignores the limit."""
     if paged and isinstance(paging, pager.Following) and paging.plan.version == "0":
-        return replace(course, endpoint=replace(course.endpoint, paged=True))
-    return course
+        return replace(context, endpoint=replace(context.endpoint, paged=True))
+    return context

@@ -7,9 +7,9 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from ..wire import Outcome
-from . import _pager as pager
-from ._pager import Abandon, Commit, Discard, Failed, Listed, SendList, Stage, Started
+from . import pager
 from ._resync_pace import Backoff
+from .pager import Abandon, Commit, Discard, Failed, Listed, SendList, Stage, Started
 
 # Below five minutes a server would be asked too often for nothing; Go's client has the same floor.
 SHORTEST_WATCH: Final = 300
@@ -48,7 +48,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
     bookmarks: bool = True
 
 
-class Trouble(Struct, frozen=True, gc=False):
+class SyncFailure(Struct, frozen=True, gc=False):
     """Something that went wrong: when, with what, and why. `about` tells transport failures from refusals."""
 
     at: float
@@ -57,7 +57,7 @@ class Trouble(Struct, frozen=True, gc=False):
     outcome: Outcome | None = None
 
 
-class Course(Struct, frozen=True, gc=False):
+class SyncContext(Struct, frozen=True, gc=False):
     """What is true in every state.
 
     `version` is that of the world that readers see: "" until there is one. `heard` is the time of the last
@@ -72,26 +72,26 @@ class Course(Struct, frozen=True, gc=False):
     failures: int = 0
     mute: int = 0
     bucket: float = 0.0
-    trouble: Trouble | None = None
+    failure: SyncFailure | None = None
 
 
 class Idle(Struct, frozen=True, gc=False):
     """Nothing is asked for: not begun, or paused."""
 
-    course: Course
+    context: SyncContext
 
 
 class Asking(Struct, frozen=True, gc=False):
     """A streaming list has been asked for, at this version or newer."""
 
-    course: Course
+    context: SyncContext
     version: str
 
 
 class Streaming(Struct, frozen=True, gc=False):
     """A streaming list is arriving; its end mark has not come yet."""
 
-    course: Course
+    context: SyncContext
     version: str
     opened: float
     count: int = 0
@@ -100,7 +100,7 @@ class Streaming(Struct, frozen=True, gc=False):
 class Lagging(Struct, frozen=True, gc=False):
     """A streaming list goes on with live events since this time, and still has no end mark."""
 
-    course: Course
+    context: SyncContext
     version: str
     opened: float
     live: float
@@ -110,7 +110,7 @@ class Lagging(Struct, frozen=True, gc=False):
 class Listing(Struct, frozen=True, gc=False):
     """A page has been asked for; the pager says which. `count` objects have come, `before` this page."""
 
-    course: Course
+    context: SyncContext
     paging: pager.First | pager.Following | pager.Whole
     count: int = 0
     before: int = 0
@@ -119,13 +119,13 @@ class Listing(Struct, frozen=True, gc=False):
 class Opening(Struct, frozen=True, gc=False):
     """A watch has been asked for, from the version of the world on."""
 
-    course: Course
+    context: SyncContext
 
 
 class Watching(Struct, frozen=True, gc=False):
     """A watch is open. It was asked for from `since` on, and was `opened` at that time."""
 
-    course: Course
+    context: SyncContext
     since: str
     opened: float
 
@@ -133,7 +133,7 @@ class Watching(Struct, frozen=True, gc=False):
 class Ended(Struct, frozen=True, gc=False):
     """Stopped, or, where only following was wanted, at an end. Nothing happens any more."""
 
-    course: Course
+    context: SyncContext
 
 
 State: TypeAlias = Idle | Asking | Streaming | Lagging | Listing | Opening | Watching | Ended
@@ -214,7 +214,7 @@ class Close(Struct, frozen=True, gc=False):
 class Report(Struct, frozen=True, gc=False):
     """Say this: in a log, in a metric."""
 
-    trouble: Trouble
+    failure: SyncFailure
 
 
 Action: TypeAlias = SendList | SendWatch | Stage | Apply | Commit | Discard | Close | Report | Abandon

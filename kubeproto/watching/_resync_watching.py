@@ -7,7 +7,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..wire import Expired, Garbled, Outcome, Refused, Rejected, ServerFailed, TooLarge, Unreadable
-from ._pager import Failed
 from ._resync_requests import (
     LOST,
     Step,
@@ -23,7 +22,19 @@ from ._resync_requests import (
     to_opening,
     wait_for,
 )
-from ._resync_values import Action, Apply, Close, Closed, Course, Event, Opened, Opening, Received, Watching
+from ._resync_values import (
+    Action,
+    Apply,
+    Close,
+    Closed,
+    Event,
+    Opened,
+    Opening,
+    Received,
+    SyncContext,
+    Watching,
+)
+from .pager import Failed
 
 SHORT: Final = 1.0  # seconds; a watch that ends sooner with nothing new did not work
 STEADY: Final = 60.0  # seconds; a watch that was open for so long did
@@ -40,86 +51,86 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
             return _advance(state, event, now)
         case Watching(), Received():
             # It is not known what changed, and a list at the last version or newer might not contain it.
-            course = fail(note_activity(state.course, now), "watch", LOST, now)
-            return relist_or_end(course, "", LOST, now, *_APPLY, Close())
+            context = fail(note_activity(state.context, now), "watch", LOST, now)
+            return relist_or_end(context, "", LOST, now, *_APPLY, Close())
 
-        case Opening(course), Opened():
+        case Opening(context), Opened():
             # Mute until a byte comes: `_advance` sets it back.
             return Watching(
-                replace(note_activity(course, now), mute=course.mute + 1), course.version, now
+                replace(note_activity(context, now), mute=context.mute + 1), context.version, now
             ), ()
 
         case Watching(), Closed() if _is_mute(state, now):
             # A watch at a version that the server will reach in years looks like this, and never ends.
-            course = note(_settle(state, now), "watch", "watches stay open and say nothing", now)
-            return relist(course, course.version, now, report(course))
-        case Watching(Course(version=version), since, opened), Closed() if (
+            context = note(_settle(state, now), "watch", "watches stay open and say nothing", now)
+            return relist(context, context.version, now, report(context))
+        case Watching(SyncContext(version=version), since, opened), Closed() if (
             now - opened < SHORT and version == since
         ):
             # Without a delay a proxy that hangs up politely would be asked in a tight loop.
-            course = fail(_settle(state, now), "watch", "the watch ended at once with nothing new", now)
-            return to_opening(course, now, report(course), wait=wait_for(course, None))
+            context = fail(_settle(state, now), "watch", "the watch ended at once with nothing new", now)
+            return to_opening(context, now, report(context), wait=wait_for(context, None))
         case Watching(), Closed():
             # The server ends each watch after its timeout: no failure, and no delay.
             return to_opening(_settle(state, now), now)
 
         case Opening() | Watching(), Failed((Expired() | TooLarge()) as outcome):
             # The version has left the server's history, or the server was set back and is not there yet.
-            course = _fail(state, outcome, now)
-            return relist_or_end(course, course.version, outcome, now, *_close(state))
+            context = _fail(state, outcome, now)
+            return relist_or_end(context, context.version, outcome, now, *_close(state))
         case Opening() | Watching(), Failed((Unreadable() | Rejected()) as outcome):
             # It would be refused at this version each time.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
-        case Opening() | Watching(), Failed(Refused() as outcome) if state.course.settings.follow:
+        case Opening() | Watching(), Failed(Refused() as outcome) if state.context.settings.follow:
             # Who follows has had the right and the kind, and lost them; a cache waits for them instead.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
         case Watching(), Failed((ServerFailed() | Garbled()) as outcome) if _is_stubborn(state, now):
             # The server cannot get past something at this version.
-            course = _fail(state, outcome, now)
-            return relist_or_end(course, course.version, outcome, now, Close())
+            context = _fail(state, outcome, now)
+            return relist_or_end(context, context.version, outcome, now, Close())
         case Opening() | Watching(), Failed(outcome) if _is_mute(state, now):
             # As for a mute watch that was closed.
-            course = _fail(state, outcome, now)
-            return relist_or_end(course, course.version, outcome, now, *_close(state))
+            context = _fail(state, outcome, now)
+            return relist_or_end(context, context.version, outcome, now, *_close(state))
         case Opening() | Watching(), Failed(outcome):
             # Busy, unreachable, cut off: what is at this version can still be had.
-            course = _fail(state, outcome, now)
-            return to_opening(course, now, *_close(state), report(course), wait=wait_for(course, outcome))
+            context = _fail(state, outcome, now)
+            return to_opening(context, now, *_close(state), report(context), wait=wait_for(context, outcome))
         case _:
             raise refuse(state, event)
 
 
 def _advance(state: Watching, event: Received, now: float) -> tuple[Watching, tuple[Action, ...]]:
     """Note how far the snapshot has come. A version that goes back is taken as it is, and reported."""
-    course, since = state.course, state.since
-    version = event.version or course.version
-    progress = order(version, course.version)
-    endpoint = course.endpoint
+    context, since = state.context, state.since
+    version = event.version or context.version
+    progress = order(version, context.version)
+    endpoint = context.endpoint
     if event.bookmark and not endpoint.bookmarks:
         endpoint = replace(endpoint, bookmarks=True)
-    moved = Course(
-        course.settings, endpoint, version, now,
-        0 if progress > 0 else course.failures, 0, course.bucket, course.trouble,
+    moved = SyncContext(
+        context.settings, endpoint, version, now,
+        0 if progress > 0 else context.failures, 0, context.bucket, context.failure,
     )  # fmt: skip
-    actions: tuple[Action, ...] = (Apply(since),) if course.settings.follow else _APPLY
+    actions: tuple[Action, ...] = (Apply(since),) if context.settings.follow else _APPLY
     if progress < 0:
-        moved = note(moved, "version", gone_back(course.version, version), now)
+        moved = note(moved, "version", gone_back(context.version, version), now)
         actions = (*actions, report(moved))
     return Watching(moved, since, state.opened), actions
 
 
-def _settle(state: Opening | Watching, now: float) -> Course:
+def _settle(state: Opening | Watching, now: float) -> SyncContext:
     """What a watch that is over leaves behind: whether it was open for long enough, and whether mute."""
-    course = state.course
+    context = state.context
     if isinstance(state, Opening):
-        return course
+        return context
     if now - state.opened < STEADY:
-        return replace(course, mute=max(0, course.mute - 1))
-    bookmarks = course.endpoint.bookmarks and not course.mute
-    return replace(course, failures=0, endpoint=replace(course.endpoint, bookmarks=bookmarks))
+        return replace(context, mute=max(0, context.mute - 1))
+    bookmarks = context.endpoint.bookmarks and not context.mute
+    return replace(context, failures=0, endpoint=replace(context.endpoint, bookmarks=bookmarks))
 
 
-def _fail(state: Opening | Watching, outcome: Outcome, now: float) -> Course:
+def _fail(state: Opening | Watching, outcome: Outcome, now: float) -> SyncContext:
     return fail(_settle(state, now), "watch", outcome, now)
 
 
@@ -128,9 +139,9 @@ def _close(state: Opening | Watching) -> tuple[Action, ...]:
 
 
 def _is_mute(state: Opening | Watching, now: float) -> bool:
-    return _settle(state, now).mute >= MUTE and not state.course.settings.follow
+    return _settle(state, now).mute >= MUTE and not state.context.settings.follow
 
 
 def _is_stubborn(state: Watching, now: float) -> bool:
     failures = _settle(state, now).failures + 1
-    return failures % STUBBORN == 0 and not state.course.settings.follow
+    return failures % STUBBORN == 0 and not state.context.settings.follow

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from ..objects import Reader
-from ._events import Added, Bookmark, Deleted, Failed, Modified
+from ._events import Added, Bookmark, Deleted, Modified, WatchFailed
 from ._odd_lines import read_failure
 
 
@@ -37,7 +37,7 @@ class ErrorLine(Struct, tag_field="type", tag="ERROR"):
 
     object: Raw
 
-    def event(self) -> Failed:
+    def event(self) -> WatchFailed:
         """What it says."""
         return read_failure(self.object)
 

@@ -1,7 +1,6 @@
 """Between the core and the bytes: the transports' seam, inflating, and what an outcome means."""
 
 from .._errors import printable
-from ._answers import header, is_enough, read_status, refusal, retry_after, warnings
 from ._bodies import Body, BodyUntilClose, ChunkedBody, SizedBody, open_body
 from ._inflate import Inflater, Unchanged, inflate, open_inflater
 from ._outcomes import (
@@ -22,6 +21,7 @@ from ._outcomes import (
     Unsupported,
     classify,
 )
+from ._responses import header, is_enough, read_status, refusal, retry_after, warnings
 from ._retries import (
     CONFLICT_BACKOFF,
     CONFLICT_RETRY,
@@ -33,7 +33,7 @@ from ._retries import (
     Safety,
     safety,
 )
-from ._seam import (
+from ._transport import (
     BlockingIncoming,
     BlockingTransport,
     Concealed,

@@ -19,7 +19,7 @@ import re
 from typing import Final, Protocol
 
 from .._errors import RemoteProtocolError, TransportError
-from ._seam import Headers
+from ._transport import Headers
 
 # Longer than any chunk extension that was ever seen (Go, nginx and Envoy write none), so that a line without
 # an end is not kept for ever. Go's limit is 4096 too.

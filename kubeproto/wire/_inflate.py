@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .._errors import RemoteProtocolError
-from ._seam import Headers
+from ._transport import Headers
 
 if TYPE_CHECKING:
     from zlib import _Decompress

@@ -30,7 +30,7 @@ from msgspec import Struct
 
 from .._errors import ApiError, ConnectError, DeadlineExceeded, RemoteProtocolError, TransportError
 from ..objects import Status
-from ._answers import retry_after
+from ._responses import retry_after
 
 
 class _Outcome(Struct, frozen=True, gc=False):

@@ -85,7 +85,7 @@ class GiveUp(Struct, frozen=True, gc=False):
     reason: str
 
 
-Decision: TypeAlias = Retry | GiveUp
+RetryDecision: TypeAlias = Retry | GiveUp
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         *,
         jitter: float,
         deadline: float | None = None,
-    ) -> Decision:
+    ) -> RetryDecision:
         """What to do after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
         after = outcome.retry_after
         if not _worthwhile(safety, outcome, told=after is not None):
@@ -155,7 +155,7 @@ class ConflictPolicy(Struct, frozen=True, kw_only=True):
 
     def decide(
         self, outcome: Outcome, attempt: int, now: float, *, jitter: float, deadline: float | None = None
-    ) -> Decision:
+    ) -> RetryDecision:
         """What to do after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
         if not isinstance(outcome, Conflicted):
             return GiveUp("this is no conflict")
@@ -170,7 +170,7 @@ def _backoff(first: float, factor: float, longest: float, attempt: int) -> float
     return min(longest, first * factor ** min(attempt - 1, 30))
 
 
-def _in_time(retry: Retry, deadline: float | None) -> Decision:
+def _in_time(retry: Retry, deadline: float | None) -> RetryDecision:
     if deadline is not None and retry.at >= deadline:
         return GiveUp("the deadline comes before the next attempt")
     return retry

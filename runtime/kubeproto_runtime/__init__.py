@@ -2,39 +2,39 @@
 
 from kubeproto.control import Action, await_change, requeue
 
-from . import _conditions as conditions
-from . import _predicates as predicates
-from ._applying import Applied, NotApplied, apply_manifests
-from ._authorized import Authorized
-from ._bodies import BodyLimits
-from ._caches import Cache, Caches
-from ._candidacy import Coordinated
-from ._client import Client, Streamed
-from ._connect import connect
-from ._context import Context
-from ._controller import Controller
-from ._discovering import NotInstalled
-from ._entry import BlockingEntry, Entry
-from ._events import Events, recording
-from ._finalizing import finalizer
-from ._leading import BootClock, Leading
-from ._metered import LeaseLost
-from ._operator import Election, Operator, Run
-from ._reconciling import Overdue, Result, Terminal
-from ._rollouts import Unattainable
-from ._sync import connect_blocking
-from ._sync_authorized import BlockingAuthorized
-from ._sync_client import BlockingClient
-from ._sync_reflector import BlockingReflector
-from ._sync_verbs import BlockingApi
-from ._sync_watch import BlockingFollowed
-from ._verbs import BoundApi
-from ._waiting import NotYet
-from ._watching import Followed
+from . import conditions, predicates
+from ._rollouts import ConditionUnreachable
+from .blocking._authorized import BlockingAuthorized
+from .blocking._client import BlockingClient
+from .blocking._connect import connect_blocking
+from .blocking._reflector import BlockingReflector
+from .blocking._verbs import BlockingApi
+from .blocking._watch import BlockingFollowed
+from .caches._caches import Cache, Caches
+from .client._applying import Applied, ApplyError, apply_manifests
+from .client._authorized import Authorized
+from .client._bodies import BodyLimits
+from .client._client import Client, Streamed
+from .client._connect import connect
+from .client._discovery import KindNotServed
+from .client._entry import BlockingEntry, Entry
+from .client._metered import LeaseLost
+from .client._verbs import BoundApi
+from .client._waiting import WaitTimeout
+from .client._watching import Followed
+from .controllers._controller import Controller
+from .controllers._events import Events, recording
+from .controllers._finalizer import finalizer
+from .operator._leader_elector import BootClock, LeaderElector
+from .operator._lease_candidate import Coordinated
+from .operator._operator import Election, Operator, Run
+from .reconciling._context import Context
+from .reconciling._reconciling import ReconcileTimeout, Result, Terminal
 
 __all__ = [
     "Action",
     "Applied",
+    "ApplyError",
     "Authorized",
     "BlockingApi",
     "BlockingAuthorized",
@@ -48,6 +48,7 @@ __all__ = [
     "Cache",
     "Caches",
     "Client",
+    "ConditionUnreachable",
     "Context",
     "Controller",
     "Coordinated",
@@ -55,18 +56,16 @@ __all__ = [
     "Entry",
     "Events",
     "Followed",
-    "Leading",
+    "KindNotServed",
+    "LeaderElector",
     "LeaseLost",
-    "NotApplied",
-    "NotInstalled",
-    "NotYet",
     "Operator",
-    "Overdue",
+    "ReconcileTimeout",
     "Result",
     "Run",
     "Streamed",
     "Terminal",
-    "Unattainable",
+    "WaitTimeout",
     "apply_manifests",
     "await_change",
     "conditions",

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Unattainable(KubeprotoError):
+class ConditionUnreachable(KubeprotoError):
     """What is waited for will not come: the job has failed, the rollout has run out of time."""
 
 
@@ -27,7 +27,7 @@ def rollout(obj: Mapping[str, Any]) -> str:
         case "DaemonSet":
             tell = _daemon_set
         case _:
-            raise Unattainable(f"a {kind or 'thing without a kind'} has no rollout")
+            raise ConditionUnreachable(f"a {kind or 'thing without a kind'} has no rollout")
     generation, seen = obj["metadata"].get("generation", 0), status.get("observedGeneration", 0)
     if seen < generation:
         return f"generation {generation} has not been seen by its controller"
@@ -37,7 +37,7 @@ def rollout(obj: Mapping[str, Any]) -> str:
 def _deployment(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "Progressing" and condition.get("reason") == "ProgressDeadlineExceeded":
-            raise Unattainable(
+            raise ConditionUnreachable(
                 f"the deployment has exceeded its progress deadline: {condition.get('message', '')}"
             )
     wanted, updated = spec.get("replicas", 1), status.get("updatedReplicas", 0)
@@ -88,5 +88,7 @@ def _rolling(strategy: Any) -> Mapping[str, Any]:
     """The strategy, if it is one that comes to an end by itself."""
     found: Mapping[str, Any] = strategy or {}
     if found.get("type", "RollingUpdate") != "RollingUpdate":
-        raise Unattainable(f"the update strategy is {found['type']}: pods change when somebody deletes them")
+        raise ConditionUnreachable(
+            f"the update strategy is {found['type']}: pods change when somebody deletes them"
+        )
     return found

@@ -2,6 +2,6 @@
 
 import sys
 
-from ._command import main
+from kubeproto_serve._command import main
 
 sys.exit(main())

@@ -16,7 +16,7 @@ import anyio
 import msgspec
 
 from kubeproto import TransportError
-from kubeproto.sim import Answer
+from kubeproto.sim import ServerResponse
 
 if TYPE_CHECKING:
     from anyio.abc import TaskStatus
@@ -51,7 +51,7 @@ class ClusterDriver:
         self._woken = anyio.Event()
         self._offset: float | None = None
 
-    def answer(self, head: Head) -> Answer:
+    def answer(self, head: Head) -> ServerResponse:
         """Answer a request. An error inside the machine is a 500 and a line in the log.
 
         What a write has changed is in the journal before its answer is returned.
@@ -64,7 +64,7 @@ class ClusterDriver:
             path = head.target.partition("?")[0]
             _log.exception("the simulated API server failed on %s %s", head.method, path)
             headers = (("Content-Type", "application/json"), ("Content-Length", str(len(_INTERNAL))))
-            return Answer(500, headers, _INTERNAL)
+            return ServerResponse(500, headers, _INTERNAL)
         finally:
             if self._journal is not None:
                 self._journal.commit()

@@ -14,7 +14,7 @@ from kubeproto_h11 import Response
 from ._metrics import METRICS, RequestMetrics
 
 if TYPE_CHECKING:
-    from kubeproto.sim import Answer, Stream
+    from kubeproto.sim import ServerResponse, Stream
 
     from ._channel import SocketChannel
     from ._driver import ClusterDriver
@@ -139,7 +139,7 @@ class RequestHandler:
                 return scheme.lower() == "bearer" and token.strip() in self._service.security.tokens
         return False
 
-    def _response(self, answer: Answer) -> Response:
+    def _response(self, answer: ServerResponse) -> Response:
         if isinstance(answer.body, bytes):
             return Response(answer.status, answer.headers, answer.body)
         stream = OpenStream(answer.body, self._channel, self._service)

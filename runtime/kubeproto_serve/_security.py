@@ -7,7 +7,7 @@ import ssl
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -15,6 +15,9 @@ from ._certificates import Authority
 
 if TYPE_CHECKING:
     from ._certificates import Certificate
+else:
+    # For help() and inspect.signature(); certificates need a package that plain HTTP does not.
+    Certificate = Any
 
 
 class Security(Struct, frozen=True, kw_only=True):

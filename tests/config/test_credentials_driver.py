@@ -67,7 +67,7 @@ class Driver:
         first = await self.credentials()
         status = server(first)
         if status == 401:
-            await self.tell(c.Unauthorized(first.generation))
+            await self.tell(c.CredentialsRejected(first.generation))
             second = await self.credentials()
             if second.generation != first.generation:
                 status = server(second)

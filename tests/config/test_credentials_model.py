@@ -16,7 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kubeproto.config import Credentials, Identity, Oidc, Plugin, Unreadable
+from kubeproto.config import Credentials, Identity, Oidc, Plugin, UnreadableFile
 from kubeproto.config import credentials as c
 
 BEGIN: Final = 1_000_000.0
@@ -96,7 +96,7 @@ class CredentialsModel(RuleBasedStateMachine):
     def refuse(self, credentials: Credentials) -> None:
         """Tell the machine of a 401."""
         begun = self.task
-        assert self.step(c.Unauthorized(credentials.generation)) == []
+        assert self.step(c.CredentialsRejected(credentials.generation)) == []
         if begun is None and self.task is not None:
             self.for_a_401 = True
             times, since = self.pressed
@@ -169,7 +169,7 @@ class CredentialsModel(RuleBasedStateMachine):
         if how == "garbage":
             match task:
                 case c.ReadFiles():
-                    event = c.FilesRead((Unreadable("no such file", missing=True),))
+                    event = c.FilesRead((UnreadableFile("no such file", missing=True),))
                 case c.RunPlugin():
                     event = c.PluginEnded(0, b"SECRET: [")
                 case _:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
-from kubeproto.config import ConfigError, Identity, Oidc, Plugin, Unreadable
+from kubeproto.config import ConfigError, Identity, Oidc, Plugin, UnreadableFile
 from kubeproto.config import credentials as c
 from kubeproto.wire import Head
 
@@ -37,10 +37,10 @@ def output(token: str = "", *, expires: str = "", certificate: bytes = b"") -> b
     return json.dumps({"apiVersion": V1, "kind": "ExecCredential", "status": status}).encode()
 
 
-FILES: Final = c.Course(identity=Identity(token_file="/token"))
-PLUGIN: Final = c.Course(identity=Identity(plugin=Plugin(command="login", install_hint="get it")))
+FILES: Final = c.RenewalContext(identity=Identity(token_file="/token"))
+PLUGIN: Final = c.RenewalContext(identity=Identity(plugin=Plugin(command="login", install_hint="get it")))
 OIDC_CLIENT: Final = Oidc(issuer="https://id/realm", client_id="me", client_secret="s", refresh_token="r1")
-OIDC: Final = c.Course(identity=Identity(oidc=OIDC_CLIENT))
+OIDC: Final = c.RenewalContext(identity=Identity(oidc=OIDC_CLIENT))
 
 READ: Final = c.ReadFiles(("/token",))
 INFO: Final = f'{{"kind":"ExecCredential","apiVersion":"{V1}","spec":{{"interactive":false}}}}'
@@ -48,7 +48,7 @@ RUN: Final = c.RunPlugin(command="login", env=(("KUBERNETES_EXEC_INFO", INFO),))
 
 
 def discover() -> c.Discover:
-    renewing, actions = c.step(c.Vacant(OIDC), c.Wanted(), NOW)
+    renewing, actions = c.step(c.NoCredentials(OIDC), c.Wanted(), NOW)
     assert isinstance(renewing, c.Renewing)
     [task, wait] = actions
     assert isinstance(task, c.Discover)
@@ -75,7 +75,7 @@ ENDING: Final = c.Holding(credentials=ONE, since=NOW, due=NOW + 540, expires=NOW
 ENDLESS: Final = c.Holding(credentials=ONE, since=NOW, due=float("inf"))
 
 FIXED: Final = c.Fixed(ONE, "why")
-VACANT: Final = c.Vacant(FILES)
+VACANT: Final = c.NoCredentials(FILES)
 HELD: Final = c.Held(PLUGIN, ENDING)
 READING: Final = c.Renewing(FILES, READ)
 RUNNING: Final = c.Renewing(PLUGIN, RUN, ENDING)
@@ -87,12 +87,12 @@ EMPTY: Final = c.Troubled(PLUGIN, None, 1, NOW + 1, "because")
 AT_900: Final = "1970-01-12T14:01:40Z"  # NOW + 900
 
 
-def held(course: c.Course, **fields: Any) -> c.Held:
-    return c.Held(course, replace(ENDLESS, **fields))
+def held(context: c.RenewalContext, **fields: Any) -> c.Held:
+    return c.Held(context, replace(ENDLESS, **fields))
 
 
 def troubled(before: c.Renewing, why: str, *, after: float = 1.0) -> c.Troubled:
-    return c.Troubled(before.course, before.holding, before.failures + 1, NOW + after, why)
+    return c.Troubled(before.context, before.holding, before.failures + 1, NOW + after, why)
 
 
 def failed(before: c.Renewing, why: str, *, after: float = 1.0) -> tuple[c.State, tuple[c.Action, ...]]:
@@ -107,7 +107,7 @@ ROWS: Final[list[Row]] = [
     (
         "a 401 for fixed credentials is told, and nothing is done",
         FIXED,
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW,
         (FIXED, (c.Warn("the server refused the credentials, and why"),)),
     ),
@@ -121,7 +121,7 @@ ROWS: Final[list[Row]] = [
     ),
     (
         "the first request runs the plugin",
-        c.Vacant(PLUGIN),
+        c.NoCredentials(PLUGIN),
         c.Wanted(),
         NOW,
         (c.Renewing(PLUGIN, RUN), (RUN, c.Wait())),
@@ -152,7 +152,7 @@ ROWS: Final[list[Row]] = [
     (
         "a file that cannot be read keeps the old token",
         c.Renewing(FILES, READ, HOLDING),
-        c.FilesRead((Unreadable("no such file", missing=True),)),
+        c.FilesRead((UnreadableFile("no such file", missing=True),)),
         NOW,
         failed(c.Renewing(FILES, READ, HOLDING), "/token cannot be read: no such file"),
     ),
@@ -250,7 +250,7 @@ ROWS: Final[list[Row]] = [
         NOW,
         (
             held(
-                c.Course(
+                c.RenewalContext(
                     identity=Identity(oidc=replace(OIDC_CLIENT, id_token=jwt(NOW + 900), refresh_token="r2"))
                 ),
                 credentials=replace(ONE, authorization=f"Bearer {jwt(NOW + 900)}"),
@@ -296,28 +296,28 @@ ROWS: Final[list[Row]] = [
     (
         "a 401 for what is in hand renews it",
         HELD,
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW,
         (c.Renewing(PLUGIN, RUN, ENDING, refused=True), (RUN,)),
     ),
     (
         "a 401 for what was in hand before does nothing",
         c.Held(PLUGIN, replace(ENDING, credentials=TWO)),
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW,
         (c.Held(PLUGIN, replace(ENDING, credentials=TWO)), ()),
     ),
     (
         "a 401 while the same is being renewed stops its use",
         RUNNING,
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW,
         (replace(RUNNING, refused=True), ()),
     ),
     (
         "a late 401 of an older generation does not",
         replace(RUNNING, holding=replace(ENDING, credentials=TWO)),
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW,
         (replace(RUNNING, holding=replace(ENDING, credentials=TWO)), ()),
     ),
@@ -338,28 +338,28 @@ ROWS: Final[list[Row]] = [
     (
         "new credentials that are refused at once are not renewed at once",
         held(PLUGIN, doubts=1),
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW + 0.9,
         (held(PLUGIN, doubts=1), ()),
     ),
     (
         "they are a second later",
         held(PLUGIN, doubts=1),
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW + 1,
         (c.Renewing(PLUGIN, RUN, replace(ENDLESS, doubts=1), refused=True), (RUN,)),
     ),
     (
         "the fourth in a row after eight",
         held(PLUGIN, doubts=4),
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW + 7.9,
         (held(PLUGIN, doubts=4), ()),
     ),
     (
         "the five-thousandth after five minutes",
         held(PLUGIN, doubts=5000),
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW + 300,
         (c.Renewing(PLUGIN, RUN, replace(ENDLESS, doubts=5000), refused=True), (RUN,)),
     ),
@@ -407,11 +407,11 @@ ROWS: Final[list[Row]] = [
         NOW + 4,
         (c.Renewing(PLUGIN, RUN, ENDING, failures=3), (RUN, c.Use(ONE))),
     ),
-    ("a 401 in trouble waits for its time", TROUBLED, c.Unauthorized(1), NOW + 3, (TROUBLED, ())),
+    ("a 401 in trouble waits for its time", TROUBLED, c.CredentialsRejected(1), NOW + 3, (TROUBLED, ())),
     (
         "and then renews",
         TROUBLED,
-        c.Unauthorized(1),
+        c.CredentialsRejected(1),
         NOW + 4,
         (c.Renewing(PLUGIN, RUN, ENDING, refused=True, failures=3), (RUN,)),
     ),
@@ -458,7 +458,7 @@ def test_a_row(
 STATES: Final = (FIXED, VACANT, HELD, READING, RUNNING, DISCOVERING, REDEEMING, TROUBLED)
 EVENTS: Final[tuple[c.Event, ...]] = (
     c.Wanted(),
-    c.Unauthorized(1),
+    c.CredentialsRejected(1),
     c.FilesRead((b"x",)),
     c.PluginEnded(0, b""),
     c.PluginMissing(),
@@ -473,7 +473,7 @@ def kind(state: c.State) -> tuple[type, type | None]:
 
 
 # Rows that hold for every task stand in the table for one.
-ANY_TASK: Final = (c.Wanted, c.Unauthorized, c.Failed, c.Abandoned)
+ANY_TASK: Final = (c.Wanted, c.CredentialsRejected, c.Failed, c.Abandoned)
 IN_TABLE: Final = {(kind(row[1]), type(row[2])) for row in ROWS} | {
     (kind(state), event) for state in STATES if isinstance(state, c.Renewing) for event in ANY_TASK
 }
@@ -560,11 +560,11 @@ def test_a_plugin_that_must_talk_is_refused_where_nobody_is() -> None:
     ("id_token", "refresh_token", "expected"),
     [
         (jwt(NOW + 600), "r", c.Held),
-        (jwt(NOW - 1), "r", c.Vacant),
-        (jwt(None), "r", c.Vacant),
-        ("", "r", c.Vacant),
-        ("garbage", "r", c.Vacant),
-        ("a.!.c", "r", c.Vacant),
+        (jwt(NOW - 1), "r", c.NoCredentials),
+        (jwt(None), "r", c.NoCredentials),
+        ("", "r", c.NoCredentials),
+        ("garbage", "r", c.NoCredentials),
+        ("a.!.c", "r", c.NoCredentials),
         (jwt(NOW - 1), "", c.Fixed),
     ],
 )
@@ -636,11 +636,11 @@ def test_ten_401s_for_one_token_run_one_plugin() -> None:
     state: c.State = HELD
     tasks = 0
     for _ in range(10):
-        state, actions = c.step(state, c.Unauthorized(1), NOW)
+        state, actions = c.step(state, c.CredentialsRejected(1), NOW)
         tasks += len(actions)
     state, _ = c.step(state, c.PluginEnded(0, output("two")), NOW)
     for _ in range(10):
-        state, actions = c.step(state, c.Unauthorized(1), NOW)
+        state, actions = c.step(state, c.CredentialsRejected(1), NOW)
         tasks += len(actions)
     assert tasks == 1
 
@@ -650,7 +650,7 @@ def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> Non
     runs, now = 0, NOW
     while now < NOW + 500:
         generation = state.holding.credentials.generation if isinstance(state, c.Held) else 0
-        state, actions = c.step(state, c.Unauthorized(generation), now)
+        state, actions = c.step(state, c.CredentialsRejected(generation), now)
         if actions:
             runs += 1
             state, _ = c.step(state, c.PluginEnded(0, output(f"t{now}")), now)

@@ -16,9 +16,9 @@ from kubeproto.config import (
     Identity,
     Impersonation,
     Needs,
+    Overrides,
     PluginPolicy,
-    Unreadable,
-    Wishes,
+    UnreadableFile,
     infer,
 )
 
@@ -27,12 +27,12 @@ CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----\ncrt"
 KEY: Final = b"-----BEGIN PRIVATE KEY-----"
 POD: Final = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 SECRETS: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
-POD_FILES: Final[dict[str, bytes | Unreadable]] = {
+POD_FILES: Final[dict[str, bytes | UnreadableFile]] = {
     f"{SECRETS}/token": b"t",
     f"{SECRETS}/ca.crt": CA,
     f"{SECRETS}/namespace": b"prod\n",
 }
-NOT_THERE: Final = Unreadable("No such file or directory", missing=True)
+NOT_THERE: Final = UnreadableFile("No such file or directory", missing=True)
 
 
 def kubeconfig(
@@ -40,7 +40,7 @@ def kubeconfig(
     *,
     server: str = "https://h",
     cluster: Mapping[str, Any] | None = None,
-) -> dict[str, bytes | Unreadable]:
+) -> dict[str, bytes | UnreadableFile]:
     value = {
         "clusters": [{"name": "c", "cluster": {"server": server, **(cluster or {})}}],
         "users": [{"name": "u", "user": user or {}}],
@@ -51,13 +51,13 @@ def kubeconfig(
 
 
 def asked(
-    files: Mapping[str, bytes | Unreadable],
-    wishes: Wishes | None = None,
+    files: Mapping[str, bytes | UnreadableFile],
+    wishes: Overrides | None = None,
     environ: Mapping[str, str] | None = None,
     home: str = "",
 ) -> tuple[Config, list[str]]:
     """The end of the conversation, and each file that was asked for. What is not given is not there."""
-    told: dict[str, bytes | Unreadable] = {}
+    told: dict[str, bytes | UnreadableFile] = {}
     environ = {"KUBECONFIG": "/k/config"} if environ is None else environ
     while isinstance(found := infer(environ, told, wishes, home=home), Needs):
         assert found.paths
@@ -89,22 +89,22 @@ def test_a_kubeconfig_with_a_mistake_is_not_passed_over() -> None:
     with pytest.raises(ConfigError, match="/k/config, line 1"):
         asked({"/k/config": b"5"}, environ=POD | {"KUBECONFIG": "/k/config"})
     with pytest.raises(ConfigError, match="the context 'y' is asked for"):
-        asked(kubeconfig(), Wishes(context="y"), environ=POD | {"KUBECONFIG": "/k/config"})
+        asked(kubeconfig(), Overrides(context="y"), environ=POD | {"KUBECONFIG": "/k/config"})
 
 
 def test_files_of_a_list_may_be_missing_but_not_unreadable() -> None:
     config, read = asked(kubeconfig(), environ={"KUBECONFIG": "/gone:/k/config"})
     assert (config.source, read) == ("the context 'x'", ["/gone", "/k/config"])
-    files = kubeconfig() | {"/gone": Unreadable("Permission denied")}
+    files = kubeconfig() | {"/gone": UnreadableFile("Permission denied")}
     with pytest.raises(ConfigError, match="/gone cannot be read: Permission denied"):
         asked(files, environ={"KUBECONFIG": "/gone:/k/config"})
 
 
 def test_a_path_that_somebody_typed_must_be_there_and_is_read_alone() -> None:
-    _, read = asked(kubeconfig(), Wishes(path="/k/config"), environ={"KUBECONFIG": "/other"})
+    _, read = asked(kubeconfig(), Overrides(path="/k/config"), environ={"KUBECONFIG": "/other"})
     assert read == ["/k/config"]
     with pytest.raises(ConfigError, match="/typo cannot be read: No such file"):
-        asked(kubeconfig(), Wishes(path="/typo"), environ=POD)
+        asked(kubeconfig(), Overrides(path="/typo"), environ=POD)
 
 
 def test_nothing_at_all_says_where_it_looked() -> None:
@@ -150,15 +150,15 @@ def test_the_server_of_a_pod(host: str, server: str) -> None:
 @pytest.mark.parametrize(
     ("environ", "files", "wishes", "namespace"),
     [
-        ({}, {}, Wishes(), "prod"),
-        ({"POD_NAMESPACE": "mine"}, {}, Wishes(), "mine"),
-        ({"POD_NAMESPACE": "mine"}, {}, Wishes(namespace="wish"), "wish"),
-        ({}, {f"{SECRETS}/namespace": NOT_THERE}, Wishes(), "default"),
-        ({}, {f"{SECRETS}/namespace": b" \n"}, Wishes(), "default"),
+        ({}, {}, Overrides(), "prod"),
+        ({"POD_NAMESPACE": "mine"}, {}, Overrides(), "mine"),
+        ({"POD_NAMESPACE": "mine"}, {}, Overrides(namespace="wish"), "wish"),
+        ({}, {f"{SECRETS}/namespace": NOT_THERE}, Overrides(), "default"),
+        ({}, {f"{SECRETS}/namespace": b" \n"}, Overrides(), "default"),
     ],
 )
 def test_the_namespace_of_a_pod(
-    environ: dict[str, str], files: dict[str, bytes | Unreadable], wishes: Wishes, namespace: str
+    environ: dict[str, str], files: dict[str, bytes | UnreadableFile], wishes: Overrides, namespace: str
 ) -> None:
     assert asked(POD_FILES | files, wishes, environ=POD | environ)[0].namespace == namespace
 
@@ -233,7 +233,7 @@ def test_a_cluster_without_a_server_is_refused() -> None:
 
 
 def test_headers_go_with_every_request() -> None:
-    wishes = Wishes(user_agent="me/1", headers=(("X-Tenant", "a"),))
+    wishes = Overrides(user_agent="me/1", headers=(("X-Tenant", "a"),))
     assert asked(kubeconfig(), wishes)[0].connection.headers == (("User-Agent", "me/1"), ("X-Tenant", "a"))
     assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
 
@@ -348,7 +348,7 @@ def test_impersonation_comes_from_the_file_or_the_program() -> None:
         ("Impersonate-Extra-acme.com%2Fproject", "a"),
         ("Impersonate-Extra-acme.com%2Fproject", "b"),
     )
-    wish = Wishes(impersonation=Impersonation(user="joe"))
+    wish = Overrides(impersonation=Impersonation(user="joe"))
     assert ("Impersonate-User", "joe") in asked(kubeconfig(user), wish)[0].connection.headers
     assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
 
@@ -366,10 +366,10 @@ def test_an_impersonated_name_cannot_add_a_header() -> None:
 def test_a_policy_says_which_plugins_may_be_started() -> None:
     user = {"exec": EXEC | {"command": "/bin/login"}}
     for policy in (PluginPolicy(), PluginPolicy(mode="Allowlist", allowed=("/bin/login",))):
-        assert asked(kubeconfig(user), Wishes(policy=policy))[0].identity.plugin is not None
+        assert asked(kubeconfig(user), Overrides(policy=policy))[0].identity.plugin is not None
     for policy in (PluginPolicy(mode="DenyAll"), PluginPolicy(mode="Allowlist", allowed=("login",))):
         with pytest.raises(ConfigError, match="may not be started: the policy is"):
-            asked(kubeconfig(user), Wishes(policy=policy))
+            asked(kubeconfig(user), Overrides(policy=policy))
 
 
 def test_a_plugin_is_told_of_its_cluster_when_asked_to() -> None:

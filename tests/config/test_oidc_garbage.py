@@ -39,6 +39,6 @@ def test_garbage_of_a_provider_ends_the_renewal_and_the_requests_that_wait(
 def test_a_token_with_any_payload_is_a_token(payload: bytes) -> None:
     token = f"a.{urlsafe_b64encode(payload).decode().rstrip('=')}.b"
     oidc = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r", id_token=token)
-    assert isinstance(c.begin(Identity(oidc=oidc), 0.0), c.Vacant)
+    assert isinstance(c.begin(Identity(oidc=oidc), 0.0), c.NoCredentials)
     granted = b'{"id_token": "%s"}' % token.encode()
     assert isinstance(renewing(PROVIDER, granted), c.Held)

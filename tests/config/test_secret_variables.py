@@ -104,7 +104,8 @@ def test_names_that_resolvers_take_are_taken(name: str) -> None:
 
 
 def test_the_output_of_a_plugin_is_in_no_variable() -> None:
-    from kubeproto.config._plugin import Plugin, read_output
+    from kubeproto.config import Plugin
+    from kubeproto.config._plugin import read_output
 
     said = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}
     for status in ({"token": MARK, "expirationTimestamp": "soon"}, {"token": MARK, "clientKeyData": MARK}):

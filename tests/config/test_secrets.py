@@ -16,7 +16,6 @@ from kubeproto import config as package
 from kubeproto.config import (
     AuthProvider,
     Choice,
-    Cluster,
     Config,
     ConfigError,
     Connection,
@@ -25,14 +24,15 @@ from kubeproto.config import (
     Extension,
     Identity,
     Impersonation,
+    KubeconfigCluster,
+    KubeconfigUser,
     Needs,
     Oidc,
+    Overrides,
     Plugin,
     PluginPolicy,
-    Unreadable,
+    UnreadableFile,
     Url,
-    User,
-    Wishes,
     credentials,
     dump_kubeconfig,
     infer,
@@ -46,13 +46,13 @@ B64: Final = b64encode(MARK.encode()).decode()
 PEM: Final = f"-----BEGIN PRIVATE KEY-----\n{MARK}".encode()
 V1: Final = "client.authentication.k8s.io/v1"
 
-CLUSTER: Final = Cluster(
+CLUSTER: Final = KubeconfigCluster(
     server="https://h",
     certificate_authority_data=PEM,
     proxy_url=f"http://u:{MARK}@p",
     extensions=(Extension(name="x", extension={"k": MARK}),),
 )
-USER: Final = User(
+USER: Final = KubeconfigUser(
     client_certificate_data=PEM,
     client_key_data=PEM,
     token=MARK,
@@ -81,8 +81,8 @@ OIDC: Final = Oidc(
 )
 IDENTITY: Final = Identity(token=MARK, certificate=PEM, key=PEM)
 CREDENTIALS: Final = Credentials(authorization=f"Bearer {MARK}", client_certificate=PEM, client_key=PEM)
-COURSE: Final = c.Course(identity=Identity(plugin=PLUGIN))
-OIDC_COURSE: Final = c.Course(identity=Identity(oidc=OIDC))
+COURSE: Final = c.RenewalContext(identity=Identity(plugin=PLUGIN))
+OIDC_COURSE: Final = c.RenewalContext(identity=Identity(oidc=OIDC))
 HOLDING: Final = c.Holding(credentials=CREDENTIALS, since=0.0, due=0.0)
 KUBECONFIG: Final = read_kubeconfig(
     json.dumps(
@@ -92,7 +92,7 @@ KUBECONFIG: Final = read_kubeconfig(
 
 
 def discover() -> c.Discover:
-    _, [task, *_] = c.step(c.Vacant(OIDC_COURSE), c.Wanted(), 0.0)
+    _, [task, *_] = c.step(c.NoCredentials(OIDC_COURSE), c.Wanted(), 0.0)
     assert isinstance(task, c.Discover)
     return task
 
@@ -106,7 +106,7 @@ def redeem() -> c.Redeem:
 
 
 def run_plugin() -> c.RunPlugin:
-    _, [task, *_] = c.step(c.Vacant(COURSE), c.Wanted(), 0.0)
+    _, [task, *_] = c.step(c.NoCredentials(COURSE), c.Wanted(), 0.0)
     assert isinstance(task, c.RunPlugin)
     assert MARK in str(task.env[0][1])
     return task
@@ -116,8 +116,8 @@ VALUES: Final[tuple[object, ...]] = (
     CLUSTER, USER, *CLUSTER.extensions, USER.auth_provider, USER.exec, *(USER.exec.env if USER.exec else ()),
     CONNECTION, CONNECTION.proxy_url, PLUGIN, OIDC, IDENTITY, CREDENTIALS, HOLDING, KUBECONFIG,
     Choice(context="x", cluster_name="c", cluster=CLUSTER, user_name="u", user=USER, namespace=""),
-    Config(connection=CONNECTION, identity=IDENTITY), Wishes(headers=(("Authorization", MARK),)),
-    COURSE, c.Fixed(CREDENTIALS), c.Vacant(COURSE), c.Held(COURSE, HOLDING),
+    Config(connection=CONNECTION, identity=IDENTITY), Overrides(headers=(("Authorization", MARK),)),
+    COURSE, c.Fixed(CREDENTIALS), c.NoCredentials(COURSE), c.Held(COURSE, HOLDING),
     run_plugin(), discover(), redeem(),
     c.Renewing(OIDC_COURSE, redeem(), HOLDING), c.Troubled(COURSE, HOLDING, 1, 0.0, "why"),
     c.FilesRead((MARK.encode(),)), c.PluginEnded(0, MARK.encode()),
@@ -127,8 +127,10 @@ VALUES: Final[tuple[object, ...]] = (
 
 # These never hold a secret.
 OPEN: Final = (
-    package.Context, Impersonation, Needs, PluginPolicy, Unreadable, c.Abandoned, c.CloseConnections,
-    c.Failed, c.PluginMissing, c.ReadFiles, c.Refuse, c.Unauthorized, c.Wait, c.Wanted, c.Warn, package.Ask,
+    package.KubeconfigContext, Impersonation, Needs, PluginPolicy, UnreadableFile, c.Abandoned,
+    c.CloseConnections, c.Failed, c.PluginMissing, c.ReadFiles, c.Refuse,
+    c.CredentialsRejected, c.Wait, c.Wanted,
+    c.Warn, package.Ask,
 )  # fmt: skip
 
 
@@ -173,9 +175,9 @@ def kubeconfig(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> C
     return lambda: infer({"KUBECONFIG": "/f"}, files)
 
 
-def told(course: c.Course, task: c.Task, event: c.Event) -> Callable[[], object]:
+def told(context: c.RenewalContext, task: c.Task, event: c.Event) -> Callable[[], object]:
     def run() -> object:
-        state, actions = c.step(c.Renewing(course, task, HOLDING), event, 0.0)
+        state, actions = c.step(c.Renewing(context, task, HOLDING), event, 0.0)
         assert isinstance(state, c.Troubled), "this was to go wrong"
         assert MARK not in shown(state) + shown(actions)
         raise c.Refuse(state.why, 0.0).error
@@ -191,7 +193,7 @@ def exec_credential(**status: Any) -> Callable[[], object]:
     return plugin_said(json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": status}))
 
 
-FILES: Final = c.Course(identity=Identity(token_file="/t", certificate_file="/c", key_file="/k"))
+FILES: Final = c.RenewalContext(identity=Identity(token_file="/t", certificate_file="/c", key_file="/k"))
 READ: Final = c.ReadFiles(("/t", "/c", "/k"))
 
 MISTAKES: Final[dict[str, Callable[[], object]]] = {
@@ -249,7 +251,7 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
     "provider's types": told(
         OIDC_COURSE, redeem(), c.Answered(200, (), f'{{"id_token": ["{MARK}"]}}'.encode())
     ),
-    "an event out of place": lambda: c.step(c.Vacant(COURSE), c.PluginEnded(0, MARK.encode()), 0.0),
+    "an event out of place": lambda: c.step(c.NoCredentials(COURSE), c.PluginEnded(0, MARK.encode()), 0.0),
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import yaml
 from msgspec import Struct
 
 from conformance.client import JSON, Answer, Client
-from kubeproto.sim._apply_values import is_list, is_map
+from kubeproto.sim.storage._values import is_list, is_map
 
 SHOWN: Final = ("Content-Type", "Retry-After", "Warning", "Vary")
 _UID: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import kubeproto as kp
 from kubeproto.crd import definition_of
-from kubeproto.sim._apply_values import is_map
+from kubeproto.sim.storage._values import is_map
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 FOLDERS: Final = ("tests", "examples")

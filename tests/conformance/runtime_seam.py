@@ -127,7 +127,7 @@ class Simulated:
 
     async def restart(self) -> None:
         for path in self._paths.values():
-            path.script.append(sim.Refuse())
+            path.script.append(sim.RefuseConnection())
         self._cluster.end_watches()
 
     async def pods(self, client: Client, deployment: str) -> int:
@@ -261,7 +261,7 @@ class _Path(sim.Faults):
         super().__init__(cluster)
         self._user = user
 
-    def answer(self, head: kp.Head) -> sim.Answer:
+    def answer(self, head: kp.Head) -> sim.ServerResponse:
         path, _, query = head.target.partition("?")
         asked = _OBJECTS.match(path)
         if self._user == "admin" or asked is None or self._is_bound(asked["namespace"]):
@@ -278,7 +278,7 @@ class _Path(sim.Faults):
         status |= {"message": message, "reason": "Forbidden", "code": 403}
         details = {"name": name, "group": group, "kind": plural}
         given = {key: value for key, value in details.items() if value}
-        return sim.Answer(403, _JSON, json.dumps(status | {"details": given}).encode())
+        return sim.ServerResponse(403, _JSON, json.dumps(status | {"details": given}).encode())
 
     def _is_bound(self, namespace: str | None) -> bool:
         bindings = self.cluster.objects(RoleBinding)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kubeproto import sim
-from kubeproto.sim._shards import fnv_1a
+from kubeproto.sim.reading._shards import fnv_1a
 from kubeproto.wire import Head
 
 FOO: Final[dict[str, Any]] = {
@@ -104,7 +104,9 @@ class Stage:
         self.cluster = sim.Cluster(crds=[FOO, BAR], version=100)
         self.cluster.namespace("w")
 
-    def send(self, method: str, target: str, body: Any = None, media: str = "application/json") -> sim.Answer:
+    def send(
+        self, method: str, target: str, body: Any = None, media: str = "application/json"
+    ) -> sim.ServerResponse:
         """A request as the recordings' own client made it."""
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("User-Agent", "wire/1.0"), ("Accept", "application/json"), ("Content-Type", media))

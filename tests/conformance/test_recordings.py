@@ -67,7 +67,7 @@ def plain(body: Any) -> str:
     return text
 
 
-def replay(name: str) -> tuple[dict[str, Any], sim.Answer, str]:
+def replay(name: str) -> tuple[dict[str, Any], sim.ServerResponse, str]:
     """The recorded answer, the simulated one, and its body with what came while it was open."""
     recorded = json.loads(RECORDINGS[name].read_text())
     request = recorded["request"]

@@ -113,7 +113,7 @@ def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
             with pytest.raises(kp.DeadlineExceeded, match='User "nobody" cannot'):
                 await cache.wait_synced(timeout=3)
             assert (cache.synced, len(cache)) == (False, 0)
-            assert 'User "nobody" cannot' in cache.proof.why
+            assert 'User "nobody" cannot' in cache.sync_status.why
             await allow(client)
             await cache.wait_synced(timeout=60)
             assert [one.metadata.name for one in cache] == ["pequod"]

@@ -11,7 +11,7 @@ import anyio
 import kubeproto as kp
 from conformance.runtime_seam import Ship, World, beside, ship, until, world
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Action, Client, Context, Controller, Leading, Operator, await_change
+from kubeproto_runtime import Action, Client, Context, Controller, LeaderElector, Operator, await_change
 
 __all__ = ["world"]
 
@@ -54,8 +54,8 @@ class Acting:
         return work
 
 
-def candidate(client: Client, identity: str) -> Leading:
-    return Leading(client, name="fleet", identity=identity, retry_period=0.5)
+def candidate(client: Client, identity: str) -> LeaderElector:
+    return LeaderElector(client, name="fleet", identity=identity, retry_period=0.5)
 
 
 async def spec_of(client: Client) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def test_one_of_two_leads_and_the_other_follows_as_soon_as_it_is_let(world: Worl
             assert (taken["holderIdentity"], taken["leaseDurationSeconds"]) == ("ahab", 15)
             assert MICRO.fullmatch(taken["acquireTime"])
             async with beside(lambda: second.run(acting.as_("starbuck"))):
-                await until(lambda: second.standing.leader == "ahab")
+                await until(lambda: second.leadership_status.leader == "ahab")
                 renewed = await until_renewed(client, taken["renewTime"])
                 assert renewed["acquireTime"] == taken["acquireTime"]
                 assert (first.is_leader, second.is_leader) == (True, False)
@@ -108,7 +108,7 @@ def test_a_lease_that_client_go_holds_is_left_alone_and_one_that_it_gives_back_i
         await raw.create(kp.Dynamic(metadata=kp.ObjectMeta(name="fleet"), content={"spec": HELD}))
         leading = candidate(client, "ishmael")
         async with beside(lambda: leading.run(acting.as_("ishmael"))):
-            await until(lambda: leading.standing.leader == HELD["holderIdentity"])
+            await until(lambda: leading.leadership_status.leader == HELD["holderIdentity"])
             for second in range(3):
                 renewed = {"renewTime": f"2026-01-01T00:00:{second + 10}.000001Z"}
                 await leases.merge_patch("fleet", {"spec": renewed})
@@ -142,9 +142,9 @@ def test_controllers_run_only_where_the_lead_is_and_go_on_where_it_goes(world: W
     async def main(client: Client) -> None:
         ships = client.api(Ship)
 
-        def operating(leading: Leading) -> Callable[[], Awaitable[None]]:
+        def operating(leading: LeaderElector) -> Callable[[], Awaitable[None]]:
             async def paint(obj: Ship, ctx: Context[None]) -> Action:
-                painter = {"painted-by": leading.standing.leader}
+                painter = {"painted-by": leading.leadership_status.leader}
                 await ships.merge_patch(ctx.name, {"metadata": {"labels": painter}})
                 return await_change()
 
@@ -165,7 +165,7 @@ def test_controllers_run_only_where_the_lead_is_and_go_on_where_it_goes(world: W
             await ships.wait_for("pequod", lambda one: is_painted(one, "ahab"))
             second = candidate(client, "starbuck")
             async with beside(operating(second)):
-                await until(lambda: second.standing.leader == "ahab")
+                await until(lambda: second.leadership_status.leader == "ahab")
                 assert first.is_leader
                 ending.cancel()
                 await ships.wait_for("pequod", lambda one: is_painted(one, "starbuck"))

@@ -13,7 +13,7 @@ from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
 from kubeproto.kinds.batch_v1 import Job, JobSpec
 from kubeproto.kinds.core_v1 import Container, PodSpec, PodTemplateSpec
 from kubeproto.kinds.meta_v1 import LabelSelector
-from kubeproto_runtime import Client, NotYet, conditions
+from kubeproto_runtime import Client, WaitTimeout, conditions
 
 __all__ = ["world"]
 
@@ -35,7 +35,7 @@ def test_a_rollout_is_done_when_the_pods_of_the_new_generation_are_available(wor
     async def main(client: Client) -> None:
         deployments = client.api(Deployment)
         await deployments.create(web(2))
-        with pytest.raises(NotYet, match=r"Deployment .*/web is not rolled out after 0\.5 s"):
+        with pytest.raises(WaitTimeout, match=r"Deployment .*/web is not rolled out after 0\.5 s"):
             await deployments.wait_for("web", conditions.rolled_out(), timeout=0.5)
         async with beside(lambda: world.nodes(client)):
             done = await deployments.wait_for("web", conditions.rolled_out())
@@ -71,7 +71,9 @@ def test_a_definition_is_established_and_an_object_is_gone_when_nothing_holds_it
         held.metadata.finalizers = ["runtime.example.com/owner"]
         made = await ships.create(held)
         await ships.delete("pequod")
-        with pytest.raises(NotYet, match=r"it is being deleted, and held by runtime\.example\.com/owner"):
+        with pytest.raises(
+            WaitTimeout, match=r"it is being deleted, and held by runtime\.example\.com/owner"
+        ):
             await ships.wait_for("pequod", conditions.deleted(), timeout=0.5)
 
         async def let_go() -> None:

@@ -9,7 +9,7 @@ import kubeproto as kp
 from conformance.runtime_seam import Ship, World, bare_world, ship, world
 from kubeproto.crd import definition_of
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import Client, NotApplied
+from kubeproto_runtime import ApplyError, Client
 
 __all__ = ["bare_world", "world"]
 
@@ -61,7 +61,7 @@ def test_a_file_with_a_definition_and_its_objects_is_applied_in_the_order_that_w
         assert (await client.api(ConfigMap).get("tides")).data == {"high": "06:59"}
 
         wrong = text.replace("oars: 2", "oars: many")
-        with pytest.raises(NotApplied, match=r"object 1 of the manifests, Dinghy.*tender") as caught:
+        with pytest.raises(ApplyError, match=r"object 1 of the manifests, Dinghy.*tender") as caught:
             await client.apply_manifests(wrong, field_manager="suite")
         assert "spec.oars" in str(caught.value)
         assert len(caught.value.applied) == 3
@@ -74,7 +74,7 @@ def test_a_field_of_another_manager_is_a_conflict_that_names_both(world: World) 
         tides = ConfigMap(metadata=kp.ObjectMeta(name="tides"), data={"high": "06:12"})
         await client.apply_manifests([tides], field_manager="pilot")
         tides.data = {"high": "07:00"}
-        with pytest.raises(NotApplied, match=r"conflict with .pilot.*high") as caught:
+        with pytest.raises(ApplyError, match=r"conflict with .pilot.*high") as caught:
             await client.apply_manifests([tides], field_manager="mate")
         assert isinstance(caught.value.__cause__, kp.Conflict)
         await client.apply_manifests([tides], field_manager="mate", force=True)

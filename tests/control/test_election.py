@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 import kubeproto as kp
 from kubeproto import LocalProtocolError
-from kubeproto.control import _election as election
-from kubeproto.control._election import (
+from kubeproto.control import election
+from kubeproto.control._election_values import ObservedLease
+from kubeproto.control.election import (
     Abandon,
     Action,
     Candidate,
@@ -24,26 +25,25 @@ from kubeproto.control._election import (
     Failed,
     Found,
     Idle,
-    Lapsed,
-    Lead,
+    LeadershipStatus,
+    LeaseExpired,
     Leaving,
     Looking,
-    Lose,
-    Notice,
+    NewLeader,
     Renewing,
     SendCreate,
     SendGet,
     SendUpdate,
-    Standing,
     Started,
+    StartLeading,
     State,
+    StopLeading,
     Stopped,
     Taking,
     Wrote,
-    standing,
+    leadership_status,
     step,
 )
-from kubeproto.control._election_values import Course
 from kubeproto.kinds.coordination_v1 import Lease, LeaseSpec
 from kubeproto.objects import MicroTime
 from kubeproto.wire import Broken, Conflicted, Refused, Rejected, ServerFailed, Throttled
@@ -72,8 +72,8 @@ MINE: Final = lease("me")
 OTHERS: Final = lease("other")
 
 
-def seen(held: Lease = MINE, *, since: float = 90, candidate: Candidate = ME) -> Course:
-    return Course(candidate, held, since, held.spec.holder_identity or "")
+def seen(held: Lease = MINE, *, since: float = 90, candidate: Candidate = ME) -> ObservedLease:
+    return ObservedLease(candidate, held, since, held.spec.holder_identity or "")
 
 
 def update(held: Lease, at: float = 100, **spec: Any) -> SendUpdate:
@@ -103,7 +103,7 @@ CREATION: Final = SendCreate(
 CLEARING: Final = update(
     MINE, holder_identity="", lease_duration_seconds=1, acquire_time=None, renew_time=None
 )
-BLANK_COURSE: Final = Course(ME, BLANK, 100)
+BLANK_COURSE: Final = ObservedLease(ME, BLANK, 100)
 RENEWED: Final = lease("me", version="8", renew_time=MicroTime(2021, 1, 1, tzinfo=UTC))
 EMPTY: Final = replace(lease(None), spec=LeaseSpec())
 KEEPING: Final = replace(ME, release=False)
@@ -116,16 +116,16 @@ ROWS: Final[dict[str, Row]] = {
     "start": (Idle(ME), Started(), Looking(BLANK_COURSE), (SendGet(100, 100),)),
     "le_01 no lease": (Looking(seen(BLANK)), ABSENT, Taking(BLANK_COURSE, 100), (CREATION,)),
     "le_02 a lease without a record": (
-        Looking(Course(ME, BLANK, 90)),
+        Looking(ObservedLease(ME, BLANK, 90)),
         Found(EMPTY),
-        Taking(Course(ME, EMPTY, 90), 100),
+        Taking(ObservedLease(ME, EMPTY, 90), 100),
         (taking(EMPTY, 1),),
     ),
     "le_03 another's, at first sight": (
         Looking(seen(BLANK)),
         Found(lease("other", duration=3)),
         Looking(seen(lease("other", duration=3), since=100)),
-        (Notice("other"), GET_SOON),
+        (NewLeader("other"), GET_SOON),
     ),
     "le_03 another's, unchanged for as long as its record says": (
         Looking(seen(lease("other", duration=3), since=97)),
@@ -155,7 +155,7 @@ ROWS: Final[dict[str, Row]] = {
         Looking(seen(OTHERS, since=99)),
         Found(lease("", duration=1)),
         Taking(seen(lease("", duration=1), since=100), 100),
-        (Notice(""), taking(lease("", duration=1))),
+        (NewLeader(""), taking(lease("", duration=1))),
     ),
     "le_07 another's, and renewed": (
         Looking(seen(OTHERS, since=10)),
@@ -173,7 +173,7 @@ ROWS: Final[dict[str, Row]] = {
         Looking(seen(BLANK)),
         Found(MINE),
         Taking(seen(since=100), 100),
-        (Notice("me"), renewal()),
+        (NewLeader("me"), renewal()),
     ),
     "cannot look": (Looking(seen(OTHERS)), DOWN, Looking(seen(OTHERS)), (GET_SOON,)),
     "cannot look, and asked to wait": (
@@ -192,26 +192,26 @@ ROWS: Final[dict[str, Row]] = {
         Taking(seen(OTHERS), 99),
         Wrote(MINE),
         Renewing(seen(since=100), 109, 101),
-        (Notice("me"), Lead(109), renewal(at=101)),
+        (NewLeader("me"), StartLeading(109), renewal(at=101)),
     ),
     "took it, but the answer took as long as a term": (
         Taking(seen(OTHERS), 90),
         Wrote(MINE),
         Taking(seen(since=100), 100),
-        (Notice("me"), renewal()),
+        (NewLeader("me"), renewal()),
     ),
     "another was faster": (Taking(seen(OTHERS), 99), CONFLICT, Looking(seen(OTHERS)), (GET_SOON,)),
     "le_17 renewed without a look": (
         Renewing(seen(since=98), 108, 99),
         Wrote(RENEWED),
         Renewing(seen(RENEWED, since=100), 109, 101),
-        (Lead(109), renewal(RENEWED, 101)),
+        (StartLeading(109), renewal(RENEWED, 101)),
     ),
     "renewed by an answer that took long": (
         Renewing(seen(), 101, 95),
         Wrote(RENEWED),
         Renewing(seen(RENEWED, since=100), 105, 100),
-        (Lead(105), renewal(RENEWED, 100)),
+        (StartLeading(105), renewal(RENEWED, 100)),
     ),
     "le_18 could not renew": (
         Renewing(seen(), 108, 99),
@@ -236,67 +236,67 @@ ROWS: Final[dict[str, Row]] = {
         Checking(seen(), 108),
         Found(OTHERS),
         Looking(seen(OTHERS, since=100)),
-        (Lose("the lease is other's"), Notice("other"), GET_SOON),
+        (StopLeading("the lease is other's"), NewLeader("other"), GET_SOON),
     ),
     "leads, and finds nobody": (
         Checking(seen(), 108),
         Found(lease("")),
         Taking(seen(lease(""), since=100), 100),
-        (Lose("the lease is nobody's"), Notice(""), taking(lease(""))),
+        (StopLeading("the lease is nobody's"), NewLeader(""), taking(lease(""))),
     ),
     "leads, and the lease is gone": (
         Checking(seen(), 108),
         ABSENT,
         Taking(BLANK_COURSE, 100),
-        (Lose("the lease is gone"), Notice(""), CREATION),
+        (StopLeading("the lease is gone"), NewLeader(""), CREATION),
     ),
     "the time is up": (
         Renewing(seen(), 100, 99),
-        Lapsed(),
+        LeaseExpired(),
         Taking(seen(), 99),
-        (Lose("the lease could not be renewed in time"),),
+        (StopLeading("the lease could not be renewed in time"),),
     ),
     "the time is up, while it looks": (
         Checking(seen(), 100),
-        Lapsed(),
+        LeaseExpired(),
         Looking(seen()),
-        (Lose("the lease could not be renewed in time"),),
+        (StopLeading("the lease could not be renewed in time"),),
     ),
     "an answer after the time": (
         Renewing(seen(), 100, 99),
         Wrote(RENEWED),
         Renewing(seen(RENEWED, since=100), 109, 101),
-        (Lose("the lease could not be renewed in time"), Lead(109), renewal(RENEWED, 101)),
+        (StopLeading("the lease could not be renewed in time"), StartLeading(109), renewal(RENEWED, 101)),
     ),
     "an answer after the time that took as long as a term": (
         Renewing(seen(), 100, 90),
         Wrote(RENEWED),
         Taking(seen(RENEWED, since=100), 100),
-        (Lose("the lease could not be renewed in time"), renewal(RENEWED)),
+        (StopLeading("the lease could not be renewed in time"), renewal(RENEWED)),
     ),
     "a write that fails after the time": (
         Renewing(seen(), 100, 99),
         DOWN,
         Looking(seen()),
-        (Lose("the lease could not be renewed in time"), GET_SOON),
+        (StopLeading("the lease could not be renewed in time"), GET_SOON),
     ),
     "a failure after the time": (
         Checking(seen(), 100),
         DOWN,
         Looking(seen()),
-        (Lose("the lease could not be renewed in time"), GET_SOON),
+        (StopLeading("the lease could not be renewed in time"), GET_SOON),
     ),
     "le_13 le_15 stops while it writes": (
         Renewing(seen(), 108, 99),
         Stopped(),
         Leaving(seen(), 110),
-        (Lose("stopped"), Abandon(), SendGet(100, 100)),
+        (StopLeading("stopped"), Abandon(), SendGet(100, 100)),
     ),
     "le_15 stops while it looks": (
         Checking(seen(), 108),
         Stopped(),
         Leaving(seen(), 110),
-        (Lose("stopped"), Abandon(), SendGet(100, 100)),
+        (StopLeading("stopped"), Abandon(), SendGet(100, 100)),
     ),
     "stops while it takes": (
         Taking(seen(OTHERS), 99),
@@ -314,13 +314,13 @@ ROWS: Final[dict[str, Row]] = {
         Renewing(seen(candidate=KEEPING), 108, 99),
         Stopped(),
         Ended(KEEPING),
-        (Lose("stopped"), Abandon()),
+        (StopLeading("stopped"), Abandon()),
     ),
     "stops while it looks and keeps the lease": (
         Checking(seen(candidate=KEEPING), 108),
         Stopped(),
         Ended(KEEPING),
-        (Lose("stopped"), Abandon()),
+        (StopLeading("stopped"), Abandon()),
     ),
     "stops while it takes and keeps the lease": (
         Taking(seen(OTHERS, candidate=KEEPING), 99),
@@ -335,10 +335,10 @@ ROWS: Final[dict[str, Row]] = {
         Leaving(seen(), 110),
         Found(OTHERS),
         Ended(ME),
-        (Notice("other"),),
+        (NewLeader("other"),),
     ),
     "gives nothing back that is gone": (Leaving(seen(), 110), ABSENT, Ended(ME), ()),
-    "le_12 gave back": (Clearing(seen(), 110), Wrote(lease("")), Ended(ME), (Notice(""),)),
+    "le_12 gave back": (Clearing(seen(), 110), Wrote(lease("")), Ended(ME), (NewLeader(""),)),
     "le_14 a conflict while it gives back": (
         Clearing(seen(), 110),
         CONFLICT,
@@ -357,7 +357,7 @@ ROWS: Final[dict[str, Row]] = {
     "is stopped twice": (Clearing(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),
     "is stopped twice, at once": (Leaving(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),
     **{
-        f"the timer of a term that has ended, in {type(state).__name__}": (state, Lapsed(), state, ())
+        f"the timer of a term that has ended, in {type(state).__name__}": (state, LeaseExpired(), state, ())
         for state in (Looking(seen()), Taking(seen(), 99), Leaving(seen(), 110), Clearing(seen(), 110))
     },
 }
@@ -380,20 +380,20 @@ COORDINATED: Final[dict[str, Row]] = {
     "le_09 coordinated: nobody's": (
         Looking(seen(BLANK, candidate=ASSIGNED)),
         Found(EMPTY),
-        Looking(Course(ASSIGNED, EMPTY, 90)),
+        Looking(ObservedLease(ASSIGNED, EMPTY, 90)),
         (GET_SOON,),
     ),
     "le_09 coordinated: no lease": (
         Looking(seen(BLANK, candidate=ASSIGNED)),
         ABSENT,
-        Looking(Course(ASSIGNED, BLANK, 100)),
+        Looking(ObservedLease(ASSIGNED, BLANK, 100)),
         (GET_SOON,),
     ),
     "le_10 coordinated: one's own": (
         Looking(seen(BLANK, candidate=ASSIGNED)),
         Found(MINE),
         Taking(seen(since=100, candidate=ASSIGNED), 100),
-        (Notice("me"), renewal()),
+        (NewLeader("me"), renewal()),
     ),
     "le_10 coordinated: one's own, but run out": (
         Looking(seen(since=85, candidate=ASSIGNED)),
@@ -411,7 +411,7 @@ COORDINATED: Final[dict[str, Row]] = {
         Checking(seen(candidate=ASSIGNED), 108),
         Found(PROMISED),
         Looking(seen(PROMISED, since=100, candidate=ASSIGNED)),
-        (Lose("the lease is other's"), GET_SOON),
+        (StopLeading("the lease is other's"), GET_SOON),
     ),
     "le_10 coordinated: leads, and is preferred itself": (
         Checking(seen(candidate=ASSIGNED), 108),
@@ -422,8 +422,8 @@ COORDINATED: Final[dict[str, Row]] = {
     "coordinated: leads, and the lease is gone": (
         Checking(seen(candidate=ASSIGNED), 108),
         ABSENT,
-        Looking(Course(ASSIGNED, BLANK, 100)),
-        (Lose("the lease is gone"), Notice(""), GET_SOON),
+        Looking(ObservedLease(ASSIGNED, BLANK, 100)),
+        (StopLeading("the lease is gone"), NewLeader(""), GET_SOON),
     ),
     "a preferred holder is nothing to who is not coordinated": (
         Checking(seen(), 108),
@@ -451,7 +451,7 @@ STATES: Final[tuple[State, ...]] = (
     Clearing(seen(), 110),
     Ended(ME),
 )
-EVENTS: Final[tuple[Event, ...]] = (Started(), Found(MINE), Wrote(MINE), DOWN, Lapsed(), Stopped())
+EVENTS: Final[tuple[Event, ...]] = (Started(), Found(MINE), Wrote(MINE), DOWN, LeaseExpired(), Stopped())
 
 
 def test_every_other_pair_is_refused() -> None:
@@ -563,20 +563,20 @@ def test_the_defaults_are_those_of_gos_clients() -> None:
 @pytest.mark.parametrize(
     ("state", "now", "said"),
     [
-        (Idle(ME), 0, Standing(False, "", True)),
-        (Looking(seen(OTHERS)), 1e6, Standing(False, "other", True)),
-        (Taking(seen(OTHERS), 99), 100, Standing(False, "other", True)),
-        (Renewing(seen(), 110, 101), 109, Standing(True, "me", True)),
-        (Renewing(seen(), 110, 101), 110, Standing(False, "me", True)),
-        (Checking(seen(), 110), 135, Standing(False, "me", True)),
-        (Checking(seen(), 110), 135.1, Standing(False, "me", False)),
-        (Ended(ME), 0, Standing(False, "", True)),
+        (Idle(ME), 0, LeadershipStatus(False, "", True)),
+        (Looking(seen(OTHERS)), 1e6, LeadershipStatus(False, "other", True)),
+        (Taking(seen(OTHERS), 99), 100, LeadershipStatus(False, "other", True)),
+        (Renewing(seen(), 110, 101), 109, LeadershipStatus(True, "me", True)),
+        (Renewing(seen(), 110, 101), 110, LeadershipStatus(False, "me", True)),
+        (Checking(seen(), 110), 135, LeadershipStatus(False, "me", True)),
+        (Checking(seen(), 110), 135.1, LeadershipStatus(False, "me", False)),
+        (Ended(ME), 0, LeadershipStatus(False, "", True)),
     ],
 )
 def test_le_19_it_leads_until_its_time_is_up_and_is_ill_only_after_lease_and_tolerance(
-    state: State, now: float, said: Standing
+    state: State, now: float, said: LeadershipStatus
 ) -> None:
-    assert standing(state, now) == said
+    assert leadership_status(state, now) == said
 
 
 def test_le_17_the_requests_of_a_quiet_start_are_get_create_update_update() -> None:

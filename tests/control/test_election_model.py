@@ -16,22 +16,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import kubeproto as kp
-from kubeproto.control import _election as election
-from kubeproto.control._election import (
+from kubeproto.control import election
+from kubeproto.control.election import (
     Abandon,
     Candidate,
     Ended,
     Event,
     Failed,
     Found,
-    Lapsed,
-    Lead,
-    Lose,
+    LeaseExpired,
     SendCreate,
     SendGet,
     SendUpdate,
     Started,
+    StartLeading,
     State,
+    StopLeading,
     Stopped,
     Wrote,
     step,
@@ -99,9 +99,9 @@ class Process:
         self.state, actions = step(self.state, event, self.clock(time))
         for action in actions:
             match action:
-                case Lead(until):
+                case StartLeading(until):
                     self.until = until
-                case Lose():
+                case StopLeading():
                     self.until = 0.0
                 case Abandon():
                     self.planned = self.flying = None
@@ -160,7 +160,7 @@ class World:
     def lapse(self, process: Process) -> None:
         if process.until and not process.paused and process.clock(self.time) >= process.until:
             process.until = 0.0
-            process.tell(Lapsed(), self.time)
+            process.tell(LeaseExpired(), self.time)
 
     def stop(self, process: Process) -> None:
         if not process.paused and not isinstance(process.state, Ended):
@@ -282,21 +282,21 @@ ElectionMachine.TestCase.settings = settings(max_examples=50, stateful_step_coun
 TestElectionMachine = ElectionMachine.TestCase
 
 
-def trouble(world: World, dice: Random, steps: int) -> int:
+def trouble(world: World, rng: Random, steps: int) -> int:
     """So many steps of a bad day, with never two acting at once. How often the lead changed."""
     changes, leader = 0, list[str]()
     for _ in range(steps):
-        process = dice.choice(world.processes)
-        kind = dice.random()
-        world.time += dice.choice([0.0, 0.1, 0.3, 1.0]) if kind < 0.97 else dice.uniform(0, 20)
+        process = rng.choice(world.processes)
+        kind = rng.random()
+        world.time += rng.choice([0.0, 0.1, 0.3, 1.0]) if kind < 0.97 else rng.uniform(0, 20)
         if kind < 0.40:
             world.exchange(process)
         elif kind < 0.55:
             world.send(process)
         elif kind < 0.75 and world.network:
-            world.arrive(dice.choice(world.network))
+            world.arrive(rng.choice(world.network))
         elif kind < 0.85 and world.network:
-            world.answer(dice.choice(world.network))
+            world.answer(rng.choice(world.network))
         elif kind < 0.90:
             world.fail(process, Broken("lost"))
         elif kind < 0.94:

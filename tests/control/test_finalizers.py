@@ -11,31 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto as kp
-from kubeproto.control._finalizers import (
+from kubeproto.control.finalizers import (
     AddFirst,
     CleanUp,
     Decision,
     Failed,
     Nothing,
     Patched,
+    PatchResult,
     ReadAgain,
     Reconcile,
-    Verdict,
     decide,
     decide_again,
     judge,
 )
 from kubeproto.objects import PatchError, apply_json_patch
-from kubeproto.wire import (
-    Broken,
-    Conflicted,
-    Outcome,
-    Refused,
-    Rejected,
-    ServerFailed,
-    TimedOut,
-    classify,
-)
+from kubeproto.wire import Broken, Conflicted, Outcome, Refused, Rejected, ServerFailed, TimedOut, classify
 
 MINE = "example.com/mine"
 OTHER = "example.com/other"
@@ -139,7 +130,7 @@ def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> N
     ],
 )
 def test_fn_06_fn_07_a_failed_test_reads_again_and_404_is_success(
-    failure: Outcome | None, verdict: Verdict
+    failure: Outcome | None, verdict: PatchResult
 ) -> None:
     assert judge(failure) == verdict
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kubeproto as kp
 from kubeproto import InvalidObject, LocalProtocolError, ObjectMeta
-from kubeproto.control import Change, Entry, Store, StoreFull, key_of
+from kubeproto.control import CachedObject, Change, Store, StoreFull, key_of
 from kubeproto.watching import WatchEvent
 
 
@@ -50,13 +50,13 @@ def broken(name: str, version: str, raw: bytes, *, kind: str = "MODIFIED") -> kp
 def store_of(*objects: Tome | kp.Malformed, version: str = "10") -> Store[Tome]:
     store = Store(Tome)
     store.stage(objects)
-    store.commit(version)
+    store.replace(version)
     return store
 
 
 def relist(store: Store[Tome], *objects: Tome | kp.Malformed, version: str = "20") -> list[Change[Tome]]:
     store.stage(objects)
-    return store.commit(version)
+    return store.replace(version)
 
 
 def told(changes: Sequence[Change[Tome]]) -> list[tuple[str, str]]:
@@ -68,7 +68,7 @@ def told(changes: Sequence[Change[Tome]]) -> list[tuple[str, str]]:
 
 def test_each_event_is_a_change_with_old_and_new() -> None:
     store = Store(Tome)
-    [first, second, third] = store.apply([added("a", 1, "x"), modified("a", 2, "y"), deleted("a", 3, "z")])
+    [first, second, third] = store.update([added("a", 1, "x"), modified("a", 2, "y"), deleted("a", 3, "z")])
     assert (first.before, first.object.spec.title) == (None, "x")
     assert second.before is not None
     assert (second.before.spec.title, second.object.spec.title) == ("x", "y")
@@ -79,37 +79,42 @@ def test_each_event_is_a_change_with_old_and_new() -> None:
 
 def test_r_39_what_is_known_is_modified_and_what_is_not_is_added_whatever_the_event_says() -> None:
     store = store_of(tome("a", 1))
-    assert told(store.apply([added("a", 2), modified("b", 3)])) == [("MODIFIED", "a"), ("ADDED", "b")]
+    assert told(store.update([added("a", 2), modified("b", 3)])) == [("MODIFIED", "a"), ("ADDED", "b")]
 
 
 def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
     store = Store(Tome)
-    assert store.apply([deleted("a", 4)]) == []
+    assert store.update([deleted("a", 4)]) == []
     assert store.version == "4"
 
 
 def test_the_same_version_again_is_no_change() -> None:
     store = store_of(tome("a", 1))
-    assert store.apply([added("a", 1), modified("a", 1)]) == []
+    assert store.update([added("a", 1), modified("a", 1)]) == []
 
 
 def test_an_object_without_a_version_is_always_a_change() -> None:
     store = Store(Tome)
-    assert told(store.apply([added("a", ""), modified("a", "", "x")])) == [("ADDED", "a"), ("MODIFIED", "a")]
+    assert told(store.update([added("a", ""), modified("a", "", "x")])) == [("ADDED", "a"), ("MODIFIED", "a")]
     assert store.version == ""
 
 
 def test_bookmarks_move_the_version_and_failures_and_strangers_do_not() -> None:
     store = store_of(tome("a", 1))
-    news: list[Event] = [kp.Bookmark("12"), kp.Bookmark(""), kp.Failed(kp.Status()), kp.Unknown("NEW", b"{}")]
-    assert (store.apply(news), store.version, len(store)) == ([], "12", 1)
+    news: list[Event] = [
+        kp.Bookmark("12"),
+        kp.Bookmark(""),
+        kp.WatchFailed(kp.Status()),
+        kp.Unknown("NEW", b"{}"),
+    ]
+    assert (store.update(news), store.version, len(store)) == ([], "12", 1)
 
 
 def test_w_31_an_older_version_is_taken_and_flagged() -> None:
     store = store_of(tome("a", 100))
-    [change] = store.apply([modified("a", 99)])
+    [change] = store.update([modified("a", 99)])
     assert (change.went_back, store.version) == (True, "99")
-    assert [c.went_back for c in store.apply([modified("a", 100), modified("a", "x"), deleted("a", 5)])] == [
+    assert [c.went_back for c in store.update([modified("a", 100), modified("a", "x"), deleted("a", 5)])] == [
         False
     ] * 3
 
@@ -127,7 +132,7 @@ def test_a_key_names_the_namespace_where_there_is_one() -> None:
 
 def test_a_change_says_which_object_it_is() -> None:
     store = Store(Tome)
-    [change] = store.apply([kp.Added(tome("a", 1, namespace="n"))])
+    [change] = store.update([kp.Added(tome("a", 1, namespace="n"))])
     assert change.ref == kp.ObjectRef.to(Tome, "a", "n")
 
 
@@ -149,7 +154,7 @@ def test_readers_see_the_moment_when_they_began() -> None:
     seen: list[str] = []
     for one in store:
         seen.append(one.metadata.name)
-        store.apply([deleted("b", 3), added("c", 4)])
+        store.update([deleted("b", 3), added("c", 4)])
     assert seen == ["a", "b"]
     assert {t.metadata.name for t in store} == {"a", "c"}
 
@@ -161,7 +166,7 @@ def test_the_first_world_is_initial_and_later_news_are_not() -> None:
     store = Store(Tome)
     first = relist(store, tome("a", 1), tome("b", 2))
     assert [(c.type, c.key, c.initial) for c in first] == [("ADDED", "a", True), ("ADDED", "b", True)]
-    assert [c.initial for c in store.apply([added("c", 3)])] == [False]
+    assert [c.initial for c in store.update([added("c", 3)])] == [False]
     assert [c.initial for c in relist(store, tome("d", 9))] == [False] * 4
 
 
@@ -183,7 +188,7 @@ def test_w_29_and_w_30_a_new_world_tells_what_vanished_what_changed_and_nothing_
 def test_what_did_not_change_is_replayed_when_asked() -> None:
     store = store_of(tome("same", 2))
     store.stage([tome("same", 2)])
-    [change] = store.commit("20", replay=True)
+    [change] = store.replace("20", replay=True)
     assert (change.type, change.old is change.new) == ("MODIFIED", True)
     assert not change.replaced
 
@@ -208,7 +213,7 @@ def test_nobody_sees_half_a_world() -> None:
     assert (set(store.entries()), store.version, len(store)) == ({"a"}, "10", 1)
     store.discard()
     with pytest.raises(LocalProtocolError, match="commit without stage"):
-        store.commit("11")
+        store.replace("11")
     assert set(store.entries()) == {"a"}
 
 
@@ -226,7 +231,7 @@ def test_w_18_a_streaming_list_takes_changes_and_deletions_before_its_end() -> N
     store.stage([modified("a", 3), deleted("b", 4), deleted("never", 5), kp.Bookmark("5")])
     store.stage([broken("c", "6", b'{"type":"ADDED","object":{"spec":7}}', kind="ADDED")])
     store.stage([broken("d", "7", b"{}", kind="ADDED"), broken("d", "8", b"{}", kind="DELETED")])
-    assert told(store.commit("8")) == [("ADDED", "a"), ("ADDED", "c")]
+    assert told(store.replace("8")) == [("ADDED", "a"), ("ADDED", "c")]
 
 
 # What does not fit
@@ -235,20 +240,20 @@ def test_w_18_a_streaming_list_takes_changes_and_deletions_before_its_end() -> N
 def test_w_27_an_object_that_does_not_fit_is_kept_as_it_came() -> None:
     store = store_of(tome("a", 1))
     line = b'{"type":"MODIFIED","object":{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}}'
-    [change] = store.apply([broken("a", "2", line)])
+    [change] = store.update([broken("a", "2", line)])
     assert (change.type, change.key, store.version) == ("MODIFIED", "a", "2")
     kept = store.entry("a")
-    assert kept == Entry("2", b'{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}')
+    assert kept == CachedObject("2", b'{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}')
     assert set(store.unreadable()) == {"a"}
-    assert store.apply([broken("a", "2", line)]) == []
+    assert store.update([broken("a", "2", line)]) == []
 
 
 def test_what_is_no_json_at_all_is_known_to_be_there() -> None:
     store = store_of(tome("a", 1))
-    assert told(store.apply([broken("b", "2", b'{"type":"ADDED","object":', kind="ADDED")])) == [
+    assert told(store.update([broken("b", "2", b'{"type":"ADDED","object":', kind="ADDED")])) == [
         ("ADDED", "b")
     ]
-    assert store.entry("b") == Entry("2", b"")
+    assert store.entry("b") == CachedObject("2", b"")
     with pytest.raises(InvalidObject):
         store.get("b")
     assert [t.metadata.name for t in store] == ["a"]
@@ -257,8 +262,8 @@ def test_what_is_no_json_at_all_is_known_to_be_there() -> None:
 
 def test_a_broken_object_is_deleted_as_any_other() -> None:
     store = store_of(tome("a", 1))
-    assert told(store.apply([broken("a", "2", b"{}", kind="DELETED")])) == [("DELETED", "a")]
-    assert store.apply([broken("a", "3", b"{}", kind="DELETED")]) == []
+    assert told(store.update([broken("a", "2", b"{}", kind="DELETED")])) == [("DELETED", "a")]
+    assert store.update([broken("a", "3", b"{}", kind="DELETED")]) == []
 
 
 def test_r_10_and_r_33_an_object_of_another_kind_is_no_news() -> None:
@@ -266,13 +271,13 @@ def test_r_10_and_r_33_an_object_of_another_kind_is_no_news() -> None:
     pod = b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"}}}'
     table = b'{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}}'
     news: list[Event] = [broken("p", "2", pod, kind="ADDED"), broken("", "3", table, kind="ADDED")]
-    assert (store.apply(news), set(store.entries()), store.version) == ([], {"a"}, "3")
+    assert (store.update(news), set(store.entries()), store.version) == ([], {"a"}, "3")
 
 
 def test_a_broken_item_of_a_list_is_kept_and_one_without_a_name_is_not() -> None:
     changes = relist(Store(Tome), broken("a", "1", b'{"spec":5}', kind=""), broken("", "2", b"{}", kind=""))
     assert told(changes) == [("ADDED", "a")]
-    assert changes[0].new == Entry("1", b'{"spec":5}')
+    assert changes[0].new == CachedObject("1", b'{"spec":5}')
 
 
 def test_metadata_alone_can_be_mirrored() -> None:
@@ -280,13 +285,13 @@ def test_metadata_alone_can_be_mirrored() -> None:
     meta = kp.Metadata[Tome](
         kind="PartialObjectMetadata", metadata=ObjectMeta(name="a", resource_version="1")
     )
-    [change] = store.apply([kp.Added(meta)])
+    [change] = store.update([kp.Added(meta)])
     assert change.object.metadata.name == "a"
     assert told_of_metadata(store) == ["a"]
 
 
 def told_of_metadata(store: Store[kp.Metadata[Tome]]) -> list[str]:
-    store.apply([broken("a", "2", b'{"type":"MODIFIED","object":{"kind":"Anything"}}')])
+    store.update([broken("a", "2", b'{"type":"MODIFIED","object":{"kind":"Anything"}}')])
     return list(store.entries())
 
 
@@ -301,15 +306,15 @@ NEWS = st.lists(
 @given(st.lists(st.tuples(st.booleans(), NEWS), max_size=6))
 def test_what_comes_out_adds_up_to_what_is_in(rounds: list[tuple[bool, list[tuple[str, int, str]]]]) -> None:
     store = Store(Tome)
-    seen: dict[str, Entry] = {}
+    seen: dict[str, CachedObject] = {}
     make = {"ADDED": added, "MODIFIED": modified, "DELETED": deleted}
     for anew, news in rounds:
         events = [make[kind](name, version) for name, version, kind in news]
         if anew:
             store.stage(events)
-            changes = store.commit("9")
+            changes = store.replace("9")
         else:
-            changes = store.apply(events)
+            changes = store.update(events)
         for change in changes:
             assert seen.get(change.key) == change.old
             assert (change.old is None) == (change.type == "ADDED")
@@ -350,7 +355,7 @@ def test_a_broken_object_that_did_not_change_is_not_told_again_by_a_relist() -> 
 def test_the_entries_that_were_handed_out_are_a_snapshot() -> None:
     store = store_of()
     before = store.entries()
-    store.apply([added("a", 11)])
+    store.update([added("a", 11)])
     assert len(before) == 0
     assert len(store.entries()) == 1
 
@@ -373,9 +378,9 @@ def test_commit_tells_the_difference_of_two_worlds_however_they_came(
             make = {"a": added, "m": modified, "d": deleted}[kind]
             store.stage([make(f"t{number}", version, str(version))])
         if at < len(crossed) and crossed[at]:
-            store.apply([modified("t0", 7)])  # the old world goes on meanwhile
+            store.update([modified("t0", 7)])  # the old world goes on meanwhile
             before = store.entries()
-        changes = store.commit(str(100 + at))
+        changes = store.replace(str(100 + at))
         after = store.entries()
         assert {change.key: (change.old, change.new) for change in changes} == {
             key: (before.get(key), after.get(key))
@@ -401,31 +406,31 @@ def test_an_unchanged_world_keeps_its_entries_and_tells_nothing() -> None:
 def test_a_transform_makes_the_bytes_that_are_kept_and_versions_stay() -> None:
     store = Store(Tome, transform=lambda raw: raw.replace(b"secret", b"******"))
     store.stage([tome("a", 1, "secret"), broken("b", "2", b'{"spec":"secret"}', kind="")])
-    store.commit("10")
-    [change] = store.apply([modified("a", 11, "secret")])
+    store.replace("10")
+    [change] = store.update([modified("a", 11, "secret")])
     assert [entry.raw.count(b"******") for entry in store.entries().values()] == [1, 1]
     assert (change.object.spec.title, change.object.metadata.resource_version) == ("******", "11")
-    [gone] = store.apply([deleted("a", 12, "secret")])
+    [gone] = store.update([deleted("a", 12, "secret")])
     assert gone.object.spec.title == "******"
 
 
 def test_a_store_that_is_full_says_of_what_and_how_much() -> None:
-    few = Store(Tome, most_objects=2)
+    few = Store(Tome, max_objects=2)
     few.stage([tome("a", 1), tome("b", 2)])
-    few.commit("2")
+    few.replace("2")
     with pytest.raises(StoreFull, match="more than 2 objects of Tome"):
-        few.apply([added("c", 3)])
+        few.update([added("c", 3)])
     with pytest.raises(StoreFull, match="more than 2 objects of Tome"):
         few.stage([tome("a", 1), tome("b", 2), tome("c", 3)])
     small = Store(Tome, most_bytes=1000)
-    small.apply([added("a", 1)])
+    small.update([added("a", 1)])
     with pytest.raises(StoreFull, match=r"2 objects of Tome take \d+ bytes; 1000 are the most to be kept"):
-        small.apply([added("b", 2, "x" * 1000)])
+        small.update([added("b", 2, "x" * 1000)])
 
 
 def test_the_size_follows_what_is_kept() -> None:
     store = Store(Tome)
-    store.apply([added("a", 1, "x"), modified("a", 2, "xxx"), added("b", 3)])
+    store.update([added("a", 1, "x"), modified("a", 2, "xxx"), added("b", 3)])
     assert store.size == sum(len(entry.raw) for entry in store.entries().values())
-    store.apply([deleted("a", 4), deleted("b", 5)])
+    store.update([deleted("a", 4), deleted("b", 5)])
     assert store.size == 0

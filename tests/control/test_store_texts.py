@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 import kubeproto as kp
 from kubeproto import InvalidObject, RemoteProtocolError
 from kubeproto.control import Store
-from kubeproto.objects import LONG, decode, encode, text_of
+from kubeproto.objects import decode, encode
+from kubeproto.objects._codec import LONG
+from kubeproto.objects._views import text_of
 from kubeproto.watching import ListDecoder, Malformed, WatchDecoder, read_page, resync
 
 
@@ -117,9 +119,9 @@ def kept(news: list[Any], *, stage: bool, kind: Any = Note, **options: Any) -> d
     store: Store[Any] = Store(kind, **options)
     if stage:
         store.stage(news)
-        store.commit("9")
+        store.replace("9")
     else:
-        store.apply(news)
+        store.update(news)
     return {key: entry.raw for key, entry in store.entries().items()}
 
 
@@ -199,7 +201,7 @@ def test_items_without_a_kind_get_it_from_the_resource_and_are_kept_as_they_came
         assert json.loads(encode(items[0])) == json.loads(text) | {"kind": "ConfigMap", "apiVersion": "v1"}
         store: Store[Any] = Store(kind, resource=resource)
         store.stage(items)
-        [change] = store.commit("1")
+        [change] = store.replace("1")
         assert store.find("n/a").raw == text  # type: ignore[union-attr] # pyright: ignore[reportOptionalMemberAccess]
         assert (change.object.kind, change.ref.kind) == ("ConfigMap", "ConfigMap")
         assert [obj.kind for obj in store] == ["ConfigMap"]
@@ -306,7 +308,7 @@ def test_a_line_that_is_broken_behind_its_front_is_kept_without_a_text() -> None
     store: Store[Note] = Store(Note)
     broken = LARGE.replace(b'"status":', b'"status"')
     for extra in (b"", b"  "):
-        changes = store.apply(watched([broken], [], extra))
+        changes = store.update(watched([broken], [], extra))
         assert [change.key for change in changes] in (["n/o0"], [])
         with pytest.raises(InvalidObject):
             store.get("o0", "n")

@@ -11,7 +11,7 @@ from typing import Any
 import cel_table
 import pytest
 
-from kubeproto.crd import Failed, NotEvaluated, Passed, check_rules, validate
+from kubeproto.crd import NotEvaluated, Passed, RuleViolated, check_rules, validate
 from kubeproto.crd._cel import _environment
 
 INT = {"type": "integer"}
@@ -153,7 +153,7 @@ def test_a_rule_ends_as_passed_failed_or_not_evaluated_and_why(
     match outcome:
         case Passed():
             assert end == PASSED
-        case Failed():
+        case RuleViolated():
             assert end == FAILED
         case _:
             assert end in outcome.why
@@ -173,7 +173,9 @@ OPTIONAL = "oldSelf.hasValue() ? self >= oldSelf.value() : self > 0"
 
 
 @pytest.mark.parametrize(
-    ("value", "end"), [(1, Passed), (0, Failed), (Old(2, 1), Passed), (Old(1, 2), Failed)], ids=str
+    ("value", "end"),
+    [(1, Passed), (0, RuleViolated), (Old(2, 1), Passed), (Old(1, 2), RuleViolated)],
+    ids=str,
 )
 def test_an_optional_old_value_lets_a_transition_rule_judge_creations_too(value: Any, end: type) -> None:
     (outcome,) = outcomes(INT, {"rule": OPTIONAL, "optionalOldSelf": True}, value)
@@ -184,7 +186,7 @@ def test_an_optional_old_date_is_known_as_a_date() -> None:
     rule = {"rule": "oldSelf.optMap(o, self >= o).orValue(true)", "optionalOldSelf": True}
     early, late = "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
     found = [outcomes(DATE, rule, value)[0] for value in (early, Old(late, early), Old(early, late))]
-    assert [type(one).__name__ for one in found] == ["Passed", "Passed", "Failed"]
+    assert [type(one).__name__ for one in found] == ["Passed", "Passed", "RuleViolated"]
 
 
 def test_rules_are_checked_wherever_they_stand_with_the_path_of_the_value() -> None:
@@ -211,7 +213,7 @@ def test_elements_of_a_list_map_are_compared_with_their_old_selves() -> None:
     new = {"f": [{"name": "b", "n": 2}, {"name": "a", "n": 4}, {"name": "c", "n": 0}]}
     assert [(type(one).__name__, one.field) for one in check_rules(schema, new, old)] == [
         ("Passed", "f[0].n"),
-        ("Failed", "f[1].n"),
+        ("RuleViolated", "f[1].n"),
         ("NotEvaluated", "f[2].n"),
     ]
 

@@ -10,7 +10,7 @@ import pytest
 
 import kubeproto as kp
 from kubeproto.crd import (
-    Verdict,
+    AdmissionVerdict,
     allow,
     answer_admission,
     answer_conversion,
@@ -19,7 +19,7 @@ from kubeproto.crd import (
     read_admission,
     read_conversion,
 )
-from kubeproto.objects._json_patch import apply_json_patch
+from kubeproto.objects import apply_json_patch
 
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
 
@@ -45,7 +45,7 @@ def admission(**request: Any) -> bytes:
     ).encode()
 
 
-def answered(verdict: Verdict, **request: Any) -> dict[str, Any]:
+def answered(verdict: AdmissionVerdict, **request: Any) -> dict[str, Any]:
     review = json.loads(answer_admission(read_admission(admission(**request)), verdict))
     assert (review["apiVersion"], review["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: dict[str, Any] = review["response"]

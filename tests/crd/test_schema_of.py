@@ -17,10 +17,17 @@ from msgspec import Meta
 import kubeproto as kp
 from kubeproto.crd import SchemaError, check_schema, definition_of, prune, schema_of, validate
 from kubeproto.kinds.core_v1 import PodTemplateSpec
-from kubeproto.objects import Atomic, Embedded, ListMap, ListSet, PreserveUnknown, Rule
-from kubeproto.objects._durations import Duration
-from kubeproto.objects._quantity import Quantity
-from kubeproto.objects._times import MicroTime
+from kubeproto.objects import (
+    Atomic,
+    Duration,
+    Embedded,
+    ListMap,
+    ListSet,
+    MicroTime,
+    PreserveUnknown,
+    Quantity,
+    Rule,
+)
 
 ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
 INTEGER = {"type": "integer", "format": "int64"}

@@ -15,8 +15,8 @@ from msgspec import Meta
 import kubeproto as kp
 from kubeproto.crd import (
     CustomResourceDefinition,
-    Failed,
     Passed,
+    RuleViolated,
     check_object_rules,
     check_schema,
     definition_of,
@@ -155,7 +155,7 @@ def test_what_the_class_alone_lets_through_the_schema_still_refuses() -> None:
 
 def test_rules_of_the_definition_have_an_outcome_for_a_typed_object() -> None:
     thin = Book(spec=BookSpec(title="Moby", authors=[Author(name="a"), Author(name="b")]))
-    assert [type(one) for one in check_object_rules(thin)] == [Failed]
+    assert [type(one) for one in check_object_rules(thin)] == [RuleViolated]
     thin.spec.page_count = 2
     assert [type(one) for one in check_object_rules(thin)] == [Passed]
     assert validate_object(thin, thin) == []

@@ -99,7 +99,7 @@ def test_books_without_an_event_loop() -> None:
         faults.blocking_transport(),
         clock=lambda: cluster.now,
         sleep=cluster.advance,
-        dice=random.Random(1),
+        rng=random.Random(1),
     )
     with pytest.raises(Told):
         blocking.tell(client, heard)

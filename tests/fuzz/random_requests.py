@@ -314,7 +314,7 @@ def ask_randomly(data: bytes) -> int:
     return sum(1 for _ in responses(cluster, draw))
 
 
-def responses(cluster: sim.Cluster, draw: Draw) -> Iterator[sim.Answer]:
+def responses(cluster: sim.Cluster, draw: Draw) -> Iterator[sim.ServerResponse]:
     """The responses to what is drawn; time passes between them."""
     while draw.left:
         head = request(draw, _KINDS)

@@ -14,9 +14,9 @@ from drawing import Draw
 
 import kubeproto as kp
 from kubeproto import InvalidObject, KubeprotoError, RemoteProtocolError, TransportError
-from kubeproto.config import ConfigError, CredentialsError, Needs, infer, read_kubeconfig
-from kubeproto.config._oidc import Oidc, expiry, granted, redeem
-from kubeproto.config._plugin import Plugin, read_output
+from kubeproto.config import ConfigError, CredentialsError, Needs, Oidc, Plugin, infer, read_kubeconfig
+from kubeproto.config._oidc import expiry, granted, redeem
+from kubeproto.config._plugin import read_output
 from kubeproto.control import Store
 from kubeproto.crd import allow, answer_admission, read_admission, read_conversion
 from kubeproto.objects import decode, settle
@@ -81,7 +81,7 @@ def fuzz_events(data: bytes) -> None:
     for batch, told in resync.digest(lazy):
         if isinstance(told, resync.Received):
             with contextlib.suppress(KubeprotoError):
-                store.apply(batch)
+                store.update(batch)
     _check_store(store)
 
 
@@ -114,7 +114,7 @@ def fuzz_items(data: bytes) -> None:
     store = Store(Gadget)
     with contextlib.suppress(KubeprotoError):
         store.stage(lazy)
-        store.commit("9")
+        store.replace("9")
     _check_store(store)
 
 

@@ -27,6 +27,7 @@ from kubeproto import InvalidObject, RemoteProtocolError
 from kubeproto.objects import (
     Duration,
     FieldSelector,
+    InvalidManifest,
     MicroTime,
     PatchError,
     Quantity,
@@ -34,17 +35,18 @@ from kubeproto.objects import (
     apply_json_patch,
     apply_merge_patch,
     decode,
+    dump_yaml,
     encode,
     format_pointer,
     format_time,
     json_equal,
     make_json_patch,
     make_merge_patch,
+    parse_manifest,
     parse_pointer,
     parse_time,
     settle,
 )
-from kubeproto.objects._manifests import InvalidManifest, dump_yaml, parse_manifest
 from kubeproto.watching import ListDecoder, Malformed, WatchDecoder, read_page
 from kubeproto.wire import Inflater, read_status
 

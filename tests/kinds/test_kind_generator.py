@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubeproto.kinds import Table, table
+from kubeproto.kinds import KindTable, table
 from tools.kinds import _facts
 from tools.kinds.__main__ import KINDS, files_of, generate
 from tools.kinds._order import ORDER
@@ -44,7 +44,7 @@ def test_the_facts_are_written_in_one_form() -> None:
 
 def test_the_table_that_is_installed_is_that_of_the_facts() -> None:
     assert table() == table_of(FACTS)
-    assert msgspec.json.decode(files_of(FACTS)["table.json"], type=Table) == table()
+    assert msgspec.json.decode(files_of(FACTS)["table.json"], type=KindTable) == table()
 
 
 def test_the_order_of_a_server_names_fields_that_there_are() -> None:

@@ -22,9 +22,9 @@ from kubeproto.objects import (
     HasStatus,
     HasToken,
     RunsContainers,
-    dec_hook,
     encode,
 )
+from kubeproto.objects._values import dec_hook
 
 OWN = {"meta_v1.ManagedFieldsEntry", "meta_v1.ObjectMeta", "meta_v1.OwnerReference"}
 TYPES = sorted(set(table().types) - OWN)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects._api_versions import api_version_priority
+from kubeproto.objects import api_version_priority
 
 # The list in Kubernetes' documentation of CRD versioning, then what the rules add.
 DOCUMENTED = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects._durations import Duration
+from kubeproto.objects import Duration
 
 SECOND = 10**9
 MINUTE = 60 * SECOND

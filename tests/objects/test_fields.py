@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects._fields import FieldRequirement, FieldSelector
+from kubeproto.objects import FieldRequirement, FieldSelector
 
 paths = st.sampled_from(["metadata.name", "metadata.namespace", "spec.nodeName", "status.phase"])
 values = st.text(st.sampled_from("ab\\,=! é\n"), max_size=6)

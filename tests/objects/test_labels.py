@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects._labels import Operator, Requirement, Selector
+from kubeproto.objects import Requirement, Selector
+from kubeproto.objects._labels import Operator
 
 keys = st.sampled_from(["app", "tier", "in", "notin", "example.com/app", "A_b.c"])
 values = st.sampled_from(["", "a", "b", "in", "notin", "7", "x_y.z"])

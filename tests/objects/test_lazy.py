@@ -15,7 +15,8 @@ import pytest
 
 import kubeproto as kp
 from kubeproto import InvalidObject, LocalProtocolError
-from kubeproto.objects import LONG, decode, encode, settle
+from kubeproto.objects import decode, encode, settle
+from kubeproto.objects._codec import LONG
 
 
 class BookSpec(kp.Fields):

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects._json_patch import json_equal
-from kubeproto.objects._merge_patch import apply_merge_patch, make_merge_patch
-from kubeproto.objects._pointers import is_list, is_object
+from kubeproto.objects import apply_merge_patch, is_object, json_equal, make_merge_patch
+from kubeproto.objects._pointers import is_list
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from([1.0, "", "a"]))
 documents = st.recursive(

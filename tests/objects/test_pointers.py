@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects._pointers import format_pointer, parse_pointer, resolve_pointer
+from kubeproto.objects import format_pointer, parse_pointer, resolve_pointer
 
 # RFC 6901, section 5.
 DOCUMENT = {

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubeproto.objects._durations import Duration
-from kubeproto.objects._quantity import Quantity
+from kubeproto.objects import Duration, Quantity
 
 SUFFIXES = {
     **{

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto as kp
-from kubeproto.objects import encode
-from kubeproto.objects._times import MicroTime, format_time, parse_time
+from kubeproto.objects import MicroTime, encode, format_time, parse_time
 
 zones = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 AWARE = datetime.datetime(2026, 1, 1, tzinfo=UTC)

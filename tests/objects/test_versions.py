@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects._versions import comparable, compare_versions, is_newer
+from kubeproto.objects import comparable, compare_versions, is_newer
 
 numbers = st.one_of(st.integers(1, 1000), st.integers(1, 2**128), st.integers(1, 10**80))
 

@@ -151,7 +151,7 @@ def forgotten_versions(asker: Asker, stage: Stage) -> None:
         asker.ask(maps.list(resource_version=first.version, resource_version_match="Exact"))
     with asker.watch(maps.watch(resource_version=first.version, timeout_seconds=5)) as events:
         [event] = events
-    assert isinstance(event, kp.Failed)
+    assert isinstance(event, kp.WatchFailed)
     assert event.status.reason == "Expired"
 
 

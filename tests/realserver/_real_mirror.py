@@ -10,7 +10,7 @@ from kubeproto.control import Change, Store
 from kubeproto.watching import resync
 from kubeproto.wire import Outcome
 from kubeproto_runtime import Client
-from kubeproto_runtime._following import Following
+from kubeproto_runtime.client._resync_driver import ResyncDriver
 
 
 class BookSpec(kp.Fields):
@@ -39,12 +39,12 @@ class Mirror:
     ) -> None:
         self.store = Store(Book)
         self.changes: list[Change[Book]] = []
-        self.troubles: list[resync.Trouble] = []
+        self.troubles: list[resync.SyncFailure] = []
         self.worlds = 0
         self.events = 0
         self._staged = staged
         self._reached = 0
-        self._following = Following(client, books, self, settings=settings)
+        self._following = ResyncDriver(client, books, self, settings=settings)
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -73,20 +73,20 @@ class Mirror:
     def apply(self, news: list[Any]) -> None:
         for event in news:
             self._check(event)
-            self.changes += self.store.apply([event])
+            self.changes += self.store.update([event])
             self.events += 1
 
     def commit(self, version: str) -> None:
         self.worlds += 1
         assert int(version) >= self._reached, f"a new world at {version}, after {self._reached}"
         self._reached = int(version)
-        self.changes += self.store.commit(version)
+        self.changes += self.store.replace(version)
 
     def discard(self) -> None:
         self.store.discard()
 
-    def report(self, trouble: resync.Trouble) -> None:
-        self.troubles.append(trouble)
+    def report(self, failure: resync.SyncFailure) -> None:
+        self.troubles.append(failure)
 
     def abandon(self, outcome: Outcome) -> None:
         raise AssertionError(f"nothing here is only followed, and yet: {outcome}")

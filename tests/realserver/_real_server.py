@@ -16,8 +16,8 @@ from kubeproto.config import (
     Credentials,
     Identity,
     Needs,
-    Unreadable,
-    Wishes,
+    Overrides,
+    UnreadableFile,
     credentials,
     infer,
 )
@@ -62,8 +62,8 @@ class RealServer:
 
     def connection_for(self, user: str) -> Connection:
         """The way to it for one of its users, read from its kubeconfig as any client reads it."""
-        wishes = Wishes(path=str(self.kubeconfig), context=user)
-        files: dict[str, bytes | Unreadable] = {}
+        wishes = Overrides(path=str(self.kubeconfig), context=user)
+        files: dict[str, bytes | UnreadableFile] = {}
         while isinstance(config := infer({}, files, wishes), Needs):
             files |= {path: Path(path).read_bytes() for path in config.paths}
         found = _credentials(config.identity)

@@ -9,15 +9,7 @@ import trio
 
 import kubeproto as kp
 from kubeproto.requests import Request
-from kubeproto.wire import (
-    Broken,
-    Garbled,
-    ServerFailed,
-    Throttled,
-    TimedOut,
-    Unreachable,
-    classify,
-)
+from kubeproto.wire import Broken, Garbled, ServerFailed, Throttled, TimedOut, Unreachable, classify
 from kubeproto_runtime import Client
 
 from ._real_mirror import Book, book

@@ -69,7 +69,7 @@ def test_four_mirrors_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(
     for name, mirror in mirrors.items():
         held = {one.metadata.name: one for one in mirror.store}
         assert held == truth, name
-        met = Counter(type(trouble.outcome) for trouble in mirror.troubles)
+        met = Counter(type(failure.outcome) for failure in mirror.troubles)
         sys.stdout.write(
             f"{name}: {mirror.events} events, {mirror.worlds} worlds;"
             f" {', '.join(f'{count} x {kind.__name__}' for kind, count in met.items())}\n"

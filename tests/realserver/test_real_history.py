@@ -53,7 +53,7 @@ def failure_of(asker: Asker, books: kp.Api[Book], version: str) -> kp.Status:
     """How a watch from this version fails."""
     with asker.watch(books.watch(resource_version=version, timeout_seconds=5)) as events:
         [event] = events
-    assert isinstance(event, kp.Failed)
+    assert isinstance(event, kp.WatchFailed)
     return event.status
 
 

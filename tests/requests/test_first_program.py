@@ -55,7 +55,7 @@ def test_the_first_program() -> None:
         match event:
             case kp.Added(book) | kp.Modified(book):
                 print(book.spec.title, "by", *book.spec.authors)  # noqa: T201
-            case kp.Failed(gone):
+            case kp.WatchFailed(gone):
                 print("begin again:", gone.message)  # noqa: T201
             case _:
                 pass

@@ -14,8 +14,7 @@ from request_kinds import ConfigMap, Foo, FooSpec
 
 import kubeproto as kp
 from kubeproto import _yaml
-from kubeproto.objects import encode
-from kubeproto.objects._manifests import InvalidManifest, dump_yaml, parse_manifest
+from kubeproto.objects import InvalidManifest, dump_yaml, encode, parse_manifest
 
 SHELF = """\
 # what a team applies

@@ -350,7 +350,7 @@ ROWS: dict[str, Row] = {
         lambda: version(), Gives(lambda server: (server.release, server.platform), ((1, 36), "linux/amd64"))
     ),
     "watch-bad-rv-500": Row(
-        lambda: CONFIG_MAPS.watch(resource_version="abc", bookmarks=False), Streams("Failed")
+        lambda: CONFIG_MAPS.watch(resource_version="abc", bookmarks=False), Streams("WatchFailed")
     ),
     "watch-bookmark-before-timeout": Row(
         lambda: CONFIG_MAPS.watch(
@@ -384,10 +384,10 @@ ROWS: dict[str, Row] = {
         lambda: CONFIG_MAPS.watch(
             timeout_seconds=10, send_initial_events=True, resource_version="1335", field_selector=ONE_A
         ),
-        Streams("Failed"),
+        Streams("WatchFailed"),
     ),
     "watch-list-unsupported-422": Row(
-        lambda: CONFIG_MAPS.watch(timeout_seconds=1, send_initial_events=True), Streams("Failed")
+        lambda: CONFIG_MAPS.watch(timeout_seconds=1, send_initial_events=True), Streams("WatchFailed")
     ),
     "watch-metadata-only": Row(
         lambda: kp.Api(kp.Metadata[ConfigMap], namespace="w").watch(timeout_seconds=1, field_selector=ONE_A),
@@ -400,11 +400,12 @@ ROWS: dict[str, Row] = {
         Streams("Added Modified Deleted Added Deleted"),
     ),
     "watch-start-410-in-stream": Row(
-        lambda: CONFIG_MAPS.watch(resource_version="1", timeout_seconds=2, bookmarks=False), Streams("Failed")
+        lambda: CONFIG_MAPS.watch(resource_version="1", timeout_seconds=2, bookmarks=False),
+        Streams("WatchFailed"),
     ),
     "watch-start-compacted-410-in-stream": Row(
         lambda: CONFIG_MAPS.watch(resource_version="834", timeout_seconds=2, bookmarks=False),
-        Streams("Failed"),
+        Streams("WatchFailed"),
     ),
     "webhook-unreachable-500": Row(create({"a": "1"}, "whk0"), Fails(kp.InternalError, "InternalError")),
 }

@@ -65,7 +65,7 @@ def test_rq_24_a_refused_watch_is_a_status_and_a_good_one_its_events() -> None:
     refused = CONFIG_MAPS.watch().open(403, ())
     forbidden = UNAUTHORIZED.replace(b"Unauthorized", b"Forbidden").replace(b"401", b"403")
     (failed,) = refused.feed(forbidden) + refused.finish()
-    assert isinstance(failed, kp.Failed)
+    assert isinstance(failed, kp.WatchFailed)
     assert failed.status.reason == "Forbidden"
     good = CONFIG_MAPS.watch().open(200, ())
     (event,) = good.feed(

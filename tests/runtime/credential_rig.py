@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity, Plugin
 from kubeproto.wire import header
-from kubeproto_runtime._authorized import Authorized
+from kubeproto_runtime import Authorized
 
 SERVER: Final = "https://cluster.test"
 SECRET: Final = "s3cr3t"

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto_runtime._sync_client import BlockingClient
+from kubeproto_runtime import BlockingClient
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def client_of(cluster: sim.Cluster, faults: sim.Faults | None = None, **facts: A
     """A client of a simulated cluster, in its time."""
     transport = cluster.blocking_transport() if faults is None else faults.blocking_transport()
     return BlockingClient(
-        transport, clock=lambda: cluster.now, sleep=cluster.advance, dice=random.Random(1), **facts
+        transport, clock=lambda: cluster.now, sleep=cluster.advance, rng=random.Random(1), **facts
     )
 
 
@@ -74,8 +74,8 @@ class Scripted:
 
     def client(self, **facts: Any) -> BlockingClient:
         draw = facts.pop("draw", None)
-        dice = random.Random(1) if draw is None else Fixed(draw)
-        return BlockingClient(self, clock=lambda: self.now, sleep=self.sleep, dice=dice, **facts)
+        rng = random.Random(1) if draw is None else Fixed(draw)
+        return BlockingClient(self, clock=lambda: self.now, sleep=self.sleep, rng=rng, **facts)
 
     def waits(self) -> list[float]:
         return [round(b - a, 3) for a, b in zip(self.times, self.times[1:], strict=False)]

@@ -21,7 +21,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, requeue
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Context, Controller, Leading, LeaseLost, Operator
+from kubeproto_runtime import Context, Controller, LeaderElector, LeaseLost, Operator
 from kubeproto_runtime.testing import SimulatedClient, simulated
 
 __all__ = ["go"]
@@ -48,7 +48,7 @@ class Process:
     def __init__(self, name: str, client: SimulatedClient, rng: Random) -> None:
         self.name, self.client, self.rng = name, client, rng
         self.clock = Paused()
-        self.election = Leading(client, name="books", identity=name, clock=self.clock)
+        self.election = LeaderElector(client, name="books", identity=name, clock=self.clock)
         self.operator = Operator(election=self.election, grace=5.0)
         self.running: set[str] = set()
         self.reconciled: dict[str, str] = {}
@@ -121,7 +121,7 @@ def happen(rng: Random, cluster: sim.Cluster, networks: list[sim.Faults], proces
             if cluster.get(Book, name) is not None:
                 cluster.remove(Book, name)
         case 4:
-            network.script += [sim.Refuse()] * rng.randrange(1, 12)
+            network.script += [sim.RefuseConnection()] * rng.randrange(1, 12)
         case 5:
             cluster.compact()
         case 6:
@@ -169,7 +169,9 @@ def test_whatever_happens_to_two_replicas_nothing_begins_or_is_written_without_t
             keys = {f"default/{name}" for name in (f"b{n}" for n in range(6)) if cluster.get(Book, name)}
             assert keys <= leader.reconciled.keys()
             assert not leader.running
-            networks[0].script += [sim.Refuse()] * 1000  # one of them cannot even give the lease back
+            networks[0].script += [
+                sim.RefuseConnection()
+            ] * 1000  # one of them cannot even give the lease back
             for process in processes:
                 process.operator.stop()
             with anyio.fail_after(120):

@@ -12,7 +12,7 @@ from virtual_time import Book, Go, book, go
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.crd import definition_of
-from kubeproto_runtime._applying import NotApplied
+from kubeproto_runtime import ApplyError
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -124,7 +124,7 @@ def test_a_definition_that_is_never_served_is_named_in_time(go: Go) -> None:
         objects = [kp.decode(kp.encode(one), kp.Dynamic) for one in (crd, made)]
         async with simulated(cluster) as client:
             with pytest.raises(
-                NotApplied, match=r"the definition of Book \(example.com/v1\) is not installed"
+                ApplyError, match=r"the definition of Book \(example.com/v1\) is not installed"
             ):
                 await client.apply_manifests(objects, field_manager="m", timeout=10)
             assert anyio.current_time() <= 11
@@ -142,7 +142,7 @@ def test_what_is_refused_is_named_with_its_place_and_what_went_before(go: Go) ->
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
-            with pytest.raises(NotApplied, match="object 2 of the manifests, ConfigMap Bad_Name: ") as caught:
+            with pytest.raises(ApplyError, match="object 2 of the manifests, ConfigMap Bad_Name: ") as caught:
                 await client.apply_manifests(text, field_manager="m")
             assert isinstance(caught.value.__cause__, kp.Invalid)
             assert [one.obj.metadata.name for one in caught.value.applied] == ["good"]
@@ -173,7 +173,7 @@ def test_a_text_that_cannot_be_read_names_the_line_and_nothing_is_sent(go: Go, t
 def test_a_kind_that_nobody_knows_is_named(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client:
-            with pytest.raises(NotApplied, match=r"Book.example.com moby: the definition of Book"):
+            with pytest.raises(ApplyError, match=r"Book.example.com moby: the definition of Book"):
                 await client.apply_manifests([book()], field_manager="m")
 
     go(main)
@@ -204,7 +204,7 @@ def test_a_field_of_another_manager_is_a_conflict_unless_it_is_forced(go: Go) ->
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
             await client.apply_manifests(text % "one", field_manager="first")
-            with pytest.raises(NotApplied) as caught:
+            with pytest.raises(ApplyError) as caught:
                 await client.apply_manifests(text % "two", field_manager="second")
             assert isinstance(caught.value.__cause__, kp.Conflict)
             [done] = await client.apply_manifests(text % "two", field_manager="second", force=True)
@@ -228,7 +228,9 @@ def test_typed_objects_are_applied_as_they_say_and_a_manager_has_to_be_named(go:
 def test_a_file_is_applied_through_trouble(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
-        faults = sim.Faults(cluster, script=[sim.TooManyRequests(), sim.Lose(), sim.Refuse(), sim.Html()])
+        faults = sim.Faults(
+            cluster, script=[sim.Throttle(), sim.LoseResponse(), sim.RefuseConnection(), sim.Html()]
+        )
         async with simulated(cluster, faults=faults) as client:
             await client.apply_manifests(f"{with_definition()}", field_manager="m")
             assert faults.script == []

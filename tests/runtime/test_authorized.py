@@ -16,7 +16,7 @@ from credential_rig import PEM, SECRET, Clock, Net, Script, accepting, authorize
 import kubeproto as kp
 from kubeproto.config import Config, Connection, CredentialsError, Identity, Plugin
 from kubeproto.wire import header
-from kubeproto_runtime._authorized import Authorized
+from kubeproto_runtime import Authorized
 
 UPGRADE: Final = kp.UpgradeRequest("GET", "/exec", verb="exec", protocols=("v5.channel.k8s.io",))
 

@@ -18,7 +18,7 @@ from kubeproto.kinds.core_v1 import Pod, ServiceAccount
 from kubeproto.objects import RunsContainers
 from kubeproto.requests import Subresource, Tables
 from kubeproto_runtime import BoundApi, Client
-from kubeproto_runtime._verbs import BoundSubresource, BoundTables
+from kubeproto_runtime.client._verbs import BoundSubresource, BoundTables
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]

@@ -37,7 +37,7 @@ def test_a_thread_does_not_wait_for_a_dead_line_either() -> None:
 def test_a_wait_begins_while_the_server_is_not_there(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        faults = sim.Faults(cluster, script=[sim.Refuse()] * 8)
+        faults = sim.Faults(cluster, script=[sim.RefuseConnection()] * 8)
         async with simulated(cluster, faults=faults) as client:
             client.later(90, lambda: cluster.put(book("a")))
             found = await client.api(Book).wait_for("a", conditions.exists(), timeout=300)

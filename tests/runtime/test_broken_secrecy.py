@@ -30,7 +30,7 @@ def test_the_changes_of_a_secret_do_not_show_it(go: Go) -> None:
 
     go(main)
     assert len(shown) == 3
-    assert all("default/s" in text or "Entry(version=" in text for text in shown)
+    assert all("default/s" in text or "CachedObject(version=" in text for text in shown)
     assert not any("aHVudGVyMg" in text or "hunter2" in text for text in shown)
 
 

@@ -15,8 +15,7 @@ from kubeproto import sim
 from kubeproto.control import Change, StoreFull
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace
 from kubeproto.watching import resync
-from kubeproto_runtime._caches import Cache, Caches
-from kubeproto_runtime._discovering import NotInstalled
+from kubeproto_runtime import Cache, Caches, KindNotServed
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -146,7 +145,7 @@ def test_ca_08_a_dropped_cache_can_be_read_and_asked_for_anew(go: Go) -> None:
 def test_a_definition_that_is_missing_is_said_at_the_start(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client, Caches(client) as caches:
-            with pytest.raises(NotInstalled, match=r"the definition of Page .* is not installed"):
+            with pytest.raises(KindNotServed, match=r"the definition of Page .* is not installed"):
                 await caches.cache(Page).wait_synced()
             assert anyio.current_time() < 1
 
@@ -222,11 +221,11 @@ def test_si_12_a_cache_says_how_it_stands_before_while_and_after(go: Go) -> None
         async with simulated(cluster) as client:
             async with Caches(client) as caches:
                 books = caches.cache(Book)
-                assert (books.synced, books.closed, books.proof.live) == (False, False, False)
+                assert (books.synced, books.closed, books.sync_status.live) == (False, False, False)
                 await books.wait_synced()
                 await anyio.sleep(1)
-                assert (books.synced, books.closed, books.proof.live) == (True, False, True)
-            assert (books.synced, books.closed, books.proof.live) == (True, True, False)
+                assert (books.synced, books.closed, books.sync_status.live) == (True, False, True)
+            assert (books.synced, books.closed, books.sync_status.live) == (True, True, False)
             with pytest.raises(kp.LocalProtocolError, match="mirrored no more"):
                 await books.reached("999")
             with pytest.raises(kp.LocalProtocolError, match="have been closed"):
@@ -372,7 +371,7 @@ def test_a_listener_may_ask_for_a_new_world(go: Go) -> None:
             await anyio.sleep(30)
             cluster.put(book("emma"))
             await anyio.sleep(30)
-            assert (len(books), books.proof.live) == (2, True)
+            assert (len(books), books.sync_status.live) == (2, True)
 
     go(main)
 
@@ -392,7 +391,7 @@ def test_si_04_after_a_gap_only_what_changed_is_told_with_deletions(go: Go) -> N
             got: list[list[Change[Book]]] = []
             books.listen(got.append)
             got.clear()
-            faults.script += [sim.Refuse()] * 3
+            faults.script += [sim.RefuseConnection()] * 3
             cluster.end_watches()
             cluster.put(book("comes"))
             cluster.put(book("changes", title="new"))
@@ -425,7 +424,7 @@ def test_readers_keep_the_old_world_while_a_new_one_comes(go: Go) -> None:
             books.listen(emitted.append)
             emitted.clear()
             books.refresh()
-            while not books.proof.live or anyio.current_time() < 5:
+            while not books.sync_status.live or anyio.current_time() < 5:
                 sizes.add(len(books))
                 await anyio.sleep(0.001)
             assert (sizes, emitted) == ({30}, [])
@@ -507,7 +506,7 @@ def test_a_transform_that_fails_leaves_the_object_as_it_came_and_is_said_once(
 @pytest.mark.parametrize(
     ("most", "why"),
     [
-        ({"most_objects": 2}, "more than 2 objects of Book, the most to be kept"),
+        ({"max_objects": 2}, "more than 2 objects of Book, the most to be kept"),
         ({"most_bytes": 1000}, "1000 are the most to be kept"),
     ],
 )

@@ -11,19 +11,21 @@ from hypothesis import strategies as st
 from virtual_time import Book, Go, book, go, library
 
 from kubeproto import sim
-from kubeproto.control import Change, Entry
-from kubeproto_runtime._caches import Caches
-from kubeproto_runtime._subscriptions import Subscription, merge
+from kubeproto.control import CachedObject, Change
+from kubeproto_runtime import Caches
+from kubeproto_runtime.caches._subscriptions import Subscription, merge
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
 
 Kind = Literal["ADDED", "MODIFIED", "DELETED"]
 
-ONE, TWO, THREE, FOUR = (Entry(str(number), b"{}") for number in (1, 2, 3, 4))
+ONE, TWO, THREE, FOUR = (CachedObject(str(number), b"{}") for number in (1, 2, 3, 4))
 
 
-def change(kind: Kind, old: Entry | None, new: Entry | None, *, initial: bool = False) -> Change[Book]:
+def change(
+    kind: Kind, old: CachedObject | None, new: CachedObject | None, *, initial: bool = False
+) -> Change[Book]:
     return Change(Book, kind, "a", old, new, initial)
 
 
@@ -58,11 +60,11 @@ def test_two_changes_of_a_key_are_one_from_what_was_told_to_what_is_there(
 
 @given(st.lists(st.booleans(), max_size=12))
 def test_what_is_left_of_any_course_brings_the_picture_up_to_date(there: list[bool]) -> None:
-    told_before: Entry | None = ONE
-    here: Entry | None = ONE
+    told_before: CachedObject | None = ONE
+    here: CachedObject | None = ONE
     left: Change[Book] | None = None
     for number, stays in enumerate(there, 2):
-        new = Entry(str(number), b"{}")
+        new = CachedObject(str(number), b"{}")
         if stays:
             left = merge(left, change("MODIFIED" if here else "ADDED", here, new))
             here = new

@@ -18,8 +18,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Rate
 from kubeproto.wire import NO_RETRIES
-from kubeproto_runtime import Client
-from kubeproto_runtime._discovering import NotInstalled
+from kubeproto_runtime import Client, KindNotServed
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -54,7 +53,7 @@ def test_rq_21_three_tries_with_a_retry_after_of_one_second_wait_and_send_the_wh
     go: Go,
 ) -> None:
     async def main() -> None:
-        client, wire = scripted(BUSY, BUSY, OK, dice=Half())
+        client, wire = scripted(BUSY, BUSY, OK, rng=Half())
         reply = await client.call(client.requests(Book).create(book()))
         assert reply.value.metadata.name == "moby"
         # A second each, and half of the own backoff of 0.2 and 0.4.
@@ -114,7 +113,7 @@ def test_what_could_be_done_twice_is_sent_once(go: Go) -> None:
 
 def test_no_try_comes_after_the_deadline_which_is_for_all_of_them(go: Go) -> None:
     async def main() -> None:
-        client, wire = scripted(BUSY, dice=Half())
+        client, wire = scripted(BUSY, rng=Half())
         with pytest.raises(kp.TooManyRequests):
             await client.call(client.requests(Book).get("moby"), timeout=3.0)
         assert wire.times == pytest.approx([0.0, 1.1, 2.3])
@@ -304,7 +303,7 @@ def test_discovery_finds_every_kind_and_asks_for_little_while_nothing_changes(
 def test_discovery_survives_a_server_that_fails_now_and_then(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        faults = sim.Faults(cluster, script=[sim.Fail(), sim.TooManyRequests(), sim.Html()])
+        faults = sim.Faults(cluster, script=[sim.Fail(), sim.Throttle(), sim.Html()])
         async with simulated(cluster, faults=faults) as client:
             assert (await client.discover()).find("books") is not None
         assert faults.script == []
@@ -317,7 +316,7 @@ def test_a_kind_that_is_not_installed_is_named_and_waited_for_if_asked(go: Go) -
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
             with pytest.raises(
-                NotInstalled, match=r"the definition of Book \(example.com/v1\) is not installed"
+                KindNotServed, match=r"the definition of Book \(example.com/v1\) is not installed"
             ):
                 await client.require(Book)
             assert anyio.current_time() == 0.0
@@ -325,7 +324,7 @@ def test_a_kind_that_is_not_installed_is_named_and_waited_for_if_asked(go: Go) -
             await client.require(Book, kp.Metadata[Book], within=30)
             assert anyio.current_time() == pytest.approx(5.0, abs=1.0)
             shelf = kp.Resource("example.com", "v1", "Shelf", "shelves")
-            with pytest.raises(NotInstalled, match="Shelf"):
+            with pytest.raises(KindNotServed, match="Shelf"):
                 await client.require(Book, shelf, within=3)
             assert anyio.current_time() == pytest.approx(8.0, abs=1.0)
 

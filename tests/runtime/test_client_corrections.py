@@ -63,7 +63,7 @@ def test_an_update_is_not_made_twice_if_its_response_is_lost(go: Go, both: Any) 
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=0))
-        async with both(cluster, [sim.Lose(), sim.Lose()]) as client:
+        async with both(cluster, [sim.LoseResponse(), sim.LoseResponse()]) as client:
             await done(client.api(Book).update("moby", one_more))
             await done(client.api(Book).update("moby", one_more))
         assert pages_of(cluster) == 2
@@ -74,7 +74,7 @@ def test_an_update_is_not_made_twice_if_its_response_is_lost(go: Go, both: Any) 
 def test_an_update_that_creates_is_not_made_twice_if_its_response_is_lost(go: Go, both: Any) -> None:
     async def main() -> None:
         cluster = library()
-        async with both(cluster, [sim.Lose()]) as client:
+        async with both(cluster, [sim.LoseResponse()]) as client:
             made = await done(client.api(Book).update("moby", one_more, create=lambda: book(pages=0)))
             assert made.spec.pages == 1
         assert pages_of(cluster) == 1
@@ -85,7 +85,7 @@ def test_an_update_that_creates_is_not_made_twice_if_its_response_is_lost(go: Go
 def test_an_entry_that_was_created_finds_its_own_object_if_the_response_is_lost(go: Go, both: Any) -> None:
     async def main() -> None:
         cluster = library()
-        async with both(cluster, [sim.Lose()]) as client:
+        async with both(cluster, [sim.LoseResponse()]) as client:
             entry = await done(client.api(Book).entry("moby"))
             entry.or_insert(lambda: book(pages=3))
             assert (await done(entry.commit())).spec.pages == 3
@@ -166,7 +166,7 @@ def test_a_page_that_failed_is_asked_for_again_by_who_goes_on(go: Go, both: Any)
         async with both(cluster, script) as client:
             items = client.api(Book).items(limit=3)
             names = await first_three(items)
-            script += [sim.Expel(), sim.Expel()]
+            script += [sim.ExpireCredentials(), sim.ExpireCredentials()]
             for _ in range(2):
                 with pytest.raises(kp.Unauthorized):
                     await names_of(items, names)
@@ -352,7 +352,7 @@ def test_a_wait_outlasts_a_server_that_refuses_connections(go: Go, both: Any) ->
     async def main() -> None:
         cluster = library()
         cluster.put(book())
-        async with both(cluster, [sim.Refuse() for _ in range(12)]) as client:
+        async with both(cluster, [sim.RefuseConnection() for _ in range(12)]) as client:
             found = await done(client.api(Book).wait_for("moby", is_there, timeout=600))
             assert found.metadata.name == "moby"
 

@@ -22,15 +22,15 @@ from kubeproto.config import (
     Connection,
     Identity,
     Oidc,
-    Unreadable,
-    Wishes,
+    Overrides,
+    UnreadableFile,
     read_kubeconfig,
 )
 from kubeproto.config import credentials as c
 from kubeproto.wire import header
-from kubeproto_runtime._authorized import Authorized
-from kubeproto_runtime._connect import keeping
-from kubeproto_runtime._files import Found, Login, find, keep, read
+from kubeproto_runtime import Authorized
+from kubeproto_runtime.client._connect import keeping
+from kubeproto_runtime.client._files import FoundConfig, Login, find, keep, read
 
 ISSUER: Final = "https://issuer.test"
 RENEWED: Final = c.Keep("id-2", "refresh-2")
@@ -85,15 +85,15 @@ def login(home: Home) -> Login:
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    assert read(str(tmp_path / "none")) == Unreadable("No such file or directory", True)
-    assert read(str(tmp_path)) == Unreadable("Is a directory")
-    assert read("a\0b") == Unreadable("the path makes no sense")
-    assert read("/dev/zero") == Unreadable("it is longer than 67108864 bytes")
+    assert read(str(tmp_path / "none")) == UnreadableFile("No such file or directory", True)
+    assert read(str(tmp_path)) == UnreadableFile("Is a directory")
+    assert read("a\0b") == UnreadableFile("the path makes no sense")
+    assert read("/dev/zero") == UnreadableFile("it is longer than 67108864 bytes")
 
 
 def test_the_kubeconfig_of_the_home_is_found(home: Home) -> None:
     home.config.write_text(YAML.replace("client-certificate", "x-c").replace("client-key", "x-k"))
-    found = find(Wishes())
+    found = find(Overrides())
     assert found.config.connection.server == SERVER
     assert found.config.namespace == "books"
     assert found.login == Login(str(home.config), "ann", "refresh-1")
@@ -109,7 +109,7 @@ def test_a_login_belongs_to_the_first_file_that_names_its_user(
     second.write_text(text)
     third.write_text(text)
     monkeypatch.setenv("KUBECONFIG", f"{first}:{second}:{third}")
-    found = find(Wishes())
+    found = find(Overrides())
     assert found.login is not None
     assert found.login.path == str(second)
 
@@ -118,7 +118,7 @@ def test_without_a_home_and_outside_of_a_pod_there_is_no_configuration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(ConfigError, match="there is no kubeconfig"):
-        find(Wishes(), {"KUBECONFIG": "/no/such/file"})
+        find(Overrides(), {"KUBECONFIG": "/no/such/file"})
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -206,12 +206,12 @@ class Provider:
         return jwt(1000.0 + 1000.0 * self.given)
 
 
-def oidc(home: Home, **facts: Any) -> Found:
+def oidc(home: Home, **facts: Any) -> FoundConfig:
     identity = Identity(
         oidc=Oidc(issuer=ISSUER, client_id="kubectl", id_token=jwt(0), refresh_token="refresh-1")
     )
     config = Config(connection=Connection(server=SERVER), identity=identity)
-    return Found(config, login(home), **facts)
+    return FoundConfig(config, login(home), **facts)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

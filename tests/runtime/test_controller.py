@@ -16,11 +16,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import LOW, Action, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
-from kubeproto_runtime._context import Context
-from kubeproto_runtime._controller import Controller
-from kubeproto_runtime._operator import Operator, Run
-from kubeproto_runtime._predicates import beyond_status, changed
-from kubeproto_runtime._reconciling import Overdue, Result, Terminal
+from kubeproto_runtime import Context, Controller, Operator, ReconcileTimeout, Result, Run, Terminal
+from kubeproto_runtime.predicates import beyond_status, changed
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
 
@@ -387,7 +384,7 @@ def test_ct_02_rn_08_a_reconcile_has_a_deadline_and_only_that_counts_as_one(back
             assert 'controller_runtime_reconcile_timeouts_total{controller="book"} 1\n' in operator.metrics()
         assert diary.times == [0, 30.005, 30.015]
         [first, second, third] = results
-        assert isinstance(first.error, Overdue)
+        assert isinstance(first.error, ReconcileTimeout)
         assert str(first.error) == "the reconcile of default/a took longer than 30 s"
         assert first.seconds == 30
         assert (type(second.error), third.error) == (TimeoutError, None)

@@ -59,25 +59,25 @@ class Shelf:
         return await_change()
 
 
-def disturb(cluster: sim.Cluster, dice: random.Random) -> None:
+def disturb(cluster: sim.Cluster, rng: random.Random) -> None:
     """Something that people, or servers, do to others."""
     books = [one["metadata"]["name"] for one in cluster.objects(Book)]
     children = [
         one["metadata"]["name"] for one in cluster.objects(ConfigMap) if one["metadata"]["name"] in books
     ]
-    match dice.randrange(10):
+    match rng.randrange(10):
         case 0 | 1 | 2:
             cluster.put(book(f"b{cluster.version}", "new"))
         case 3 | 4 | 5 | 6 if books:
-            cluster.put(book(dice.choice(books), f"title {dice.random()}"))
+            cluster.put(book(rng.choice(books), f"title {rng.random()}"))
         case 7 if books:
-            cluster.remove(Book, dice.choice(books))
+            cluster.remove(Book, rng.choice(books))
         case 8 if children:
-            cluster.remove(ConfigMap, dice.choice(children))
+            cluster.remove(ConfigMap, rng.choice(children))
         case 9 if children:
-            cluster.edit(ConfigMap, dice.choice(children), lambda obj: obj["data"].update(title="not mine"))
+            cluster.edit(ConfigMap, rng.choice(children), lambda obj: obj["data"].update(title="not mine"))
         case _:
-            cluster.put(book("first", f"title {dice.random()}"))
+            cluster.put(book("first", f"title {rng.random()}"))
 
 
 def book(name: str, title: str) -> Book:
@@ -98,13 +98,13 @@ def test_a_day_of_trouble_ends_well(seed: int, backend: Backend, caplog: pytest.
     caplog.set_level(logging.CRITICAL, "kubeproto")
     cluster = sim.Cluster(crds=[Book], seed=seed)
     faults = sim.Faults(cluster, seed=seed, share=0.05)
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     shelf = Shelf()
     for _ in range(CHANGES):
-        cluster.later(dice.uniform(0, DAY), lambda: disturb(cluster, dice))
+        cluster.later(rng.uniform(0, DAY), lambda: disturb(cluster, rng))
     for _ in range(24):
-        cluster.later(dice.uniform(0, DAY), cluster.end_watches)
-        cluster.later(dice.uniform(0, DAY), cluster.compact)
+        cluster.later(rng.uniform(0, DAY), cluster.end_watches)
+        cluster.later(rng.uniform(0, DAY), cluster.compact)
     cluster.later(DAY, faults.calm)
 
     async def day() -> None:

@@ -12,8 +12,8 @@ from virtual_time import Book, BookStatus, Go, book, go, library
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.wire import ConflictPolicy
-from kubeproto_runtime._conditions import deleted
-from kubeproto_runtime._entry import Entry
+from kubeproto_runtime import Entry
+from kubeproto_runtime.conditions import deleted
 from kubeproto_runtime.testing import SimulatedClient, simulated
 
 __all__ = ["go"]
@@ -165,7 +165,7 @@ def test_a_commit_whose_answer_was_lost_finds_that_it_was_done(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=100))
-        faults = sim.Faults(cluster, script=[sim.Lose()])
+        faults = sim.Faults(cluster, script=[sim.LoseResponse()])
         async with simulated(cluster, faults=faults) as client:
             entry = await client.api(Book).entry("moby")
             assert entry.obj is not None
@@ -358,7 +358,7 @@ def test_an_update_whose_answer_was_lost_is_not_made_twice(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=0))
-        faults = sim.Faults(cluster, script=[sim.Lose(), sim.Lose()])
+        faults = sim.Faults(cluster, script=[sim.LoseResponse(), sim.LoseResponse()])
 
         def one_more(one: Book) -> None:
             one.spec.pages = (one.spec.pages or 0) + 1

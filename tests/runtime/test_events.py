@@ -13,8 +13,7 @@ from virtual_time import Book, Go, book, go, library
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.core_v1 import ObjectReference
-from kubeproto_runtime import Client
-from kubeproto_runtime._events import Events, recording
+from kubeproto_runtime import Client, Events, recording
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -93,9 +92,9 @@ def test_events_are_told_through_trouble_and_told_once(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         script: list[sim.Fault] = [
-            sim.Lose(),
-            sim.Refuse(),
-            sim.TooManyRequests(),
+            sim.LoseResponse(),
+            sim.RefuseConnection(),
+            sim.Throttle(),
             sim.Html(),
             sim.Fail(after=True),
         ]
@@ -146,7 +145,7 @@ def test_what_was_recorded_last_is_told_after_the_end_even_if_that_is_a_cancella
 def test_what_is_recorded_last_is_tried_again_while_there_is_time(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        faults = sim.Faults(cluster, script=[sim.Refuse()])
+        faults = sim.Faults(cluster, script=[sim.RefuseConnection()])
         async with simulated(cluster, faults=faults) as client, recording_in(client) as events:
             events.record(MOBY, "Shelved")
         assert len(told(cluster)) == 1

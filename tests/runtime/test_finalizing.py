@@ -11,8 +11,7 @@ from virtual_time import Book, Go, book, go, library
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, await_change, requeue
-from kubeproto_runtime import Client
-from kubeproto_runtime._finalizing import finalizer
+from kubeproto_runtime import Client, finalizer
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -150,7 +149,7 @@ def test_fn_06_who_is_always_one_too_late_gives_up_and_is_called_again(go: Go) -
         reconcile = finalizer(OURS, apply=shelf.apply, cleanup=shelf.cleanup)
         async with simulated(cluster, faults=faults) as client:
             one = await client.api(Book).get("moby")
-            faults.script += [sim.Disagree()] * 100
+            faults.script += [sim.ForceConflict()] * 100
             with pytest.raises(kp.Conflict):
                 await reconcile(one, Ctx(client))
             assert 95 <= len(faults.script) < 100

@@ -19,10 +19,9 @@ from kubeproto.config import CredentialsError
 from kubeproto.control import Change, Store
 from kubeproto.watching import resync
 from kubeproto.wire import Outcome
-from kubeproto_runtime import Client
-from kubeproto_runtime._caches import Caches
-from kubeproto_runtime._following import Following
-from kubeproto_runtime._reflector import Reflector
+from kubeproto_runtime import Caches, Client
+from kubeproto_runtime.caches._reflector import Reflector
+from kubeproto_runtime.client._resync_driver import ResyncDriver
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 __all__ = ["go"]
@@ -33,31 +32,31 @@ class Sink:
 
     def __init__(self) -> None:
         self.store = Store(Book)
-        self.troubles: list[resync.Trouble] = []
+        self.troubles: list[resync.SyncFailure] = []
         self.abandoned: list[Outcome] = []
 
     def stage(self, news: list[Any]) -> None:
         self.store.stage(news)
 
     def apply(self, news: list[Any]) -> None:
-        self.store.apply(news)
+        self.store.update(news)
 
     def commit(self, version: str) -> None:
         self.store.stage(())
-        self.store.commit(version)
+        self.store.replace(version)
 
     def discard(self) -> None:
         self.store.discard()
 
-    def report(self, trouble: resync.Trouble) -> None:
-        self.troubles.append(trouble)
+    def report(self, failure: resync.SyncFailure) -> None:
+        self.troubles.append(failure)
 
     def abandon(self, outcome: Outcome) -> None:
         self.abandoned.append(outcome)
 
 
-def following(client: Client, sink: Sink, **options: Any) -> Following[Book]:
-    return Following(client, client.requests(Book, namespace=kp.ALL), sink, **options)
+def following(client: Client, sink: Sink, **options: Any) -> ResyncDriver[Book]:
+    return ResyncDriver(client, client.requests(Book, namespace=kp.ALL), sink, **options)
 
 
 def test_a_following_that_was_cancelled_goes_on_where_it_was(go: Go) -> None:
@@ -98,7 +97,7 @@ def test_refresh_at_any_moment_builds_one_new_world(go: Go, streaming: bool) -> 
             follows.refresh()
             cluster.put(book("late"))
             await anyio.sleep(60)
-            assert (len(sink.store), follows.proof.live, sink.troubles) == (6, True, [])
+            assert (len(sink.store), follows.sync_status.live, sink.troubles) == (6, True, [])
             tasks.cancel_scope.cancel()
 
     for tenths in range(0, 120, 3):
@@ -152,7 +151,7 @@ def test_a_chunk_that_comes_in_the_moment_of_a_refresh_is_dropped(go: Go) -> Non
             gated.gate.set()
             follows.refresh()
             await anyio.sleep(10)
-            assert (len(sink.store), follows.proof.live, sink.troubles) == (1, True, [])
+            assert (len(sink.store), follows.sync_status.live, sink.troubles) == (1, True, [])
             tasks.cancel_scope.cancel()
 
     go(main)
@@ -172,7 +171,7 @@ def test_a_refresh_while_an_answer_closes_makes_its_end_void(go: Go) -> None:
             follows.refresh()
             cluster.put(book("a"))
             await anyio.sleep(10)
-            assert (len(sink.store), follows.proof.live, sink.troubles) == (1, True, [])
+            assert (len(sink.store), follows.sync_status.live, sink.troubles) == (1, True, [])
             tasks.cancel_scope.cancel()
 
     go(main)
@@ -190,7 +189,7 @@ def test_stop_ends_it_at_once_and_for_good(go: Go) -> None:
             follows.stop()
             await anyio.sleep(0)
             await anyio.sleep(0.001)
-            assert (cluster.watches, follows.proof.live) == ([], False)
+            assert (cluster.watches, follows.sync_status.live) == ([], False)
             await follows.run()
             follows.refresh()
 
@@ -232,7 +231,7 @@ def test_credentials_that_fail_are_trouble_and_no_crash(go: Go) -> None:
             client.transport = Unsure(client.transport)
             with anyio.move_on_after(60):
                 await following(client, sink).run()
-        assert [trouble.text for trouble in sink.troubles] == ["the plugin fails"] * 2
+        assert [failure.text for failure in sink.troubles] == ["the plugin fails"] * 2
         assert sink.store.version
 
     go(main)

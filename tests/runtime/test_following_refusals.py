@@ -12,8 +12,8 @@ import trio.testing
 import kubeproto as kp
 from kubeproto.watching import resync
 from kubeproto.wire import Head, Headers, Outcome, ServerFailed
-from kubeproto_runtime._client import Client
-from kubeproto_runtime._following import Following
+from kubeproto_runtime import Client
+from kubeproto_runtime.client._resync_driver import ResyncDriver
 
 LIST = b'{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[]}'
 BUSY = b'{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}'
@@ -57,8 +57,8 @@ class Sink:
     def discard(self) -> None: ...
     def abandon(self, outcome: Outcome) -> None: ...
 
-    def report(self, trouble: resync.Trouble) -> None:
-        self.outcomes.append(trouble.outcome)
+    def report(self, failure: resync.SyncFailure) -> None:
+        self.outcomes.append(failure.outcome)
         if len(self.outcomes) == 2:
             self.enough.set()
 
@@ -68,7 +68,7 @@ def test_a_watch_that_is_refused_is_reported_and_tried_again() -> None:
 
     async def main() -> None:
         settings = resync.Settings(streaming=False)
-        following = Following(Client(Busy()), kp.Api(Book, namespace="default"), sink, settings=settings)
+        following = ResyncDriver(Client(Busy()), kp.Api(Book, namespace="default"), sink, settings=settings)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(following.run)
             await sink.enough.wait()

@@ -12,10 +12,8 @@ import pytest
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import election as elections
-from kubeproto_runtime._context import Context
-from kubeproto_runtime._controller import Controller
-from kubeproto_runtime._health import Pages, accept, respond, serve
-from kubeproto_runtime._operator import Operator
+from kubeproto_runtime import Context, Controller, Operator
+from kubeproto_runtime.operator._health import HealthPages, accept, respond, serve
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 
@@ -29,7 +27,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return found
 
 
-PAGES = Pages(lambda: (True, "well\n"), lambda: (False, "not yet\n"), lambda: "a 1\n")
+PAGES = HealthPages(lambda: (True, "well\n"), lambda: (False, "not yet\n"), lambda: "a 1\n")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +92,7 @@ class Standing:
     holds = True
 
     def __init__(self) -> None:
-        self.standing = elections.Standing(False, "other", True)
+        self.leadership_status = elections.LeadershipStatus(False, "other", True)
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         await work()
@@ -124,10 +122,10 @@ def test_an_operator_is_ready_when_its_caches_have_a_world_leader_or_not(backend
                     "[+] cache of books.example.technosophos.com/v1: in step\n[+] controller book: ready\n",
                 )
                 assert operator.well()[1].endswith("[+] election books: stands by for other\n")
-                election.standing = elections.Standing(True, "me", True)
+                election.leadership_status = elections.LeadershipStatus(True, "me", True)
                 assert operator.well()[1].endswith("[+] election books: leads\n")
                 assert 'leader_election_master_status{name="books"} 1\n' in operator.metrics()
-                election.standing = elections.Standing(True, "me", False)
+                election.leadership_status = elections.LeadershipStatus(True, "me", False)
                 assert not operator.well()[0]
                 operator.stop()
 

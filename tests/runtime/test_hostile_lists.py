@@ -14,8 +14,7 @@ from virtual_time import Book, Go, go
 
 from kubeproto import Head, Headers
 from kubeproto.watching import resync
-from kubeproto_runtime import Caches, Client
-from kubeproto_runtime._sync_reflector import BlockingReflector
+from kubeproto_runtime import BlockingReflector, Caches, Client
 
 __all__ = ["go"]
 
@@ -259,10 +258,10 @@ def test_a_thread_leaves_a_list_that_drips(status: int, seconds: float) -> None:
     mirror = BlockingReflector(client, client.requests(Book), settings=PLAIN, spawn=lambda work: work())
     mirror.__enter__()
     assert server.limits == [600.0, 600.0]
-    trouble = mirror.proof.trouble
-    assert trouble is not None
-    assert 1000 + seconds <= trouble.at <= 1000 + seconds + 3
-    assert ("403" in trouble.text) == (status == 403)
+    failure = mirror.sync_status.failure
+    assert failure is not None
+    assert 1000 + seconds <= failure.at <= 1000 + seconds + 3
+    assert ("403" in failure.text) == (status == 403)
 
 
 def test_a_call_in_a_thread_reads_no_endless_refusal() -> None:

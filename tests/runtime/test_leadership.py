@@ -21,13 +21,13 @@ from kubeproto_runtime import (
     Client,
     Context,
     Controller,
-    Leading,
+    LeaderElector,
     LeaseLost,
     Operator,
     recording,
 )
-from kubeproto_runtime._leading import LoopClock, default_clock
-from kubeproto_runtime._workers import Workers
+from kubeproto_runtime.operator._leader_elector import LoopClock, default_clock
+from kubeproto_runtime.reconciling._workers import Workers
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
 
@@ -69,7 +69,7 @@ def test_an_operator_that_loses_its_lease_within_the_grace_ends(backend: Backend
         async def slow(subject: ConfigMap, ctx: Context[None]) -> None:
             await anyio.sleep(20)
 
-        operator = Operator(election=Leading(client, name="books", identity="me"), grace=30)
+        operator = Operator(election=LeaderElector(client, name="books", identity="me"), grace=30)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(operator.run, Controller(client, ConfigMap).run(slow))
             await anyio.sleep(1)
@@ -139,7 +139,7 @@ def test_no_run_begins_when_the_lease_has_run_out_although_nobody_was_told(backe
         async def reconcile(subject: ConfigMap, ctx: Context[None]) -> None:
             begun.append(ctx.name)
 
-        election = Leading(client, name="books", identity="me", clock=clock)
+        election = LeaderElector(client, name="books", identity="me", clock=clock)
         operator = Operator(election=election)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(operator.run, Controller(client, ConfigMap).run(reconcile))
@@ -178,7 +178,7 @@ def test_what_is_written_after_the_lease_is_refused_and_what_is_read_is_not(back
                                 refused.append(str(error))
                             await anyio.sleep(1)
 
-            election = Leading(alone, name="books", identity="me")
+            election = LeaderElector(alone, name="books", identity="me")
             operator = Operator(election=election)
             async with anyio.create_task_group() as tasks:
 
@@ -186,7 +186,7 @@ def test_what_is_written_after_the_lease_is_refused_and_what_is_read_is_not(back
 
                 tasks.start_soon(operator.run, work, Controller(client, ConfigMap).run(never))
                 await anyio.sleep(1)
-                faults.script += [sim.Refuse()] * 1000
+                faults.script += [sim.RefuseConnection()] * 1000
                 await anyio.sleep(25)
                 # Nobody else may take a lease of 15 s that was last renewed at 0 s before 15 s have passed.
                 assert [round(at) for at in written] == [10, 11, 12, 13, 14]
@@ -213,7 +213,7 @@ def test_a_lease_that_another_holds_refuses_writes_at_once(backend: Backend) -> 
 
         async def never(subject: ConfigMap, ctx: Context[None]) -> None: ...
 
-        operator = Operator(election=Leading(client, name="books", identity="me"))
+        operator = Operator(election=LeaderElector(client, name="books", identity="me"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(operator.run, work, Controller(client, ConfigMap).run(never))
             await anyio.sleep(1)
@@ -262,7 +262,7 @@ def test_a_credential_plugin_that_fails_for_a_while_ends_no_election_and_no_even
             anyio.create_task_group() as tasks,
             recording(mine, controller="example.com/books", instance="b") as events,
         ):
-            leading = Leading(mine, name="books", identity="me")
+            leading = LeaderElector(mine, name="books", identity="me")
             tasks.start_soon(leading.run, work)
             await anyio.sleep(1)
             failing = True
@@ -295,7 +295,7 @@ def test_a_run_that_answers_its_cancellation_with_an_error_of_a_group_ends_nothi
                     tasks.start_soon(fail)
                     tasks.start_soon(anyio.sleep_forever)
 
-        operator = Operator(election=Leading(client, name="books", identity="me"))
+        operator = Operator(election=LeaderElector(client, name="books", identity="me"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(operator.run, Controller(client, ConfigMap).run(reconcile))
             await anyio.sleep(1)
@@ -322,7 +322,7 @@ def test_an_exit_within_a_run_gives_the_lease_back_and_comes_out_as_it_is(
                 await anyio.sleep(1)
                 raise error
 
-            election = Leading(client, name="books", identity="me")
+            election = LeaderElector(client, name="books", identity="me")
             await Operator(election=election).run(Controller(client, ConfigMap).run(leave))
 
     with pytest.raises(type(error)) as raised:
@@ -348,7 +348,7 @@ def test_what_is_added_while_the_lease_is_being_lost_begins_with_the_next_term(b
             begun.append(anyio.current_time())
             await anyio.sleep_forever()
 
-        operator = Operator(election=Leading(client, name="books", identity="me"))
+        operator = Operator(election=LeaderElector(client, name="books", identity="me"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(operator.run, slow_to_end)
             await anyio.sleep(1)
@@ -373,7 +373,7 @@ def test_a_stray_cancellation_out_of_on_leader_costs_no_term() -> None:
         async def work() -> None:
             await anyio.sleep(30)
 
-        leading = Leading(client, name="books", identity="me", on_leader=broken)
+        leading = LeaderElector(client, name="books", identity="me", on_leader=broken)
         await leading.run(work)
         assert anyio.current_time() >= 30
         assert holder(client) == ""

@@ -1,4 +1,4 @@
-"""Leading: work is done by one process at a time, stops in time, and goes on elsewhere."""
+"""LeaderElector: work is done by one process at a time, stops in time, and goes on elsewhere."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from virtual_time import Go, go
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Client, Election, Operator
-from kubeproto_runtime._leading import BootClock, Leading
+from kubeproto_runtime import BootClock, Client, Election, LeaderElector, Operator
 from kubeproto_runtime.testing import run, simulated
 
 __all__ = ["go"]
@@ -58,13 +57,17 @@ def test_le_17_who_finds_nobody_leads_at_once_and_renews_every_two_seconds(go: G
     async def main() -> None:
         cluster, acting = sim.Cluster(), Acting()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            leading = Leading(client, name="books", identity="a")
+            leading = LeaderElector(client, name="books", identity="a")
             assert not leading.is_leader
             tasks.start_soon(leading.run, acting.as_("a"))
             await anyio.sleep(5)
             assert requests(cluster) == [(0.0, "GET"), (0.0, "POST"), (2.0, "PUT"), (4.0, "PUT")]
             assert acting.history == [(0.0, "a")]
-            assert (leading.is_leader, leading.standing.leader, leading.standing.healthy) == (True, "a", True)
+            assert (
+                leading.is_leader,
+                leading.leadership_status.leader,
+                leading.leadership_status.healthy,
+            ) == (True, "a", True)
             assert lease(cluster)["holderIdentity"] == "a"
             tasks.cancel_scope.cancel()
 
@@ -75,7 +78,7 @@ def test_le_12_a_leader_that_ends_gives_the_lease_back_and_the_next_one_need_not
     async def main() -> None:
         cluster, acting = sim.Cluster(), Acting()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            first, second = (Leading(client, name="books", identity=name) for name in "ab")
+            first, second = (LeaderElector(client, name="books", identity=name) for name in "ab")
             scope = anyio.CancelScope()
 
             async def lead() -> None:
@@ -86,7 +89,7 @@ def test_le_12_a_leader_that_ends_gives_the_lease_back_and_the_next_one_need_not
             await anyio.sleep(1)
             tasks.start_soon(second.run, acting.as_("b"))
             await anyio.sleep(29)
-            assert second.standing.leader == "a"
+            assert second.leadership_status.leader == "a"
             scope.cancel()
             await anyio.sleep(2.9)
             assert lease(cluster)["holderIdentity"] == "a"
@@ -107,7 +110,7 @@ def test_a_leader_that_is_told_to_end_renews_while_its_work_winds_up(go: Go) -> 
     async def main() -> None:
         cluster, acting = sim.Cluster(), Acting()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            first, second = (Leading(client, name="books", identity=name) for name in "ab")
+            first, second = (LeaderElector(client, name="books", identity=name) for name in "ab")
 
             async def lead_for_a_while() -> None:
                 with anyio.move_on_after(1):
@@ -133,12 +136,12 @@ def test_who_cannot_reach_the_server_stops_its_work_in_time_and_leads_again_late
             simulated(cluster) as client,
             anyio.create_task_group() as tasks,
         ):
-            first = Leading(alone, name="books", identity="a")
-            second = Leading(client, name="books", identity="b")
+            first = LeaderElector(alone, name="books", identity="a")
+            second = LeaderElector(client, name="books", identity="b")
             tasks.start_soon(first.run, acting.as_("a"))
             await anyio.sleep(1)
             tasks.start_soon(second.run, acting.as_("b"))
-            faults.script += [sim.Refuse()] * 1000
+            faults.script += [sim.RefuseConnection()] * 1000
             await anyio.sleep(8.9)
             assert acting.now == ["a"]
             await anyio.sleep(0.2)  # ten seconds after its last write was sent
@@ -150,7 +153,7 @@ def test_who_cannot_reach_the_server_stops_its_work_in_time_and_leads_again_late
             assert 15.0 <= acting.history[1][0] <= 20.1
             faults.calm()
             await anyio.sleep(10)
-            assert first.standing.leader == "b"
+            assert first.leadership_status.leader == "b"
             assert acting.now == ["b"]
             tasks.cancel_scope.cancel()
 
@@ -161,9 +164,9 @@ def test_a_lease_that_another_has_taken_stops_the_work_at_once(go: Go) -> None:
     async def main() -> None:
         cluster, acting = sim.Cluster(), Acting()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            leading = Leading(client, name="books", identity="a")
+            leading = LeaderElector(client, name="books", identity="a")
             told: list[str] = []
-            leading = Leading(client, name="books", identity="a", on_leader=told.append)
+            leading = LeaderElector(client, name="books", identity="a", on_leader=told.append)
             tasks.start_soon(leading.run, acting.as_("a"))
             await anyio.sleep(3)
             spec = {"holderIdentity": "thief", "leaseDurationSeconds": 15, "leaseTransitions": 7}
@@ -188,7 +191,9 @@ def test_a_callback_that_fails_is_logged_and_costs_no_lead(go: Go, caplog: pytes
             raise ZeroDivisionError(leader)
 
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            tasks.start_soon(Leading(client, name="books", identity="a", on_leader=fail).run, acting.as_("a"))
+            tasks.start_soon(
+                LeaderElector(client, name="books", identity="a", on_leader=fail).run, acting.as_("a")
+            )
             await anyio.sleep(30)
             assert acting.history == [(0.0, "a")]
             tasks.cancel_scope.cancel()
@@ -201,7 +206,7 @@ def test_work_that_returns_or_raises_ends_the_lead_and_the_error_comes_as_it_is(
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
-            leading = Leading(client, name="books", identity="a")
+            leading = LeaderElector(client, name="books", identity="a")
 
             async def short() -> None:
                 await anyio.sleep(3)
@@ -233,7 +238,7 @@ def test_work_that_swallows_its_cancellation_is_not_taken_for_done(go: Go) -> No
                 with suppress(anyio.get_cancelled_exc_class()):
                     await anyio.sleep_forever()
 
-            leading = Leading(client, name="books", identity="a")
+            leading = LeaderElector(client, name="books", identity="a")
             tasks.start_soon(leading.run, tidy)
             await anyio.sleep(3)
             cluster.remove(Lease, "books")
@@ -248,7 +253,7 @@ def test_an_operator_runs_its_parts_while_it_leads_and_gives_the_lease_back(go: 
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            election: Election = Leading(client, name="books", identity="a")
+            election: Election = LeaderElector(client, name="books", identity="a")
             assert election.name == "default/books"
             operator = Operator(election=election)
             done: list[float] = []
@@ -274,7 +279,7 @@ def test_a_candidate_stands_once_at_a_time(go: Go) -> None:
     async def main() -> None:
         cluster, acting = sim.Cluster(), Acting()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            leading = Leading(client, name="books", identity="a")
+            leading = LeaderElector(client, name="books", identity="a")
             tasks.start_soon(leading.run, acting.as_("a"))
             await anyio.sleep(1)
             with pytest.raises(RuntimeError, match="stands already"):
@@ -291,7 +296,7 @@ def test_a_server_that_is_gone_holds_nobody_up_for_long_at_the_end(go: Go) -> No
         faults = sim.Faults(cluster)
         async with simulated(cluster, faults=faults) as client:
             with anyio.move_on_after(3):
-                await Leading(client, name="books", identity="a").run(
+                await LeaderElector(client, name="books", identity="a").run(
                     lambda: _then(faults, acting.as_("a"), sim.Delay(1000))
                 )
             assert 3 <= anyio.current_time() <= 8
@@ -308,9 +313,9 @@ def test_le_16_settings_that_cannot_work_are_refused() -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client:
             with pytest.raises(kp.InvalidRequest, match="renew_deadline"):
-                Leading(client, name="books", identity="a", lease_duration=10)
+                LeaderElector(client, name="books", identity="a", lease_duration=10)
             with pytest.raises(kp.InvalidRequest, match="identity"):
-                Leading(client, name="books", identity="")
+                LeaderElector(client, name="books", identity="")
 
     run(main)
 
@@ -346,23 +351,23 @@ class Drifting:
 class Partition:
     """Loses what it is told to: requests on their way, or answers on theirs."""
 
-    def __init__(self, transport: kp.Transport, dice: Random) -> None:
-        self.transport, self.dice, self.trouble = transport, dice, 0.0
+    def __init__(self, transport: kp.Transport, rng: Random) -> None:
+        self.transport, self.rng, self.failure = transport, rng, 0.0
 
     @asynccontextmanager
     async def send(
         self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
         limit = 60.0 if timeout is None else timeout
-        if self.dice.random() < self.trouble:
-            if self.dice.random() < 0.5:
+        if self.rng.random() < self.failure:
+            if self.rng.random() < 0.5:
                 raise kp.ConnectError("out of reach")
-            await anyio.sleep(min(limit, self.dice.uniform(0, 8)))
-            if self.dice.random() < 0.5:
+            await anyio.sleep(min(limit, self.rng.uniform(0, 8)))
+            if self.rng.random() < 0.5:
                 raise kp.TransportError("it was lost")
         async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
-            if self.dice.random() < self.trouble:
-                await anyio.sleep(min(limit, self.dice.uniform(0, 8)))
+            if self.rng.random() < self.failure:
+                await anyio.sleep(min(limit, self.rng.uniform(0, 8)))
                 raise kp.TransportError("the answer was lost")
             yield incoming
 
@@ -370,26 +375,26 @@ class Partition:
 @pytest.mark.parametrize("seed", range(3))
 def test_l_01_on_a_bad_day_two_never_act_at_once_and_afterwards_one_leads(go: Go, seed: int) -> None:
     async def main() -> None:
-        dice = Random(seed)
+        rng = Random(seed)
         cluster, acting = sim.Cluster(seed=seed), Acting()
         async with simulated(cluster, seed=seed) as client, anyio.create_task_group() as tasks:
             networks: list[Partition] = []
-            candidates: list[Leading] = []
+            candidates: list[LeaderElector] = []
             for name, rate in (("a", 0.8), ("b", 1.0), ("c", 1.16)):
-                network = Partition(client.transport, dice)
-                clock = Drifting(rate, dice.uniform(0, 1000))
-                mine = Client(network, wall=client.wall, dice=Random(seed))
-                leading = Leading(mine, name="books", identity=name, clock=clock)
+                network = Partition(client.transport, rng)
+                clock = Drifting(rate, rng.uniform(0, 1000))
+                mine = Client(network, wall=client.wall, rng=Random(seed))
+                leading = LeaderElector(mine, name="books", identity=name, clock=clock)
                 networks.append(network)
                 candidates.append(leading)
-                tasks.start_soon(serve, leading, acting.as_(name), dice)
+                tasks.start_soon(serve, leading, acting.as_(name), rng)
             for _ in range(40):
                 for network in networks:
-                    network.trouble = dice.choice([0.0, 0.0, 0.3, 1.0])
-                await anyio.sleep(dice.uniform(10, 40))
+                    network.failure = rng.choice([0.0, 0.0, 0.3, 1.0])
+                await anyio.sleep(rng.uniform(10, 40))
             assert len(acting.history) > 1
             for network in networks:
-                network.trouble = 0.0
+                network.failure = 0.0
             await anyio.sleep(60)
             assert len(acting.now) == 1
             assert [one.is_leader for one in candidates].count(True) == 1
@@ -399,9 +404,9 @@ def test_l_01_on_a_bad_day_two_never_act_at_once_and_afterwards_one_leads(go: Go
     go(main)
 
 
-async def serve(leading: Leading, work: Callable[[], Awaitable[None]], dice: Random) -> None:
+async def serve(leading: LeaderElector, work: Callable[[], Awaitable[None]], rng: Random) -> None:
     """A process that is restarted every so often."""
     while True:
-        with anyio.move_on_after(dice.uniform(50, 500)):
+        with anyio.move_on_after(rng.uniform(50, 500)):
             await leading.run(work)
-        await anyio.sleep(dice.uniform(0, 20))
+        await anyio.sleep(rng.uniform(0, 20))

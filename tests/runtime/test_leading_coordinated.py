@@ -14,8 +14,7 @@ from virtual_time import Go, go
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Leading
-from kubeproto_runtime._candidacy import Coordinated
+from kubeproto_runtime import Coordinated, LeaderElector
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -52,7 +51,7 @@ def test_le_09_le_10_who_is_named_leads_until_another_is_preferred(go: Go) -> No
         cluster, acting = sim.Cluster(crds=[LeaseCandidate]), Acting()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
             for name in "ab":
-                leading = Leading(client, name="books", identity=name, coordinated=BY)
+                leading = LeaderElector(client, name="books", identity=name, coordinated=BY)
                 tasks.start_soon(leading.run, acting.as_(name))
             await anyio.sleep(30)
             assert acting.history == []
@@ -77,9 +76,9 @@ def test_le_09_le_10_who_is_named_leads_until_another_is_preferred(go: Go) -> No
 def test_le_20_a_candidate_is_created_and_answers_each_ping(go: Go) -> None:
     async def main() -> None:
         cluster, acting = sim.Cluster(crds=[LeaseCandidate]), Acting()
-        faults = sim.Faults(cluster, script=[sim.Refuse(), sim.Lose()])
+        faults = sim.Faults(cluster, script=[sim.RefuseConnection(), sim.LoseResponse()])
         async with simulated(cluster, faults=faults) as client, anyio.create_task_group() as tasks:
-            leading = Leading(client, name="books", identity="a", coordinated=BY)
+            leading = LeaderElector(client, name="books", identity="a", coordinated=BY)
             tasks.start_soon(leading.run, acting.as_("a"))
             await anyio.sleep(20)
             spec = candidate(cluster, "a")
@@ -109,7 +108,9 @@ def test_le_20_a_server_without_the_feature_is_complained_of_once(
     async def main() -> None:
         cluster, acting = sim.Cluster(), Acting()
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
-            tasks.start_soon(Leading(client, name="books", identity="a", coordinated=BY).run, acting.as_("a"))
+            tasks.start_soon(
+                LeaderElector(client, name="books", identity="a", coordinated=BY).run, acting.as_("a")
+            )
             await anyio.sleep(100)
             assert acting.history == []
             tasks.cancel_scope.cancel()

@@ -15,13 +15,10 @@ from anyio.lowlevel import checkpoint
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, WorkQueue, await_change, requeue
-from kubeproto_runtime._context import Context
-from kubeproto_runtime._controller import Controller
-from kubeproto_runtime._metered import Meter, MeteredTransport
-from kubeproto_runtime._metrics import Controlled, Tally, exposition
-from kubeproto_runtime._operator import Operator
-from kubeproto_runtime._reconciling import Terminal
-from kubeproto_runtime._tracing import find_tracer
+from kubeproto_runtime import Context, Controller, Operator, Terminal
+from kubeproto_runtime.client._metered import Meter, MeteredTransport
+from kubeproto_runtime.reconciling._metrics import ControllerStats, ReconcileStats, exposition
+from kubeproto_runtime.reconciling._tracing import find_tracer
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 
@@ -113,7 +110,7 @@ def test_figures_are_escaped_and_several_priorities_are_several_samples() -> Non
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a", 0.0)
     queue.add("b", 0.0, priority=-100)
-    odd = Controlled('a"b\\c\n', 1, 0, Tally(), queue.metrics(0.0))
+    odd = ControllerStats('a"b\\c\n', 1, 0, ReconcileStats(), queue.metrics(0.0))
     seen = samples(exposition([odd], {("200", "GET", "h"): 3}, {"lease": False}))
     label = 'a\\"b\\\\c\\n'
     assert seen[f'workqueue_depth{{controller="{label}",name="{label}",priority="-100"}}'] == 1
@@ -125,7 +122,7 @@ def test_figures_are_escaped_and_several_priorities_are_several_samples() -> Non
 def test_a_request_without_an_answer_counts_as_an_error(backend: Backend) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book])
-        faults = sim.Faults(cluster, script=[sim.Refuse(), sim.Cut(5)])
+        faults = sim.Faults(cluster, script=[sim.RefuseConnection(), sim.Cut(5)])
         async with simulated(cluster, faults=faults) as client:
             meter = Meter()
             counting = MeteredTransport.install(client, meter)

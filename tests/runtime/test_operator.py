@@ -14,10 +14,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, requeue
 from kubeproto.control import election as elections
-from kubeproto_runtime._context import Context
-from kubeproto_runtime._controller import Controller
-from kubeproto_runtime._leading import Leading
-from kubeproto_runtime._operator import Operator
+from kubeproto_runtime import Context, Controller, LeaderElector, Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
 
@@ -84,8 +81,8 @@ class Election:
         self.term = anyio.CancelScope()
 
     @property
-    def standing(self) -> elections.Standing:
-        return elections.Standing(self.leads, "me" if self.leads else "other", self.healthy)
+    def leadership_status(self) -> elections.LeadershipStatus:
+        return elections.LeadershipStatus(self.leads, "me" if self.leads else "other", self.healthy)
 
     @property
     def holds(self) -> bool:
@@ -379,7 +376,7 @@ def test_of_two_operators_with_one_lease_the_second_goes_on_where_the_first_stop
         operators: list[Operator] = []
         async with anyio.create_task_group() as tasks:
             for name, log in (("first", first), ("second", second)):
-                operator = Operator(election=Leading(client, name="books", identity=name))
+                operator = Operator(election=LeaderElector(client, name="books", identity=name))
                 operators.append(operator)
                 tasks.start_soon(operator.run, Controller(client, Book).run(log))
                 await anyio.sleep(30)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto as kp
-from kubeproto.control import Change, Entry
-from kubeproto_runtime import _predicates as predicates
-from kubeproto_runtime._predicates import Predicate, changed, selected
+from kubeproto.control import CachedObject, Change
+from kubeproto_runtime import predicates
+from kubeproto_runtime.predicates import Predicate, changed, selected
 
 OLD: dict[str, Any] = {
     "metadata": {
@@ -29,8 +29,8 @@ OLD: dict[str, Any] = {
 }
 
 
-def entry(obj: dict[str, Any] | bytes, version: str) -> Entry:
-    return Entry(version, obj if isinstance(obj, bytes) else msgspec.json.encode(obj))
+def entry(obj: dict[str, Any] | bytes, version: str) -> CachedObject:
+    return CachedObject(version, obj if isinstance(obj, bytes) else msgspec.json.encode(obj))
 
 
 def change(

@@ -93,19 +93,19 @@ def test_a_controller_in_a_namespace_reads_its_own_cache_beside_the_same_kind_ev
     go(main)
 
 
-@pytest.mark.parametrize("trouble", ["none", "410", "rate"])
-def test_following_that_is_polled_with_short_timeouts_hears_of_everything(go: Go, trouble: str) -> None:
+@pytest.mark.parametrize("failure", ["none", "410", "rate"])
+def test_following_that_is_polled_with_short_timeouts_hears_of_everything(go: Go, failure: str) -> None:
     async def main() -> None:
         cluster, names = library(), list[str]()
-        rate = Rate(3.0) if trouble == "rate" else None
+        rate = Rate(3.0) if failure == "rate" else None
         async with simulated(cluster) as client:
-            limited = Client(client.transport, rate=rate, wall=client.wall, dice=client.random)
+            limited = Client(client.transport, rate=rate, wall=client.wall, rng=client.random)
             followed = limited.api(Book).follow()
             before = 0
             for number in range(3600):
                 if number % 360 == 100:
                     cluster.put(book(f"b{number}"))
-                if trouble == "410" and number % 360 == 90:
+                if failure == "410" and number % 360 == 90:
                     cluster.compact()
                 with anyio.move_on_after(0.5):
                     match await anext(followed):

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import kubeproto_runtime as kr
-from kubeproto_runtime import _entry, _pages, _sync_verbs, _verbs
+from kubeproto_runtime.blocking import _verbs as _sync_verbs
+from kubeproto_runtime.client import _entry, _pages, _verbs
 
 PAIRS: dict[str, tuple[type, type]] = {
     "client": (kr.Client, kr.BlockingClient),
@@ -17,7 +18,7 @@ PAIRS: dict[str, tuple[type, type]] = {
     "subresources": (_verbs.BoundSubresource, _sync_verbs.BlockingSubresource),
     "tables": (_verbs.BoundTables, _sync_verbs.BlockingTables),
     "entry": (_entry.Entry, _entry.BlockingEntry),
-    "pages": (_pages.Pages, _pages.BlockingPages),
+    "pages": (_pages.ListPages, _pages.BlockingPages),
     "items": (_pages.Items, _pages.BlockingItems),
 }
 

@@ -15,13 +15,9 @@ from kubeproto.control import Rate
 from kubeproto.kinds.core_v1 import ConfigMap, Node, Pod
 from kubeproto.requests import Subresource, Tables
 from kubeproto.wire import NO_RETRIES, RetryPolicy
-from kubeproto_runtime._client import Client
-from kubeproto_runtime._conditions import deleted
-from kubeproto_runtime._discovering import NotInstalled
-from kubeproto_runtime._sync_client import BlockingClient
-from kubeproto_runtime._sync_verbs import BlockingApi, BlockingSubresource, BlockingTables
-from kubeproto_runtime._verbs import BoundApi
-from kubeproto_runtime._waiting import NotYet
+from kubeproto_runtime import BlockingApi, BlockingClient, BoundApi, Client, KindNotServed, WaitTimeout
+from kubeproto_runtime.blocking._verbs import BlockingSubresource, BlockingTables
+from kubeproto_runtime.conditions import deleted
 
 # What is not sent by itself, and what talks both ways at once.
 ELSEWHERE = {"namespace", "exec", "attach", "port_forward"}
@@ -323,10 +319,10 @@ def test_a_kind_is_required_and_waited_for() -> None:
     cluster = sim.Cluster()
     client = client_of(cluster)
     client.require(ConfigMap)
-    with pytest.raises(NotInstalled, match=r"the definition of Book \(example\.io/v1\) is not installed"):
+    with pytest.raises(KindNotServed, match=r"the definition of Book \(example\.io/v1\) is not installed"):
         client.require(ConfigMap, Book)
     began = cluster.now
-    with pytest.raises(NotInstalled):
+    with pytest.raises(KindNotServed):
         client.require(Book, within=5.0)
     assert cluster.now - began == 5.0
     cluster.later(10.0, lambda: cluster.define(Book))
@@ -404,12 +400,12 @@ def test_a_wait_ends_with_its_time_and_says_what_was_missing() -> None:
     cluster = sim.Cluster(crds=[Book])
     books = client_of(cluster).api(Book)
     began = cluster.now
-    with pytest.raises(NotYet) as failed:
+    with pytest.raises(WaitTimeout) as failed:
         books.wait_for("a", lambda held: True, timeout=45.0)
     assert str(failed.value) == "Book default/a is not as it should be after 45 s: it is not there"
     assert cluster.now - began == 45.0
     cluster.put(book("a", "A", namespace="default"))
-    with pytest.raises(NotYet) as failed:
+    with pytest.raises(WaitTimeout) as failed:
         books.wait_for("a", lambda held: held.spec.title == "B", timeout=400.0)
     assert isinstance(failed.value.last, Book)
     assert cluster.now - began == 445.0
@@ -431,7 +427,9 @@ def test_what_may_not_be_watched_is_not_waited_for() -> None:
 
 def test_a_wait_does_not_outlast_its_time_where_nobody_answers() -> None:
     server = Scripted(found("a"), *[kp.ConnectError("refused") for _ in range(9)])
-    with pytest.raises(NotYet, match=r"is not as it should be after 10 s: .*; the last trouble was: refused"):
+    with pytest.raises(
+        WaitTimeout, match=r"is not as it should be after 10 s: .*; the last trouble was: refused"
+    ):
         server.client().api(Book).wait_for("a", lambda held: held.spec.title == "B", timeout=10.0)
     assert server.now == 1010.0
     assert server.times[-1] < 1010.0
@@ -442,7 +440,7 @@ def test_trouble_that_is_over_is_not_told_of_a_wait_in_vain() -> None:
     cluster.put(book("a", namespace="default"))
     faults = sim.Faults(cluster, script=[sim.ErrorEvent(code=500)])
     cluster.later(30.0, lambda: cluster.put(book("a", "A", namespace="default")))
-    with pytest.raises(NotYet) as failed:
+    with pytest.raises(WaitTimeout) as failed:
         client_of(cluster, faults).api(Book).wait_for("a", lambda held: False, timeout=90.0)
     assert "the last trouble" not in str(failed.value)
     assert not faults.script

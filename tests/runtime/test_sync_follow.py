@@ -17,9 +17,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.config import CredentialsError
 from kubeproto.watching import resync
-from kubeproto_runtime._discovering import NotInstalled
-from kubeproto_runtime._sync_client import BlockingClient
-from kubeproto_runtime._sync_reflector import BlockingReflector
+from kubeproto_runtime import BlockingClient, BlockingReflector, KindNotServed
 
 HOUR: Final = 3600.0
 PLAIN: Final = resync.Settings(streaming=False)
@@ -166,7 +164,7 @@ def test_leaving_the_loop_closes_the_watch() -> None:
 def test_a_kind_that_is_not_there_is_said_unless_it_is_to_be_waited_for() -> None:
     cluster = sim.Cluster()
     books = client_of(cluster).api(Book)
-    with pytest.raises(NotInstalled):
+    with pytest.raises(KindNotServed):
         next(books.follow())
     began = cluster.now
     cluster.later(25, lambda: cluster.define(Book))
@@ -305,13 +303,13 @@ def test_a_refresh_that_is_followed_by_a_stop_asks_for_nothing() -> None:
 def test_a_mirror_says_how_it_stands() -> None:
     cluster, here = sim.Cluster(), Here()  # which does not know books
     reflector = mirror(cluster, here)
-    assert reflector.proof.why == "it has not been started, or is paused"
+    assert reflector.sync_status.why == "it has not been started, or is paused"
     with reflector:
         cluster.later(15, reflector.stop)
         here.run()
-    proof = reflector.proof
-    assert not proof.synced
-    assert proof.why.startswith("it has been stopped, after")
+    sync_status = reflector.sync_status
+    assert not sync_status.synced
+    assert sync_status.why.startswith("it has been stopped, after")
 
 
 def test_who_waits_for_an_unknown_kind_is_told_and_a_patient_one_waits_on() -> None:
@@ -322,7 +320,7 @@ def test_who_waits_for_an_unknown_kind_is_told_and_a_patient_one_waits_on() -> N
         cluster.later(15, reflector.stop)
         with reflector:
             here.run()
-        with pytest.raises(kp.LocalProtocolError if patient else NotInstalled):
+        with pytest.raises(kp.LocalProtocolError if patient else KindNotServed):
             reflector.synced(timeout=0.0)
 
 
@@ -354,7 +352,7 @@ def test_a_mirror_in_an_hour_of_faults_is_exact() -> None:
         here.run()
     held = {f"default/{one['metadata']['name']}": one["spec"]["title"] for one in cluster.objects(Book)}
     assert {f"default/{one.metadata.name}": one.spec.title for one in reflector} == held
-    assert reflector.proof.synced
+    assert reflector.sync_status.synced
 
 
 # A mirror, read by threads
@@ -487,7 +485,7 @@ def test_a_bug_in_its_thread_reaches_the_readers_and_the_log(caplog: pytest.LogC
 
 def test_troubles_are_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     cluster = sim.Cluster(crds=[Book])
-    faults = sim.Faults(cluster, script=[sim.Refuse()])
+    faults = sim.Faults(cluster, script=[sim.RefuseConnection()])
     cluster.later(60, over)
     heard(cluster, faults)
     [record] = caplog.records

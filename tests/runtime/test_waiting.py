@@ -16,8 +16,8 @@ from kubeproto import sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.batch_v1 import Job
 from kubeproto.kinds.core_v1 import Pod
-from kubeproto_runtime import BoundApi
-from kubeproto_runtime._conditions import (
+from kubeproto_runtime import BoundApi, ConditionUnreachable, WaitTimeout
+from kubeproto_runtime.conditions import (
     Condition,
     condition,
     deleted,
@@ -28,8 +28,6 @@ from kubeproto_runtime._conditions import (
     ready,
     rolled_out,
 )
-from kubeproto_runtime._rollouts import Unattainable
-from kubeproto_runtime._waiting import NotYet
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -102,7 +100,7 @@ def test_a_deployment_out_of_time_will_never_be() -> None:
         "observedGeneration": 2,
         "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}],
     }
-    with pytest.raises(Unattainable, match="progress deadline"):
+    with pytest.raises(ConditionUnreachable, match="progress deadline"):
         rolled_out().missing(dynamic({"spec": {}, "status": status}, "Deployment", generation=2))
 
 
@@ -146,9 +144,9 @@ def test_a_daemon_set_is_rolled_out_as_kubectl_sees_it(status: dict[str, Any], m
 
 
 def test_what_has_no_rollout_or_waits_for_somebody_will_never_be() -> None:
-    with pytest.raises(Unattainable, match="a Pod has no rollout"):
+    with pytest.raises(ConditionUnreachable, match="a Pod has no rollout"):
         rolled_out().missing(dynamic({}, "Pod"))
-    with pytest.raises(Unattainable, match="OnDelete"):
+    with pytest.raises(ConditionUnreachable, match="OnDelete"):
         rolled_out().missing(dynamic({"spec": {"updateStrategy": {"type": "OnDelete"}}}, "DaemonSet"))
 
 
@@ -156,7 +154,7 @@ def test_a_definition_is_established_unless_its_names_are_taken() -> None:
     accepted = conditions(("NamesAccepted", "True"), ("Established", "True"))
     assert established().missing(dynamic(accepted)) == ""
     assert established().missing(dynamic(conditions(("Established", "False")))) == "Established is False"
-    with pytest.raises(Unattainable, match="not accepted"):
+    with pytest.raises(ConditionUnreachable, match="not accepted"):
         established().missing(dynamic(conditions(("NamesAccepted", "False"), ("Established", "False"))))
 
 
@@ -167,7 +165,7 @@ NO = Condition[kp.KubeObject]("no", lambda _: "no")
 
 
 def _never(_: object) -> str:
-    raise Unattainable("never")
+    raise ConditionUnreachable("never")
 
 
 NEVER = Condition[kp.KubeObject]("never", _never)
@@ -185,12 +183,12 @@ def test_and_or_and_not_say_what_is_missing() -> None:
 
 
 def test_what_will_never_be_ends_an_and_and_leaves_an_or_to_the_other() -> None:
-    with pytest.raises(Unattainable):
+    with pytest.raises(ConditionUnreachable):
         (NO & NEVER).missing(None)
     assert (NEVER | NO).missing(None) == "no"
     assert (NO | NEVER).missing(None) == "no"
     assert (NEVER | YES).missing(None) == ""
-    with pytest.raises(Unattainable):
+    with pytest.raises(ConditionUnreachable):
         (NEVER | NEVER).missing(None)
     assert (~NEVER).missing(None) == ""
 
@@ -255,7 +253,7 @@ def test_a_world_that_is_older_than_what_was_read_is_not_believed(go: Go) -> Non
         cluster.remove(Book, "moby")
         cluster.lag = 1
         async with simulated(cluster) as client:
-            with pytest.raises(NotYet):
+            with pytest.raises(WaitTimeout):
                 await client.api(Book).wait_for("moby", exists(), timeout=10)
 
     go(main)
@@ -328,7 +326,7 @@ def test_u_04_a_wait_that_takes_too_long_says_what_was_missing(go: Go) -> None:
         cluster.put(book(pages=1))
         async with simulated(cluster) as client:
             books = client.api(Book)
-            with pytest.raises(NotYet) as caught:
+            with pytest.raises(WaitTimeout) as caught:
                 await books.wait_for("moby", ready(), timeout=30)
             assert str(caught.value) == (
                 "Book default/moby is not Ready after 30 s: there is no condition Ready"
@@ -337,7 +335,7 @@ def test_u_04_a_wait_that_takes_too_long_says_what_was_missing(go: Go) -> None:
             assert isinstance(caught.value.last, Book)
             assert caught.value.last.spec.pages == 1
             assert anyio.current_time() == 30
-            with pytest.raises(NotYet, match="it is not there"):
+            with pytest.raises(WaitTimeout, match="it is not there"):
                 await books.wait_for("emma", ready() & exists(), timeout=1)
 
     go(main)
@@ -349,8 +347,8 @@ def test_u_04_the_last_trouble_is_told_as_well(go: Go) -> None:
         cluster.put(book())
         faults = sim.Faults(cluster)
         async with simulated(cluster, faults=faults) as client:
-            faults.script += [sim.Lag(0)] + [sim.Refuse()] * 1000
-            with pytest.raises(NotYet, match="the last trouble was"):
+            faults.script += [sim.Lag(0)] + [sim.RefuseConnection()] * 1000
+            with pytest.raises(WaitTimeout, match="the last trouble was"):
                 await client.api(Book).wait_for("moby", ready(), timeout=30)
 
     go(main)
@@ -397,7 +395,7 @@ def test_a_deletion_that_nobody_saw_is_seen_in_the_next_world(go: Go) -> None:
             cluster.compact()
 
         async with simulated(cluster, faults=faults) as client:
-            cluster.later(1, lambda: faults.script.extend([sim.Refuse()]))
+            cluster.later(1, lambda: faults.script.extend([sim.RefuseConnection()]))
             cluster.later(1, cluster.end_watches)
             cluster.later(1.01, behind_its_back)
             found = await client.api(Book).wait_for("moby", deleted(uid))
@@ -422,7 +420,7 @@ def test_a_job_that_fails_ends_the_wait(go: Go) -> None:
         failed = {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}
         async with simulated(cluster) as client:
             cluster.later(5, lambda: cluster.edit("batch/v1/Job", "j", lambda one: one.update(status=failed)))
-            with pytest.raises(Unattainable, match="BackoffLimitExceeded"):
+            with pytest.raises(ConditionUnreachable, match="BackoffLimitExceeded"):
                 await client.api(Job).wait_for("j", job_complete())
             assert anyio.current_time() == 5.0
             complete = {"conditions": [{"type": "Complete", "status": "True"}]}

@@ -12,9 +12,8 @@ from virtual_time import Book, Go, book, go, library
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.watching import resync
-from kubeproto_runtime import BoundApi
-from kubeproto_runtime._discovering import NotInstalled
-from kubeproto_runtime._watching import Followed, Told
+from kubeproto_runtime import BoundApi, Followed, KindNotServed
+from kubeproto_runtime.client._watching import Told
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -57,7 +56,7 @@ def test_it_begins_with_what_is_there_and_goes_on_for_ever(go: Go) -> None:
                 "Deleted a after 3 h",
             ]
             assert events.version == str(cluster.version)
-            assert events.proof.live
+            assert events.sync_status.live
         assert cluster.watches == []
 
     go(main)
@@ -71,7 +70,7 @@ def test_after_a_gap_it_tells_what_vanished_and_nothing_twice(go: Go) -> None:
         faults = sim.Faults(cluster)
         async with simulated(cluster, faults=faults) as client, client.api(Book).follow() as events:
             await take(events, 5)
-            faults.script += [sim.Refuse(), sim.Expire("http-gone"), sim.Html()]
+            faults.script += [sim.RefuseConnection(), sim.Expire("http-gone"), sim.Html()]
             cluster.end_watches()
             cluster.put(book("changes", title="x"))
             cluster.remove(Book, "goes")
@@ -161,7 +160,7 @@ def test_a_missing_definition_ends_it_unless_it_is_waited_for(go: Go) -> None:
         async with simulated(cluster) as client:
             pages = client.api(Page)
             async with pages.follow() as events:
-                with pytest.raises(NotInstalled, match="the definition of Page"):
+                with pytest.raises(KindNotServed, match="the definition of Page"):
                     await anext(events)
                 with pytest.raises(StopAsyncIteration):
                     await anext(events)

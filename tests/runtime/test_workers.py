@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubeproto.control import Exponential, Rate, Work, WorkQueue
-from kubeproto_runtime._workers import Workers
+from kubeproto_runtime.reconciling._workers import Workers
 from kubeproto_runtime.testing import BACKENDS, Backend, run
 
 Perform = Callable[[Work[str]], Awaitable[None]]

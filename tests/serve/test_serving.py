@@ -121,7 +121,7 @@ def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
         cluster = sim.Cluster()
         answer = cluster.answer
 
-        def failing(head: kp.Head) -> sim.Answer:
+        def failing(head: kp.Head) -> sim.ServerResponse:
             if "boom" in head.target:
                 raise ZeroDivisionError("inside")
             return answer(head)
@@ -142,7 +142,7 @@ def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
 def test_faults_reach_clients_as_what_they_are(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
-        script: list[sim.Fault] = [sim.TooManyRequests(), sim.Lose(), sim.Cut(after=40), sim.Html()]
+        script: list[sim.Fault] = [sim.Throttle(), sim.LoseResponse(), sim.Cut(after=40), sim.Html()]
         faults = sim.Faults(cluster, script=script)
         async with serve(cluster, faults=faults) as url:
             assert (await ask(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 429 ")

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto.sim._apply import Applied, Conflicts, apply, update
-from kubeproto.sim._apply_facts import Facts, facts_of_kind, facts_of_schema
+from kubeproto.sim.apply._apply import AppliedObject, apply
+from kubeproto.sim.apply._conflicts import Conflicts
+from kubeproto.sim.apply._facts import Facts, facts_of_kind, facts_of_schema
+from kubeproto.sim.apply._ownership import update
 
 Object = dict[str, Any]
 
@@ -85,7 +87,7 @@ def applying(
     force: bool = False,
     now: str = NOW,
     subresource: str = "",
-) -> Applied | Conflicts:
+) -> AppliedObject | Conflicts:
     return apply(
         live,
         body,
@@ -102,7 +104,7 @@ def applying(
 def applied(live: Object | None, body: Object, manager: str = "m1", **how: Any) -> Object:
     """The object after an application that succeeds."""
     outcome = applying(live, body, manager, **how)
-    assert isinstance(outcome, Applied), outcome
+    assert isinstance(outcome, AppliedObject), outcome
     return outcome.object
 
 

@@ -36,11 +36,11 @@ class Asker:
 
     def __init__(self, cluster: sim.Cluster | None = None) -> None:
         self.cluster = cluster or sim.Cluster(crds=[Book])
-        self.answer = sim.Answer(0, (), b"")
+        self.answer = sim.ServerResponse(0, (), b"")
 
     def send(
         self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
-    ) -> sim.Answer:
+    ) -> sim.ServerResponse:
         """The answer to a request; a body that is bytes goes out as it is."""
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}

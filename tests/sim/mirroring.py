@@ -49,9 +49,9 @@ class Mirror:
                 case resync.Stage():
                     self.store.stage(batch)
                 case resync.Apply(after):
-                    self.store.apply(resync.newer(batch, after))
+                    self.store.update(resync.newer(batch, after))
                 case resync.Commit(version):
-                    self.store.commit(version)
+                    self.store.replace(version)
                 case resync.Discard():
                     self.store.discard()
                 case resync.Close():
@@ -108,7 +108,7 @@ class Mirror:
             if incoming.status != 200:
                 decoder.feed(b"".join(incoming))
                 [failed] = decoder.finish()
-                assert isinstance(failed, kp.Failed)
+                assert isinstance(failed, kp.WatchFailed)
                 self.tell(resync.Failed(classify(failed.status)))
                 return
             self.open = True

@@ -23,8 +23,9 @@ from apply_cases import (
     written,
 )
 
-from kubeproto.sim._apply import Applied, ApplyRefused, apply
-from kubeproto.sim._apply_facts import NOTHING_KNOWN
+from kubeproto.sim.apply._apply import AppliedObject, apply
+from kubeproto.sim.apply._facts import NOTHING_KNOWN
+from kubeproto.sim.apply._refusals import ApplyRefused
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -159,7 +160,7 @@ def test_an_apply_does_not_touch_what_only_the_server_sets() -> None:
     body = config_map(a="1")
     body["metadata"] |= {"creationTimestamp": None, "generation": 9}
     outcome = applying(live, body, now=LATER)
-    assert isinstance(outcome, Applied)
+    assert isinstance(outcome, AppliedObject)
     assert not outcome.changed
     assert outcome.object == live
 
@@ -215,7 +216,7 @@ def test_lists_keep_the_live_order_and_take_new_elements_where_they_are_applied(
 def test_sv_20_applying_the_same_again_changes_nothing() -> None:
     live = applied(None, config_map(a="1"))
     outcome = applying(live, config_map(a="1"), now=LATER)
-    assert isinstance(outcome, Applied)
+    assert isinstance(outcome, AppliedObject)
     assert not outcome.changed
     assert outcome.object == live
 

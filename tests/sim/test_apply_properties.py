@@ -8,11 +8,10 @@ from apply_cases import FOO, LATER, NOW, Object, applied, applying, foo, owners,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim._apply import Applied, Conflicts
-from kubeproto.sim._apply_fields import compare, fields_of
-from kubeproto.sim._apply_merge import merged, removed, with_parents
-from kubeproto.sim._apply_tracking import UNOWNED
-from kubeproto.sim._fieldsets import (
+from kubeproto.sim.apply._apply import AppliedObject
+from kubeproto.sim.apply._conflicts import Conflicts
+from kubeproto.sim.apply._fields import compare, fields_of
+from kubeproto.sim.apply._fieldsets import (
     EMPTY,
     decode_fields,
     difference,
@@ -22,6 +21,8 @@ from kubeproto.sim._fieldsets import (
     paths,
     union,
 )
+from kubeproto.sim.apply._merge import merged, removed, with_parents
+from kubeproto.sim.apply._ownership import UNOWNED
 
 NAMES: st.SearchStrategy[str] = st.sampled_from("abc")
 NUMBERS: st.SearchStrategy[int] = st.integers(0, 2)
@@ -72,7 +73,7 @@ def test_applying_twice_is_applying_once(
 ) -> None:
     once = applied(history(writes), body, manager, force=True)
     again = applying(once, body, manager, now=LATER)
-    assert isinstance(again, Applied)
+    assert isinstance(again, AppliedObject)
     assert not again.changed
     assert again.object == once
 
@@ -103,7 +104,7 @@ def test_conflicts_name_what_others_own_and_force_ends_them(
             if conflict.owner.manager == "before-first-apply":
                 continue  # whose entry is not written unless the body is applied
             assert intersection(own(body), decode_fields(owners_of(live, conflict.owner.manager)))
-        assert isinstance(applying(forced, body, "new"), Applied)
+        assert isinstance(applying(forced, body, "new"), AppliedObject)
     else:
         assert outcome.object == forced
 

@@ -69,12 +69,12 @@ def test_a_half_open_stream_says_nothing_until_the_client_has_had_enough() -> No
     assert faults.cluster.now - begun == 75
 
 
-@pytest.mark.parametrize("fault", [sim.Lose(), sim.Fail(after=True)])
+@pytest.mark.parametrize("fault", [sim.LoseResponse(), sim.Fail(after=True)])
 def test_a_write_may_take_effect_although_its_answer_is_lost(fault: sim.Fault) -> None:
     faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
     asker = Asker(faults.cluster)
     head = Head("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
-    if isinstance(fault, sim.Lose):
+    if isinstance(fault, sim.LoseResponse):
         with pytest.raises(kp.TransportError):
             read(faults, head)
     else:
@@ -84,7 +84,12 @@ def test_a_write_may_take_effect_although_its_answer_is_lost(fault: sim.Fault) -
 
 @pytest.mark.parametrize(
     ("fault", "status"),
-    [(sim.Fail(), 500), (sim.Disagree(), 409), (sim.TooManyRequests(plain=False), 429), (sim.Expel(), 401)],
+    [
+        (sim.Fail(), 500),
+        (sim.ForceConflict(), 409),
+        (sim.Throttle(plain=False), 429),
+        (sim.ExpireCredentials(), 401),
+    ],
 )
 def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
     faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
@@ -96,11 +101,11 @@ def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
 
 def test_no_connection_comes_to_be() -> None:
     with pytest.raises(kp.ConnectError):
-        read(sim.Faults(cluster(), script=[sim.Refuse()]), GET)
+        read(sim.Faults(cluster(), script=[sim.RefuseConnection()]), GET)
 
 
 def test_sv_28_a_busy_server_answers_in_plain_text_with_the_seconds_in_a_header() -> None:
-    answer = sim.Faults(cluster(), script=[sim.TooManyRequests(seconds=2)]).answer(GET)
+    answer = sim.Faults(cluster(), script=[sim.Throttle(seconds=2)]).answer(GET)
     assert answer.body == b"Too many requests, please try again later.\n"
     assert dict(answer.headers)["Retry-After"] == "2"
     assert dict(answer.headers)["Content-Type"] == "text/plain; charset=utf-8"

@@ -10,8 +10,7 @@ from apply_cases import RECORDINGS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim._apply_values import is_list, is_map
-from kubeproto.sim._fieldsets import (
+from kubeproto.sim.apply._fieldsets import (
     EMPTY,
     FieldSet,
     Path,
@@ -27,6 +26,7 @@ from kubeproto.sim._fieldsets import (
     union,
     value_step,
 )
+from kubeproto.sim.storage._values import is_list, is_map
 
 STEPS = st.one_of(
     st.sampled_from(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kubeproto import sim
-from kubeproto.sim._storage import Stored
+from kubeproto.sim.storage._storage import Stored
 
 NAMES = st.sampled_from("abcdef")
 TITLES = st.sampled_from(["Typee", "Omoo"])

@@ -28,11 +28,11 @@ def cluster() -> sim.Cluster:
     return sim.Cluster(crds=[Book])
 
 
-def get(cluster: sim.Cluster, target: str, *headers: tuple[str, str]) -> sim.Answer:
+def get(cluster: sim.Cluster, target: str, *headers: tuple[str, str]) -> sim.ServerResponse:
     return cluster.answer(Head("GET", target, headers))
 
 
-def body(answer: sim.Answer) -> Any:
+def body(answer: sim.ServerResponse) -> Any:
     assert isinstance(answer.body, bytes)
     return json.loads(answer.body)
 

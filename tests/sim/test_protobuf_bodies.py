@@ -36,11 +36,13 @@ class Book(kp.KubeObject, group="example.io", version="v1", plural="books"):
     """A book."""
 
 
-def post(cluster: sim.Cluster, target: str, body: bytes, media: tuple[str, str] = PROTOBUF) -> sim.Answer:
+def post(
+    cluster: sim.Cluster, target: str, body: bytes, media: tuple[str, str] = PROTOBUF
+) -> sim.ServerResponse:
     return cluster.answer(Head("POST", target, (media, ("User-Agent", "t")), body))
 
 
-def stored(answer: sim.Answer) -> dict[str, Any]:
+def stored(answer: sim.ServerResponse) -> dict[str, Any]:
     assert isinstance(answer.body, bytes)
     assert answer.status == 201, answer.body
     found: dict[str, Any] = json.loads(answer.body)
@@ -110,7 +112,7 @@ def test_a_message_that_holds_itself_too_deeply_is_refused() -> None:
 
 
 def test_every_built_in_kind_that_is_stored_can_be_sent() -> None:
-    kinds = json.loads((Path(sim.__file__).parent / "protobuf.json").read_text())["kinds"]
+    kinds = json.loads((Path(sim.__file__).parent / "kinds" / "protobuf.json").read_text())["kinds"]
     stored_kinds = {f"{one.resource.api_version} {one.resource.kind}" for one in table().resources}
     assert stored_kinds - set(kinds) == set()
 

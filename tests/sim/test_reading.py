@@ -11,7 +11,7 @@ import pytest
 from asking import BOOKS, CONFIGMAPS, Asker, Book, events, names, told
 
 from kubeproto import sim
-from kubeproto.sim._tokens import read_token, write_token
+from kubeproto.sim.reading._tokens import read_token, write_token
 
 
 @pytest.fixture

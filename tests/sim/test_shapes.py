@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim._apply import update
-from kubeproto.sim._apply_facts import NOTHING_KNOWN
-from kubeproto.sim._shapes import difference, shape_of
+from kubeproto.sim.apply._facts import NOTHING_KNOWN
+from kubeproto.sim.apply._ownership import update
+from kubeproto.sim.writing._shapes import difference, shape_of
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from(["a", "b", 1, True, None]),

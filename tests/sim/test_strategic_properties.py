@@ -8,9 +8,9 @@ from apply_cases import POD
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim._apply_facts import NOTHING_KNOWN, Facts
-from kubeproto.sim._apply_values import is_list, is_map
-from kubeproto.sim._strategic import strategic_merge
+from kubeproto.sim.apply._facts import NOTHING_KNOWN, Facts
+from kubeproto.sim.apply._strategic import strategic_merge
+from kubeproto.sim.storage._values import is_list, is_map
 
 META = "metadata"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kubeproto.watching import _lines, _pager, _resync_requests
-from kubeproto.wire import _answers, _bodies, _inflate
+from kubeproto.watching import _line_buffer, _resync_requests, pager
+from kubeproto.wire import _bodies, _inflate, _responses
 from kubeproto_asyncio import _dialling as asyncio_dialling
 from kubeproto_h11 import MAX_HEAD, _exchange, _websockets
-from kubeproto_runtime import _attempts
+from kubeproto_runtime.client import _attempts
 
 PAGE = (Path(__file__).parents[2] / "docs/broken-peers.md").read_text()
 
@@ -31,14 +31,14 @@ PAGE = (Path(__file__).parents[2] / "docs/broken-peers.md").read_text()
         ),
         ("sends gzip", [_inflate.MAX_RATIO]),
         ("a call (", [_attempts.SILENCE, _attempts.TIMEOUT]),
-        ("a list of a cache", [_pager.PROGRESS, _pager.LIST_TIMEOUT]),
+        ("a list of a cache", [pager.PROGRESS, pager.LIST_TIMEOUT]),
         ("a watch |", [_resync_requests.IDLE]),
-        ("the body of any refusal", [_answers.REFUSAL_TIME, _answers.MAX_REFUSAL >> 20]),
+        ("the body of any refusal", [_responses.REFUSAL_TIME, _responses.MAX_REFUSAL >> 20]),
         ("a WebSocket", [_websockets.PING]),
-        ("pages in a row", [_pager.MAX_EMPTY_PAGES]),
-        ("token of over", [_pager.MAX_TOKEN >> 10]),
-        ("a version of over", [_pager.MAX_VERSION >> 10]),
-        ("a line or an item", [_lines.MAX_LINE >> 20]),
+        ("pages in a row", [pager.MAX_EMPTY_PAGES]),
+        ("token of over", [pager.MAX_TOKEN >> 10]),
+        ("a version of over", [pager.MAX_VERSION >> 10]),
+        ("a line or an item", [_line_buffer.MAX_LINE >> 20]),
     ],
 )
 def test_the_figures_of_the_page_are_those_of_the_code(row: str, figures: list[float]) -> None:

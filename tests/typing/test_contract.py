@@ -64,7 +64,7 @@ def test_a_match_over_watch_events_is_exhaustive() -> None:
                 seen.append(book.metadata.name)
             case kp.Bookmark(version):
                 seen.append(version)
-            case kp.Failed(status):
+            case kp.WatchFailed(status):
                 seen.append(status.reason)
             case kp.Malformed(metadata, error, raw):
                 seen.append(f"{metadata} {error} {raw!r}")

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 import kubeproto as kp
 from kubeproto.control import Change, Store
-from kubeproto.watching import WatchEvent
-from kubeproto.watching import _resync as resync
-from kubeproto.watching._resync import (
+from kubeproto.watching import WatchEvent, resync
+from kubeproto.watching.resync import (
     Closed,
     Endpoint,
     Failed,
@@ -24,7 +23,7 @@ from kubeproto.watching._resync import (
     SendWatch,
     Settings,
     Started,
-    Trouble,
+    SyncFailure,
 )
 from kubeproto.wire import Outcome
 
@@ -105,7 +104,7 @@ class Driver:
         self.asked: list[SendList | SendWatch] = []
         self.times: list[float] = []
         self.changes: list[Change[Book]] = []
-        self.troubles: list[Trouble] = []
+        self.troubles: list[SyncFailure] = []
         self.abandoned: Outcome | None = None
         self.delivered: list[Event] = []
 
@@ -124,15 +123,15 @@ class Driver:
             case resync.Apply(after):
                 fresh = resync.newer(batch, after)
                 self.delivered += fresh
-                self.changes += self.store.apply(fresh)
+                self.changes += self.store.update(fresh)
             case resync.Commit(version):
-                self.changes += self.store.commit(version)
+                self.changes += self.store.replace(version)
             case resync.Discard():
                 self.store.discard()
             case resync.Close():
                 self.open, self.planned = False, None
-            case resync.Report(trouble):
-                self.troubles.append(trouble)
+            case resync.Report(failure):
+                self.troubles.append(failure)
             case resync.Abandon(outcome):
                 self.abandoned = outcome
 

@@ -8,7 +8,7 @@ from driving import Event, Page, added, book, bookmark, deleted, mark, modified
 from msgspec import Struct
 
 import kubeproto as kp
-from kubeproto.watching._resync import SendList, SendWatch
+from kubeproto.watching.resync import SendList, SendWatch
 from kubeproto.wire import Expired, Outcome, TooLarge, Unsupported
 
 GONE = Expired("too old resource version", 410)

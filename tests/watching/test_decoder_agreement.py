@@ -26,7 +26,8 @@ from strategies import (
 
 import kubeproto as kp
 from kubeproto import RemoteProtocolError
-from kubeproto.objects import LONG, decode, encode, settle
+from kubeproto.objects import decode, encode, settle
+from kubeproto.objects._codec import LONG
 from kubeproto.watching import Added, Bookmark, Deleted, Malformed, Modified, WatchDecoder
 
 KINDS = (Widget, Settings, Realm)

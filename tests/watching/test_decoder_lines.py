@@ -21,12 +21,12 @@ from kubeproto.watching import (
     Added,
     Bookmark,
     Deleted,
-    Failed,
     ListDecoder,
     Malformed,
     Modified,
     Unknown,
     WatchDecoder,
+    WatchFailed,
     read_page,
 )
 
@@ -250,7 +250,7 @@ def test_sp_11_an_answer_that_is_not_json_is_refused_by_name(content_type: str) 
     for decoder in (WatchDecoder, ListDecoder):
         with pytest.raises(RemoteProtocolError, match=content_type):
             decoder(Widget, headers=headers)
-        assert isinstance(decoder(Widget, headers=headers, status=500).finish()[0], Failed)
+        assert isinstance(decoder(Widget, headers=headers, status=500).finish()[0], WatchFailed)
 
 
 GONE = (
@@ -263,7 +263,7 @@ GONE = (
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
 def test_sp_12_an_error_ends_the_watch_with_its_status(version: str, kind: Any) -> None:
     [event] = read(b'{"type":"ERROR","object":%s}\n' % (GONE % version).encode(), kind=kind)
-    assert isinstance(event, Failed)
+    assert isinstance(event, WatchFailed)
     assert (event.status.code, event.status.reason, event.status.message) == (410, "Expired", "too old")
 
 
@@ -272,14 +272,14 @@ def test_sp_12_an_error_ends_the_watch_with_its_status(version: str, kind: Any) 
 )
 def test_sp_12_an_error_that_holds_anything_else_is_a_failure_too(obj: bytes) -> None:
     [event] = read(b'{"type":"ERROR","object":%s}\n' % obj)
-    assert isinstance(event, Failed)
+    assert isinstance(event, WatchFailed)
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_sp_13_a_plain_status_on_a_watch_is_a_failure_and_no_event(end: bytes) -> None:
     for kind in (Widget, kp.Dynamic, kp.Metadata):
         [event] = read((GONE % "v1").encode() + end, kind=kind)
-        assert isinstance(event, Failed)
+        assert isinstance(event, WatchFailed)
         assert event.status.code == 410
 
 
@@ -336,7 +336,7 @@ def test_bytes_that_are_no_text_hide_no_failure() -> None:
         (bad, {"status": 410}),
     ):
         [event] = read(stream, **options)
-        assert isinstance(event, Failed)
+        assert isinstance(event, WatchFailed)
         assert (event.status.code, event.status.reason, event.status.message) == (
             410,
             "Expired",
@@ -355,7 +355,7 @@ def test_w_26_a_refusal_of_many_lines_is_one_failure() -> None:
     body = json.dumps(json.loads(GONE % "v1"), indent=2).encode()
     for chunks in ([body], [body[at : at + 1] for at in range(len(body))]):
         [event] = read(*chunks, status=410)
-        assert isinstance(event, Failed)
+        assert isinstance(event, WatchFailed)
         assert (event.status.code, event.status.reason) == (410, "Expired")
 
 
@@ -365,7 +365,7 @@ def test_w_26_a_refusal_of_many_lines_is_one_failure() -> None:
 @pytest.mark.parametrize("coding", ["", "gzip", "br"])
 def test_w_28_a_refusal_of_any_body_is_one_failure(body: bytes, coding: str) -> None:
     [event] = read(body, status=502, headers=(("Content-Encoding", coding),))
-    assert isinstance(event, Failed)
+    assert isinstance(event, WatchFailed)
     assert event.status.code == 502
 
 

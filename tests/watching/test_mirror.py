@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from model import GONE, Server, Stream, lost
 
-from kubeproto.control import Entry
-from kubeproto.watching import _resync as resync
-from kubeproto.watching._resync import Closed, Failed, Listed, Opened, SendList, Started
+from kubeproto.control import CachedObject
+from kubeproto.watching import resync
+from kubeproto.watching.resync import Closed, Failed, Listed, Opened, SendList, Started
 from kubeproto.wire import (
     Broken,
     Garbled,
@@ -45,7 +45,7 @@ class Mirror(RuleBasedStateMachine):
         self.faults: list[Outcome] = []
         self.hang_up = False  # the server ends each watch as soon as it has begun
         self.told = 0
-        self.seen: dict[str, Entry] = {}  # what the changes add up to
+        self.seen: dict[str, CachedObject] = {}  # what the changes add up to
         self.lost = False  # an event was made unreadable, and no new world has come since
 
     @initialize(
@@ -190,7 +190,7 @@ class Mirror(RuleBasedStateMachine):
         self.told = len(driver.changes)
         world = driver.store.entries()
         assert world == self.seen
-        reached = resync.proof(driver.state, driver.now).version
+        reached = resync.sync_status(driver.state, driver.now).version
         # A lost event does not move the machine, though the Store has taken what came with it. A pause before
         # the world is built anew lets the watch go on from where the machine stands, and come level.
         if isinstance(driver.state, resync.Opening | resync.Watching) and driver.store.version == reached:
@@ -215,7 +215,7 @@ class Mirror(RuleBasedStateMachine):
         for _ in range(5):
             self.serve(self.driver.now + 100.0, 50, 3)
             self.driver.now += 100.0
-        assert resync.proof(self.driver.state, self.driver.now).live
+        assert resync.sync_status(self.driver.state, self.driver.now).live
         assert {k: int(e.version) for k, e in self.driver.store.entries().items()} == server.world(
             server.latest
         )

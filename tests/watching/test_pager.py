@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubeproto import LocalProtocolError
-from kubeproto.watching import _pager as pager
-from kubeproto.watching._pager import (
+from kubeproto.watching import pager
+from kubeproto.watching.pager import (
     Abandon,
     Commit,
     Discard,

@@ -14,7 +14,7 @@ from strategies import Draw, Realm, Settings, Widget, cuts, json_values, mangled
 import kubeproto as kp
 from kubeproto import InvalidObject, RemoteProtocolError
 from kubeproto.objects import settle
-from kubeproto.watching import Failed, ListDecoder, Malformed, read_page
+from kubeproto.watching import ListDecoder, Malformed, WatchFailed, read_page
 
 META = '"metadata":{"resourceVersion":"294","continue":"next","remainingItemCount":5}'
 
@@ -250,7 +250,7 @@ def test_one_broken_item_hides_no_other() -> None:
 @pytest.mark.parametrize("coding", ["", "br"])
 def test_a_refused_list_is_one_failure(body: bytes, coding: str) -> None:
     [failed], _ = fed([body], status=410, headers=(("Content-Encoding", coding),))
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, WatchFailed)
     assert failed.status.code == 410
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import kubeproto as kp
 from kubeproto.watching import WatchEvent
-from kubeproto.watching._resync import Failed, Received, digest, newer
+from kubeproto.watching.resync import Failed, Received, digest, newer
 from kubeproto.wire import Expired, Garbled
 
-GONE: Event = kp.Failed(kp.Status(code=410, reason="Expired", message="too old"))
+GONE: Event = kp.WatchFailed(kp.Status(code=410, reason="Expired", message="too old"))
 NAMED = kp.ObjectMeta(name="a", resource_version="6")
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.watching._resync_pace import NOW, Backoff, Wait, take_token, wait_after
+from kubeproto.watching._resync_pace import NOW, Wait, take_token, wait_after
+from kubeproto.watching.resync import Backoff
 from kubeproto.wire import Refused, Rejected, Throttled
 
 TIMES = st.floats(0, 1e6)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubeproto.watching import _pager as pager
-from kubeproto.watching import _resync as resync
-from kubeproto.watching._resync import (
+from kubeproto.watching import pager, resync
+from kubeproto.watching.resync import (
     Asking,
-    Course,
     Ended,
     Endpoint,
     Idle,
@@ -17,15 +15,18 @@ from kubeproto.watching._resync import (
     Opening,
     Settings,
     Streaming,
-    Trouble,
+    SyncContext,
+    SyncFailure,
     Watching,
-    proof,
+    sync_status,
 )
 
 NOW = 100.0
-NEW = Course(Settings(), Endpoint())
-OLD = Course(Settings(), Endpoint(), "7", 90.0)
-DOWN = Course(Settings(), Endpoint(), "7", 90.0, 3, 0, 0.0, Trouble(95.0, "transport", "connection refused"))
+NEW = SyncContext(Settings(), Endpoint())
+OLD = SyncContext(Settings(), Endpoint(), "7", 90.0)
+DOWN = SyncContext(
+    Settings(), Endpoint(), "7", 90.0, 3, 0, 0.0, SyncFailure(95.0, "transport", "connection refused")
+)
 FIRST = pager.First(pager.Plan())
 SECOND = pager.Following(pager.Plan(), "two", "9")
 
@@ -48,18 +49,18 @@ SECOND = pager.Following(pager.Plan(), "two", "9")
     ],
 )  # fmt: skip
 def test_the_reason_why_it_is_not_live_is_a_sentence(state: resync.State, why: str) -> None:
-    said = proof(state, NOW)
+    said = sync_status(state, NOW)
     assert (said.why, said.live) == (why, not why)
 
 
 def test_synced_is_having_a_world_whatever_the_watch_does() -> None:
-    assert not proof(Asking(NEW, ""), NOW).synced
-    assert proof(Opening(OLD), NOW).synced
-    assert proof(Listing(OLD, FIRST), NOW).version == "7"
+    assert not sync_status(Asking(NEW, ""), NOW).synced
+    assert sync_status(Opening(OLD), NOW).synced
+    assert sync_status(Listing(OLD, FIRST), NOW).version == "7"
 
 
 def test_w_24_the_last_byte_the_last_trouble_and_the_failures_are_told() -> None:
-    said = proof(Opening(DOWN), NOW)
-    assert (said.heard, said.silent, said.failures, said.trouble) == (90.0, 10.0, 3, DOWN.trouble)
-    assert proof(Idle(NEW), NOW).silent is None
-    assert proof(Opening(OLD), 10.0).silent == 0.0
+    said = sync_status(Opening(DOWN), NOW)
+    assert (said.heard, said.silent, said.failures, said.failure) == (90.0, 10.0, 3, DOWN.failure)
+    assert sync_status(Idle(NEW), NOW).silent is None
+    assert sync_status(Opening(OLD), 10.0).silent == 0.0

@@ -23,7 +23,7 @@ from driving import (
 )
 
 import kubeproto as kp
-from kubeproto.watching._resync import (
+from kubeproto.watching.resync import (
     Backoff,
     Closed,
     Ended,
@@ -40,7 +40,7 @@ from kubeproto.watching._resync import (
     Stopped,
     Streaming,
     Watching,
-    proof,
+    sync_status,
 )
 from kubeproto.wire import (
     Broken,
@@ -68,10 +68,14 @@ OLD_SERVER = Unsupported("sendInitialEvents: Forbidden", 422)
 OPEN = Stream(end=None)
 
 
-def failed(code: int, reason: str = "", message: str = "", *, after: int = 0, causes: Any = ()) -> kp.Failed:
+def failed(
+    code: int, reason: str = "", message: str = "", *, after: int = 0, causes: Any = ()
+) -> kp.WatchFailed:
     """The ERROR event of a watch."""
     details = kp.objects.StatusDetails(retry_after_seconds=after, causes=causes)
-    return kp.Failed(kp.Status(status="Failure", code=code, reason=reason, message=message, details=details))
+    return kp.WatchFailed(
+        kp.Status(status="Failure", code=code, reason=reason, message=message, details=details)
+    )
 
 
 def malformed(name: str, version: str, line: bytes = b"{}", *, kind: str = "MODIFIED") -> kp.Malformed:
@@ -127,7 +131,7 @@ def test_r_10_a_chunk_of_all_kinds_ends_at_the_version_of_its_last_event() -> No
     stranger = b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"}}}'
     driver.feed([deleted("foo", 60), modified("bar", 55), malformed("x", "57", stranger), added("baz", 32)])
     assert (driver.world(), driver.store.version) == ({"bar": "55", "baz": "32"}, "32")
-    assert proof(driver.state, driver.now).version == "32"
+    assert sync_status(driver.state, driver.now).version == "32"
 
 
 def test_r_12_list_then_watch_or_one_streaming_list() -> None:
@@ -140,9 +144,9 @@ def test_r_12_list_then_watch_or_one_streaming_list() -> None:
     assert (asked(streamed), streamed.world()) == ([("stream", "")], {"a": "1"})
 
 
-@pytest.mark.parametrize("trouble", [GONE, DOWN, REFUSED, Garbled("half a line"), Closed()])
-def test_r_13_after_a_failure_the_next_list_makes_the_store_what_the_server_has(trouble: Any) -> None:
-    driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[added("c", 3)]], 5.0, trouble))
+@pytest.mark.parametrize("failure", [GONE, DOWN, REFUSED, Garbled("half a line"), Closed()])
+def test_r_13_after_a_failure_the_next_list_makes_the_store_what_the_server_has(failure: Any) -> None:
+    driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[added("c", 3)]], 5.0, failure))
     driver.tell(Refreshed())
     driver.answer(Page(9, [book("b", 1), book("c", 7)]))
     assert driver.world() == {"b": "1", "c": "7"}
@@ -231,7 +235,7 @@ def test_r_27_a_second_page_that_expired_falls_back_to_one_list_at_the_same_vers
         failed(504, "Timeout", "Timeout: Too large resource version: 5, current: 3"),
     ],
 )
-def test_r_28_too_large_in_each_spelling_lists_the_latest(status: kp.Failed) -> None:
+def test_r_28_too_large_in_each_spelling_lists_the_latest(status: kp.WatchFailed) -> None:
     driver = play(Page(20), GONE, classify(status.status), Page(30))
     assert [v for what, v in asked(driver) if what == "list"] == ["0", "20", ""]
 
@@ -251,7 +255,7 @@ def test_r_30_each_kind_of_event_moves_the_version() -> None:
         (added("a", 20), "20"), (modified("a", 30), "30"), (bookmark(40), "40"), (deleted("a", 50), "50"),
     ]:  # fmt: skip
         driver.feed([event])
-        assert (proof(driver.state, 0.0).version, driver.store.version) == (version, version)
+        assert (sync_status(driver.state, 0.0).version, driver.store.version) == (version, version)
 
 
 def test_r_31_an_object_that_the_server_cannot_read_any_more_vanishes_with_a_new_list() -> None:
@@ -312,40 +316,40 @@ def test_wl_02_and_wl_04_and_wl_12_by_default_one_request_brings_the_world() -> 
     assert isinstance(send, SendWatch)
     assert (send.initial, send.match, send.version) == (True, "NotOlderThan", "")
     assert (driver.world(), driver.store.version) == ({"a": "3", "b": "1"}, "7")
-    assert proof(driver.state, driver.now).synced
+    assert sync_status(driver.state, driver.now).synced
 
 
 def test_wl_05_waiting_for_the_mark_says_since_when() -> None:
     driver = play(Stream([[added("a", 3)]], 0.0, None), settings=STREAMING)
     driver.now += 12.0
-    said = proof(driver.state, driver.now)
+    said = sync_status(driver.state, driver.now)
     assert (said.synced, said.silent) == (False, 12.0)
     assert said.why == (
         "a streaming list has brought 1 events in 12 s, the last one 12 s ago, and not come to its end mark"
     )
     driver.feed([mark(4)])
-    assert proof(driver.state, driver.now).why == ""
+    assert sync_status(driver.state, driver.now).why == ""
 
 
 def test_wl_06_and_wl_08_initial_events_give_no_version_and_no_world_before_the_mark() -> None:
     driver = play(Stream([[added("a", 3), added("b", 9)]], end=None), settings=STREAMING)
-    before = proof(driver.state, driver.now)
+    before = sync_status(driver.state, driver.now)
     assert (before.synced, before.version, driver.world(), driver.changes) == (False, "", {}, [])
     driver.feed([mark(7)])
-    assert proof(driver.state, driver.now).version == "7"
+    assert sync_status(driver.state, driver.now).version == "7"
 
 
 def test_wl_07_a_watch_that_began_at_a_version_notes_each_one() -> None:
     driver = play(OPEN, version="5")
     driver.feed([added("a", 6)])
-    assert (asked(driver), proof(driver.state, 0.0).version) == ([("watch", "5")], "6")
+    assert (asked(driver), sync_status(driver.state, 0.0).version) == ([("watch", "5")], "6")
 
 
 def test_wl_10_a_server_that_knows_no_streaming_is_asked_once_and_remembered() -> None:
     driver = play(OLD_SERVER, Page(3), OPEN, settings=STREAMING)
     assert asked(driver) == [("stream", ""), ("list", "0"), ("watch", "3")]
     assert driver.waits() == [0.0, 0.0]
-    assert not driver.state.course.endpoint.streaming
+    assert not driver.state.context.endpoint.streaming
 
 
 @pytest.mark.parametrize(
@@ -406,7 +410,7 @@ def test_wl_17_a_rewatch_that_expired_keeps_the_world_and_streams_from_its_versi
 def test_wl_18_a_bookmark_that_is_not_the_mark_ends_nothing() -> None:
     driver = play(Stream([[added("a", 2), bookmark(3)]], end=None), settings=STREAMING)
     assert isinstance(driver.state, Lagging)
-    assert not proof(driver.state, driver.now).synced
+    assert not sync_status(driver.state, driver.now).synced
 
 
 @pytest.mark.parametrize("outcome", [GONE, AHEAD])
@@ -423,7 +427,7 @@ def test_wl_21_and_w_17_a_server_that_never_marks_is_listed_after_three_times_an
     driver = play(unmarked, unmarked, unmarked, Page(5, [book("a", 2)]), OPEN, settings=STREAMING)
     assert asked(driver) == [*[("stream", "")] * 3, ("list", "0"), ("watch", "5")]
     assert driver.troubles[-1].text == "the streaming list ended without its end mark"
-    endpoint = driver.state.course.endpoint
+    endpoint = driver.state.context.endpoint
     assert endpoint == Endpoint(streaming=False, unmarked=3)
     assert asked(play(Page(5), settings=STREAMING, endpoint=endpoint)) == [("list", "0")]
 
@@ -604,7 +608,7 @@ def test_w_12_and_w_13_without_rights_or_kind_it_asks_slowly_says_so_and_recover
 
 def test_w_12_while_a_kind_is_missing_the_reason_can_be_read() -> None:
     driver = play(Refused("books is not here", 404))
-    said = proof(driver.state, driver.now)
+    said = sync_status(driver.state, driver.now)
     assert said.why == "a list has been asked for, after a failure: books is not here"
 
 
@@ -679,7 +683,7 @@ def test_w_24_the_last_sign_of_life_is_exported() -> None:
     driver.now += 30.0
     driver.feed([])
     driver.now += 4.0
-    said = proof(driver.state, driver.now)
+    said = sync_status(driver.state, driver.now)
     assert (said.heard, said.silent) == (heard + 30.0, 4.0)
 
 
@@ -687,7 +691,7 @@ def test_w_27_an_object_that_does_not_fit_moves_the_version_and_keeps_its_bytes(
     driver = play(Page(1, [book("a", 1)]), OPEN)
     driver.feed([malformed("a", "6", b'{"type":"MODIFIED","object":{"spec":7}}')])
     entry = driver.store.entry("a")
-    assert (driver.open, proof(driver.state, 0.0).version) == (True, "6")
+    assert (driver.open, sync_status(driver.state, 0.0).version) == (True, "6")
     assert entry is not None
     assert entry.raw == b'{"spec":7}'
     driver.feed([malformed("b", "", kind="ADDED")])

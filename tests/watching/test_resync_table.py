@@ -10,9 +10,8 @@ from diagrams import arrows
 from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
-from kubeproto.watching import _pager as pager
-from kubeproto.watching import _resync as resync
-from kubeproto.watching._resync import (
+from kubeproto.watching import pager, resync
+from kubeproto.watching.resync import (
     Abandon,
     Apply,
     Asking,
@@ -20,7 +19,6 @@ from kubeproto.watching._resync import (
     Close,
     Closed,
     Commit,
-    Course,
     Discard,
     Ended,
     Endpoint,
@@ -42,7 +40,8 @@ from kubeproto.watching._resync import (
     Started,
     Stopped,
     Streaming,
-    Trouble,
+    SyncContext,
+    SyncFailure,
     Watching,
 )
 from kubeproto.wire import (
@@ -89,31 +88,33 @@ NO_END = Garbled("the streaming list ended without its end mark")
 CIRCLE = Garbled("the server answers each page with the token that it was asked with")
 
 
-def course(settings: Settings = STREAMING, **facts: Any) -> Course:
+def context(settings: Settings = STREAMING, **facts: Any) -> SyncContext:
     """What a machine knows that last heard a byte at 90 s, and whose bucket is full."""
     known: dict[str, Any] = {"settings": settings, "endpoint": Endpoint(), "heard": 90.0}
-    return Course(**(known | facts))
+    return SyncContext(**(known | facts))
 
 
-def asked(before: Course, **facts: Any) -> Course:
+def asked(before: SyncContext, **facts: Any) -> SyncContext:
     """The same after a request at `NOW`."""
     return replace(before, **({"bucket": NOW + 1.0} | facts))
 
 
-def trouble(outcome: Outcome, about: Any = "watch") -> Trouble:
+def failure(outcome: Outcome, about: Any = "watch") -> SyncFailure:
     about = "transport" if isinstance(outcome, Unreachable | Broken | TimedOut) else about
-    return Trouble(NOW, about, outcome.reason, outcome)
+    return SyncFailure(NOW, about, outcome.reason, outcome)
 
 
-def failed(before: Course, outcome: Outcome, about: Any = "watch", wait: float = 0.8, **facts: Any) -> Course:
+def failed(
+    before: SyncContext, outcome: Outcome, about: Any = "watch", wait: float = 0.8, **facts: Any
+) -> SyncContext:
     """The same after a failure and a request that waits."""
-    said = trouble(outcome, about)
-    more: dict[str, Any] = {"failures": before.failures + 1, "trouble": said, "bucket": NOW + wait + 1.0}
+    said = failure(outcome, about)
+    more: dict[str, Any] = {"failures": before.failures + 1, "failure": said, "bucket": NOW + wait + 1.0}
     return replace(before, **(more | facts))
 
 
 def report(outcome: Outcome, about: Any = "watch") -> Report:
-    return Report(trouble(outcome, about))
+    return Report(failure(outcome, about))
 
 
 def send_watch(version: str, wait: float = 0.0, spread: float | None = None, **fields: Any) -> SendWatch:
@@ -132,8 +133,8 @@ def send_list(wait: float = 0.0, spread: float | None = None, **fields: Any) -> 
     return SendList(at=at, latest=at + (wait if spread is None else spread), **fields)
 
 
-NEW = course()  # no world yet
-OLD = course(version="7")  # a world, at version 7
+NEW = context()  # no world yet
+OLD = context(version="7")  # a world, at version 7
 
 # What lists are asked for: the very first, one after 7, the latest.
 FIRST = pager.First(pager.Plan(version="0"))
@@ -148,19 +149,19 @@ WHOLE_PLAN = pager.Plan(version="0", on_expired="fail")
 WHOLE = pager.Whole(WHOLE_PLAN)
 
 
-def streaming(of: Course = NEW, version: str = "", count: int = 3) -> Streaming:
+def streaming(of: SyncContext = NEW, version: str = "", count: int = 3) -> Streaming:
     return Streaming(of, version, 95.0, count)
 
 
-def lagging(of: Course = NEW, version: str = "", live: float = 98.0) -> Lagging:
+def lagging(of: SyncContext = NEW, version: str = "", live: float = 98.0) -> Lagging:
     return Lagging(of, version, 60.0, live, 5)
 
 
-def watching(of: Course = OLD, since: str = "7", opened: float = 95.0) -> Watching:
+def watching(of: SyncContext = OLD, since: str = "7", opened: float = 95.0) -> Watching:
     return Watching(of, since, opened)
 
 
-def heard(before: Course, **facts: Any) -> Course:
+def heard(before: SyncContext, **facts: Any) -> SyncContext:
     return replace(before, heard=NOW, **facts)
 
 
@@ -181,11 +182,11 @@ def row(
 
 # Idle
 row("begins", Idle(NEW), Started(), Asking(asked(NEW), ""), send_streaming(""))
-plain = course(PLAIN)
+plain = context(PLAIN)
 row("begins plainly", Idle(plain), Started(), Listing(asked(plain), FIRST), send_list(**ASK_FIRST))
-latest = course(Settings(streaming=False, first=""))
+latest = context(Settings(streaming=False, first=""))
 row("begins at the latest", Idle(latest), Started(), Listing(asked(latest), LATEST), send_list(**ASK_LATEST))
-known = course(endpoint=Endpoint(streaming=False))
+known = context(endpoint=Endpoint(streaming=False))
 row(
     "begins where streaming is off",
     Idle(known),
@@ -200,7 +201,7 @@ row("opens", Asking(OLD, "7"), Opened(), Streaming(heard(OLD), "7", NOW))
 for outcome in (GONE, AHEAD):
     row(
         f"refused at 7, {type(outcome).__name__}", Asking(OLD, "7"), Failed(outcome),
-        Asking(asked(OLD, trouble=trouble(outcome, "list")), ""),
+        Asking(asked(OLD, failure=failure(outcome, "list")), ""),
         report(outcome, "list"), send_streaming(""),
     )  # fmt: skip
 for outcome in (BUSY, NO_SERVER):
@@ -215,7 +216,7 @@ row(
 )  # fmt: skip
 row(
     "an old server", Asking(NEW, ""), Failed(OLD_SERVER),
-    Listing(asked(NEW, endpoint=Endpoint(streaming=False), trouble=trouble(OLD_SERVER, "list")), FIRST),
+    Listing(asked(NEW, endpoint=Endpoint(streaming=False), failure=failure(OLD_SERVER, "list")), FIRST),
     report(OLD_SERVER, "list"), send_list(**ASK_FIRST),
 )  # fmt: skip
 for outcome in (DOWN, CUT, SILENT, GARBAGE, UNREADABLE, CONFLICT, GONE):
@@ -245,7 +246,7 @@ for name, half in (("", streaming()), (", late", lagging())):
     row(
         f"the mark{name}", state, marked, Watching(heard(NEW, version="9"), "9", opened), Stage(), Commit("9")
     )
-    once = course(endpoint=Endpoint(unmarked=1))
+    once = context(endpoint=Endpoint(unmarked=1))
     for what, event, outcome in (
         ("a mark without a version", Received(1, marked=True), NO_VERSION),
         ("a lost event", Received(1, "9", lost=True), LOST),
@@ -270,19 +271,19 @@ for name, half in (("", streaming()), (", late", lagging())):
     )  # fmt: skip
 row(
     "too large midway", streaming(OLD, "7"), Failed(AHEAD),
-    Asking(asked(OLD, trouble=trouble(AHEAD, "list")), ""),
+    Asking(asked(OLD, failure=failure(AHEAD, "list")), ""),
     Close(), Discard(), report(AHEAD, "list"), send_streaming(""),
 )  # fmt: skip
 row(
     "no mark for long", lagging(live=90.0), Received(1, "9", live=True),
-    Listing(failed(course(endpoint=Endpoint(unmarked=1)), NO_MARK, "list"), FIRST),
+    Listing(failed(context(endpoint=Endpoint(unmarked=1)), NO_MARK, "list"), FIRST),
     Close(), Discard(), report(NO_MARK, "list"), send_list(0.8, **ASK_FIRST),
 )  # fmt: skip
-twice = course(endpoint=Endpoint(unmarked=2))
+twice = context(endpoint=Endpoint(unmarked=2))
 never = Endpoint(unmarked=3, streaming=False)
 row(
     "no end for the third time", streaming(twice), Closed(),
-    Listing(failed(course(endpoint=never), NO_END, "list"), FIRST),
+    Listing(failed(context(endpoint=never), NO_END, "list"), FIRST),
     Discard(), report(NO_END, "list"), send_list(0.8, **ASK_FIRST),
 )  # fmt: skip
 row(
@@ -295,13 +296,13 @@ row(
 )
 row(
     "no end for the third time, late", lagging(twice), Closed(),
-    Listing(failed(course(endpoint=never), NO_END, "list"), FIRST),
+    Listing(failed(context(endpoint=never), NO_END, "list"), FIRST),
     Discard(), report(NO_END, "list"), send_list(0.8, **ASK_FIRST),
 )  # fmt: skip
-back = Trouble(NOW, "version", "version 5 came after 7: the server has gone back in time")
+back = SyncFailure(NOW, "version", "version 5 came after 7: the server has gone back in time")
 row(
     "an older world", streaming(OLD, ""), Received(1, "5", marked=True),
-    Watching(heard(OLD, version="5", trouble=back), "5", 95.0), Stage(), Commit("5"), Report(back),
+    Watching(heard(OLD, version="5", failure=back), "5", 95.0), Stage(), Commit("5"), Report(back),
 )  # fmt: skip
 
 # Listing
@@ -324,7 +325,7 @@ row(
     Stage(), Commit("9"), send_watch("9"),
 )  # fmt: skip
 row(
-    "an older list", Listing(OLD, LATEST), Listed("5"), Opening(heard(asked(OLD), version="5", trouble=back)),
+    "an older list", Listing(OLD, LATEST), Listed("5"), Opening(heard(asked(OLD), version="5", failure=back)),
     Stage(), Commit("5"), Report(back), send_watch("5"),
 )  # fmt: skip
 row(
@@ -338,7 +339,7 @@ row(
 )  # fmt: skip
 row(
     "page 2 expired", Listing(NEW, PAGE_2, 4), Failed(GONE),
-    Listing(asked(NEW, trouble=trouble(GONE, "list")), WHOLE),
+    Listing(asked(NEW, failure=failure(GONE, "list")), WHOLE),
     Discard(), report(GONE, "list"), send_list(version="0"),
 )  # fmt: skip
 row(
@@ -357,7 +358,7 @@ row(
 for outcome in (GONE, AHEAD):
     row(
         f"a list at 7 refused, {type(outcome).__name__}", Listing(OLD, AFTER_7), Failed(outcome),
-        Listing(asked(OLD, trouble=trouble(outcome, "list")), LATEST),
+        Listing(asked(OLD, failure=failure(outcome, "list")), LATEST),
         Discard(), report(outcome, "list"), send_list(**ASK_LATEST),
     )  # fmt: skip
 row(
@@ -400,12 +401,12 @@ for outcome, version, pace in (
             Asking(failed(OLD, outcome, wait=pace["wait"]), version),
             *before, report(outcome), send_streaming(version, **pace),
         )  # fmt: skip
-plain_7 = course(PLAIN, version="7")
+plain_7 = context(PLAIN, version="7")
 row(
     "rebuilds with a list", Opening(plain_7), Failed(GONE), Listing(failed(plain_7, GONE), AFTER_7),
     report(GONE), send_list(0.8, **ASK_AFTER_7),
 )  # fmt: skip
-paged_7 = course(PLAIN, version="7", endpoint=Endpoint(paged=True))
+paged_7 = context(PLAIN, version="7", endpoint=Endpoint(paged=True))
 row(
     "rebuilds an open watch with a list", watching(plain_7), Failed(GONE),
     Listing(failed(plain_7, GONE), AFTER_7), Close(), report(GONE), send_list(0.8, **ASK_AFTER_7),
@@ -415,9 +416,9 @@ row(
     Listing(failed(paged_7, GONE), pager.First(pager.Plan(version="7", match="NotOlderThan"))),
     report(GONE), send_list(0.8, limit=500, **ASK_AFTER_7),
 )  # fmt: skip
-followed = course(FOLLOW, version="7")
+followed = context(FOLLOW, version="7")
 for outcome in (GONE, AHEAD, UNREADABLE, FORBIDDEN, WRONG):
-    ended = Ended(replace(followed, failures=1, trouble=trouble(outcome)))
+    ended = Ended(replace(followed, failures=1, failure=failure(outcome)))
     row(
         f"following ends, {type(outcome).__name__}", Opening(followed), Failed(outcome),
         ended, report(outcome), Abandon(outcome),
@@ -428,16 +429,16 @@ for outcome in (GONE, AHEAD, UNREADABLE, FORBIDDEN, WRONG):
     )  # fmt: skip
 
 # Watching
-tired = course(version="7", failures=3, mute=1)
+tired = context(version="7", failures=3, mute=1)
 row("news", watching(tired), Received(2, "9", live=True), watching(heard(OLD, version="9")), Apply())
 row("the same version", watching(tired), Received(1, "7"), watching(heard(tired, mute=0)), Apply())
 row("half a line", watching(tired), Received(0), watching(heard(tired, mute=0)), Apply())
 row(
     "an older version", watching(tired), Received(1, "5"),
-    watching(heard(tired, version="5", mute=0, trouble=back)), Apply(), Report(back),
+    watching(heard(tired, version="5", mute=0, failure=back)), Apply(), Report(back),
 )  # fmt: skip
 row("no order", watching(tired), Received(1, "x"), watching(heard(OLD, version="x")), Apply())
-deaf = course(version="7", endpoint=DEAF)
+deaf = context(version="7", endpoint=DEAF)
 row(
     "a bookmark",
     watching(deaf),
@@ -470,44 +471,44 @@ row(
 )  # fmt: skip
 row(
     "a follower loses an event", watching(followed), Received(1, lost=True),
-    Ended(heard(followed, failures=1, trouble=trouble(LOST))), Apply(), Close(), report(LOST), Abandon(LOST),
+    Ended(heard(followed, failures=1, failure=failure(LOST))), Apply(), Close(), report(LOST), Abandon(LOST),
 )  # fmt: skip
 row("ends", watching(opened=99.0), Closed(), Opening(asked(OLD)), send_watch("7"))
-nine = course(version="9")
+nine = context(version="9")
 row("ends soon with news", watching(nine, "7", 99.5), Closed(), Opening(asked(nine)), send_watch("9"))
-short = Trouble(NOW, "watch", "the watch ended at once with nothing new")
+short = SyncFailure(NOW, "watch", "the watch ended at once with nothing new")
 for name, opened in (("at once", 99.5), ("before it began, by a clock set back", 5000.0)):
     row(
         f"ends {name}", watching(opened=opened), Closed(),
-        Opening(replace(OLD, failures=1, trouble=short, bucket=101.8)), Report(short), send_watch("7", 0.8),
+        Opening(replace(OLD, failures=1, failure=short, bucket=101.8)), Report(short), send_watch("7", 0.8),
     )  # fmt: skip
-tired = course(version="7", failures=3)
+tired = context(version="7", failures=3)
 row("ends after a minute", watching(tired, opened=40.0), Closed(), Opening(asked(OLD)), send_watch("7"))
-quiet = course(version="7", mute=1)
+quiet = context(version="7", mute=1)
 row(
     "ends mute", watching(quiet, opened=20.0), Closed(),
-    Opening(asked(course(version="7", endpoint=DEAF, mute=1))), send_watch("7", idle=None),
+    Opening(asked(context(version="7", endpoint=DEAF, mute=1))), send_watch("7", idle=None),
 )  # fmt: skip
 row(
     "ends before it could speak", watching(quiet, opened=60.0), Closed(), Opening(asked(OLD)), send_watch("7")
 )
-mute = course(version="7", endpoint=DEAF, mute=2)
-says_nothing = Trouble(NOW, "watch", "watches stay open and say nothing")
+mute = context(version="7", endpoint=DEAF, mute=2)
+says_nothing = SyncFailure(NOW, "watch", "watches stay open and say nothing")
 row(
     "ends mute again", watching(mute, opened=20.0), Closed(),
-    Asking(asked(deaf, trouble=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
+    Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
 )  # fmt: skip
 row(
     "silent again", watching(mute, opened=20.0), Failed(SILENT), Asking(failed(deaf, SILENT), "7"),
     Close(), report(SILENT), send_streaming("7", 0.8),
 )  # fmt: skip
-plain_mute = course(PLAIN, version="7", endpoint=DEAF, mute=2)
+plain_mute = context(PLAIN, version="7", endpoint=DEAF, mute=2)
 row(
     "ends mute again where streaming is off", watching(plain_mute, opened=20.0), Closed(),
-    Listing(asked(replace(plain_mute, mute=0), trouble=says_nothing), AFTER_7),
+    Listing(asked(replace(plain_mute, mute=0), failure=says_nothing), AFTER_7),
     Report(says_nothing), send_list(**ASK_AFTER_7),
 )  # fmt: skip
-mute_follower = course(FOLLOW, version="7", endpoint=DEAF, mute=2)
+mute_follower = context(FOLLOW, version="7", endpoint=DEAF, mute=2)
 row(
     "a follower hears nothing again", watching(mute_follower, opened=20.0), Closed(),
     Opening(asked(mute_follower)), send_watch("7", idle=None),
@@ -516,7 +517,7 @@ row(
     "fails after a minute", watching(tired, opened=40.0), Failed(CUT), Opening(failed(OLD, CUT)),
     Close(), report(CUT), send_watch("7", 0.8),
 )  # fmt: skip
-fourth = course(version="7", failures=4)
+fourth = context(version="7", failures=4)
 for outcome in (DOWN, GARBAGE):
     row(
         f"fails for the fifth time, {type(outcome).__name__}", watching(fourth), Failed(outcome),
@@ -526,23 +527,23 @@ row(
     "is refused for the fifth time", Opening(fourth), Failed(DOWN), Opening(failed(fourth, DOWN, wait=12.8)),
     report(DOWN), send_watch("7", 12.8),
 )  # fmt: skip
-follower = course(FOLLOW, version="7", failures=4)
+follower = context(FOLLOW, version="7", failures=4)
 row(
     "a follower fails for the fifth time", watching(follower), Failed(DOWN),
     Opening(failed(follower, DOWN, wait=12.8)), Close(), report(DOWN), send_watch("7", 12.8),
 )  # fmt: skip
 for count, wait in ((2, 3.2), (3, 6.4), (5, 25.6), (6, 30.0), (4999, 30.0)):
-    often = course(version="7", failures=count)
+    often = context(version="7", failures=count)
     row(
         f"failure {count + 1}", Opening(often), Failed(CUT), Opening(failed(often, CUT, wait=wait)),
         report(CUT), send_watch("7", wait),
     )  # fmt: skip
-patient = course(Settings(backoff=Backoff(first=0.01, cap=0.1, jitter=0.0)), version="7")
+patient = context(Settings(backoff=Backoff(first=0.01, cap=0.1, jitter=0.0)), version="7")
 row(
     "another backoff", Opening(patient), Failed(CUT), Opening(failed(patient, CUT, wait=0.01)),
     report(CUT), send_watch("7", 0.01, 0.0),
 )  # fmt: skip
-spent = course(version="7", bucket=NOW + 9.5)
+spent = context(version="7", bucket=NOW + 9.5)
 row(
     "a bucket that is nearly empty", watching(spent, opened=98.0), Closed(),
     Opening(replace(spent, bucket=110.5)),
@@ -646,24 +647,24 @@ def test_rw_01_and_rw_02_there_is_no_going_on_from_nowhere(facts: dict[str, Any]
 
 def test_a_machine_begins_with_what_it_is_given() -> None:
     endpoint = Endpoint(streaming=False)
-    assert BEGIN(FOLLOW, version="7", endpoint=endpoint) == Idle(Course(FOLLOW, endpoint, "7"))
+    assert BEGIN(FOLLOW, version="7", endpoint=endpoint) == Idle(SyncContext(FOLLOW, endpoint, "7"))
 
 
 def test_failures_before_it_do_not_delay_the_watch_after_a_clean_end() -> None:
-    watching = Watching(course(version="7", failures=3, heard=0.0), "7", 0.0)
+    watching = Watching(context(version="7", failures=3, heard=0.0), "7", 0.0)
     state, actions = resync.step(watching, Closed(), 30.0)
     (send,) = [action for action in actions if isinstance(action, SendWatch)]
     assert send.at == 30.0
-    assert state.course.failures == 3
+    assert state.context.failures == 3
 
 
 def test_the_end_mark_of_a_streaming_list_forgives_no_failures() -> None:
-    state, _ = resync.step(Streaming(course(failures=3), "", 99.0), Received(1, "9", marked=True), NOW)
+    state, _ = resync.step(Streaming(context(failures=3), "", 99.0), Received(1, "9", marked=True), NOW)
     assert isinstance(state, Watching)
-    assert state.course.failures == 3
+    assert state.context.failures == 3
 
 
 def test_a_stubborn_watch_builds_the_world_anew_at_every_fifth_failure() -> None:
-    watching = Watching(course(version="7", failures=9), "7", 99.0)
+    watching = Watching(context(version="7", failures=9), "7", 99.0)
     state, _ = resync.step(watching, Failed(Garbled("no event")), NOW)
     assert isinstance(state, Asking)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubeproto import InvalidRequest, KubeprotoError, Status, TransportError
 from kubeproto.watching import resync
 from kubeproto.wire import classify, printable, refusal
-from kubeproto_runtime._attempts import Warned
+from kubeproto_runtime.client._attempts import Warned
 
 ESC = "\x1b[2J\r\nERROR forged\u202e\x9b"
 
@@ -56,8 +56,8 @@ def test_a_warning_of_a_server_is_escaped_and_cut(caplog: pytest.LogCaptureFixtu
 
 
 def test_a_version_is_not_told_whole() -> None:
-    course = resync.Course(resync.Settings(), resync.Endpoint(), "9" * 1000)
-    state = resync.Watching(course, "9", 0.0)
+    context = resync.SyncContext(resync.Settings(), resync.Endpoint(), "9" * 1000)
+    state = resync.Watching(context, "9", 0.0)
     _, actions = resync.step(state, resync.Received(1, "8" * 999), 1.0)
     (report,) = [action for action in actions if isinstance(action, resync.Report)]
-    assert len(report.trouble.text) < 300
+    assert len(report.failure.text) < 300

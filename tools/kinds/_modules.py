@@ -8,10 +8,10 @@ bytes that nobody has set, required or not: so where they are required, null is 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from kubeproto.kinds import FieldFacts, KindTable, ResourceFacts, TypeFacts
 from kubeproto.kinds._forms import ALL_VERBS
 from kubeproto.kinds._names import attribute
-from kubeproto.kinds._source import Class, Field, Module, Name, Value, import_line, words_of
-from kubeproto.kinds._table import FieldFacts, ResourceFacts, Table, TypeFacts
+from kubeproto.kinds._source import Class, Module, Name, SourceField, Value, import_line, words_of
 from tools.kinds._order import ORDER
 
 _SCALARS: Final = {
@@ -53,7 +53,7 @@ _CAPABILITIES: Final = {
 _OF_KINDS: Final = ("apiVersion", "kind", "metadata")  # what KubeObject brings
 
 
-def modules_of(table: Table) -> dict[str, Module]:
+def modules_of(table: KindTable) -> dict[str, Module]:
     """The modules of the table, by name."""
     resources = {facts.type: facts for facts in table.resources}
     homes: dict[str, dict[str, TypeFacts]] = {}
@@ -65,7 +65,7 @@ def modules_of(table: Table) -> dict[str, Module]:
 
 
 def _module(
-    home: str, types: Mapping[str, TypeFacts], resources: Mapping[str, ResourceFacts], table: Table
+    home: str, types: Mapping[str, TypeFacts], resources: Mapping[str, ResourceFacts], table: KindTable
 ) -> Module:
     parts = [_struct(name, facts, table) for name, facts in types.items() if facts.gvk is None]
     kinds = [_kind(name, facts, resources.get(name), table) for name, facts in types.items() if facts.gvk]
@@ -79,7 +79,7 @@ def _module(
     )
 
 
-def _struct(name: str, facts: TypeFacts, table: Table) -> Class:
+def _struct(name: str, facts: TypeFacts, table: KindTable) -> Class:
     fields = (_field(wire, field, table) for wire, field in facts.fields.items())
     return Class(
         name=_last(name),
@@ -89,7 +89,7 @@ def _struct(name: str, facts: TypeFacts, table: Table) -> Class:
     )
 
 
-def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: Table) -> Class:
+def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: KindTable) -> Class:
     own = ((wire, field) for wire, field in facts.fields.items() if wire not in _OF_KINDS)
     fields = _in_order(name, (_field(wire, field, table) for wire, field in own))
     if found is not None:
@@ -104,7 +104,7 @@ def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: Table
     assert facts.gvk is not None
     said = {"kind": facts.gvk.kind, "apiVersion": facts.gvk.api_version}
     pinned = tuple(
-        Field(attribute=attribute(wire), wire=wire, type="str", value=f'"{value}"')
+        SourceField(attribute=attribute(wire), wire=wire, type="str", value=f'"{value}"')
         for wire, value in said.items()
     )
     return Class(name=_last(name), bases=("KubeObject",), fields=(*pinned, *fields))
@@ -132,7 +132,7 @@ def _keywords(found: ResourceFacts) -> tuple[tuple[str, Value], ...]:
     return tuple((key, value) for key, value in words.items() if value != silent.get(key, ()))
 
 
-def _field(wire: str, facts: FieldFacts, table: Table) -> Field:
+def _field(wire: str, facts: FieldFacts, table: KindTable) -> SourceField:
     annotation = _SCALARS.get(facts.type) or _last(facts.type)
     for form in reversed(facts.form):
         annotation = _FORMS[form].format(annotation)
@@ -148,16 +148,16 @@ def _field(wire: str, facts: FieldFacts, table: Table) -> Field:
         empty = 'b""'
     elif facts.type in ("time", "micro-time"):
         required = False  # Go's zero time is null, and there is no empty time to read it as
-    return Field(
+    return SourceField(
         attribute=attribute(wire), wire=wire, type=annotation, required=required, factory=factory, empty=empty
     )
 
 
-def _in_order(name: str, fields: Iterable[Field]) -> tuple[Field, ...]:
+def _in_order(name: str, fields: Iterable[SourceField]) -> tuple[SourceField, ...]:
     """The server's order as far as it is known, then what is always there, then the rest."""
     known = ORDER.get(name, "").split()
 
-    def place(field: Field) -> tuple[int, bool]:
+    def place(field: SourceField) -> tuple[int, bool]:
         rank = known.index(field.wire) if field.wire in known else len(known)
         return rank, not (field.required or field.factory)
 

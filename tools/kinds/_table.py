@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeproto.kinds import FieldFacts, KindTable, ResourceFacts, SubresourceFacts, TypeFacts
 from kubeproto.kinds._names import module_name
-from kubeproto.kinds._table import FieldFacts, ResourceFacts, SubresourceFacts, Table, TypeFacts
 from kubeproto.objects import GroupVersionKind, Resource
 from tools.kinds._facts import Json, ref_of
 
@@ -27,20 +27,20 @@ _WORDS: Final = {
 _FORMATS: Final = {"byte": "bytes", "date-time": "time", "int-or-string": "int-or-string"}
 
 
-def table_of(facts: Json) -> Table:
+def table_of(facts: Json) -> KindTable:
     """The table of these facts."""
     schemas: Json = facts["schemas"]
     names = _type_names(schemas)
     kinds = {gvk: names[name] for name, schema in schemas.items() if (gvk := _gvk_of(schema))}
     types = {names[name]: _type(schema, names) for name, schema in schemas.items() if name not in _WORDS}
-    return Table(
+    return KindTable(
         kubernetes=facts["kubernetes"],
         resources=tuple(_resource(found, kinds) for found in facts["resources"]),
         types={name: types[name] for name in sorted(types)},
     )
 
 
-def dump(table: Table) -> bytes:
+def dump(table: KindTable) -> bytes:
     """The text of `table.json`: one line a resource and one a type."""
     resources = b",\n".join(msgspec.json.encode(each) for each in table.resources)
     types = b",\n".join(

@@ -1,4 +1,4 @@
-"""Writes kubeproto/sim/builtin.json anew: ``make probe`` asks a real server, in about two minutes."""
+"""Writes kubeproto/sim/kinds/builtin.json anew: ``make probe`` asks a real server, in about two minutes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.probing.notes import Notes
 from tools.probing.tables import tables_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-TABLE: Final = ROOT / "kubeproto/sim/builtin.json"
+TABLE: Final = ROOT / "kubeproto/sim/kinds/builtin.json"
 COLUMNS: Final = ROOT / "kubeproto/sim/columns.json"
 AS_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 GENERATED: Final = "by `make probe`, from the answers of a real kube-apiserver; do not edit"

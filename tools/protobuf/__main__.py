@@ -9,7 +9,7 @@ from typing import Any, Final
 from kubeproto.kinds import table
 from tools.protobuf._source import Json, read_package
 
-TABLE: Final = Path(__file__).resolve().parents[2] / "kubeproto" / "sim" / "protobuf.json"
+TABLE: Final = Path(__file__).resolve().parents[2] / "kubeproto" / "sim" / "kinds" / "protobuf.json"
 
 # Where the modules of the kinds' table come from; their version is that of Kubernetes, with 0 for 1.
 _HOMES: Final = {

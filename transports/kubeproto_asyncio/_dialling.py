@@ -1,4 +1,4 @@
-"""From a `Connection` to a `Line`: dial, through the proxy if there is one, and shake hands."""
+"""From a `Connection` to a `AsyncioByteStream`: dial, through the proxy if there is one, and shake hands."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from kubeproto import ConnectError, RemoteProtocolError, TransportError
-from kubeproto_h11 import dig
+from kubeproto_h11 import open_tunnel
 
-from ._line import Line, Lines, until
+from ._connection import AsyncioByteStream, AsyncioByteStreams, until
 
 if TYPE_CHECKING:
     from kubeproto.config import Connection
-    from kubeproto_h11 import Trust
+    from kubeproto_h11 import ReloadingTLS
 
     from ._tls import Contexts
 
@@ -21,7 +21,9 @@ DIAL: Final = 30.0  # seconds to reach the server or its proxy, as in client-go
 SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as in client-go
 
 
-async def dial(lines: Lines, connection: Connection, trust: Trust[Contexts]) -> Line:
+async def dial(
+    lines: AsyncioByteStreams, connection: Connection, trust: ReloadingTLS[Contexts]
+) -> AsyncioByteStream:
     """Open a connection; a `ConnectError` if none comes to be, whatever the reason."""
     host, port = connection.address
     clock = asyncio.get_running_loop().time
@@ -33,7 +35,7 @@ async def dial(lines: Lines, connection: Connection, trust: Trust[Contexts]) -> 
                 if (proxy := trust.settings.proxy) is not None:
                     await line.encrypt(proxy, host)
                 if connection.tunnelled:
-                    await dig(line, connection, math.inf)
+                    await open_tunnel(line, connection, math.inf)
                 if (server := trust.settings.server) is not None:
                     await line.encrypt(server, connection.tls_name)
         except BaseException:

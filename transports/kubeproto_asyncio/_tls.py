@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kubeproto.config import ConfigError, Connection
-from kubeproto_h11 import Session, Trust
+from kubeproto_h11 import ReloadingTLS, Session
 
 
 class Contexts(NamedTuple):
@@ -21,9 +21,9 @@ class Contexts(NamedTuple):
     proxy: ssl.SSLContext | None
 
 
-def trust(connection: Connection) -> Trust[Contexts]:
+def trust(connection: Connection) -> ReloadingTLS[Contexts]:
     """Whom this connection trusts, and what it shows them."""
-    return Trust(connection, _contexts, lambda path: Path(path).read_bytes())
+    return ReloadingTLS(connection, _contexts, lambda path: Path(path).read_bytes())
 
 
 def _contexts(connection: Connection) -> Contexts:

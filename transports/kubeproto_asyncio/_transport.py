@@ -7,10 +7,11 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from kubeproto_h11 import Calling, Incoming, Lending, Limits, WebSocket, named, upgrade
+from kubeproto_h11 import Calling, ConnectionPool, IncomingResponse, WebSocketStream, named, upgrade
+from kubeproto_h11.pool import Limits
 
+from ._connection import AsyncioByteStream, AsyncioByteStreams, until
 from ._dialling import dial
-from ._line import Line, Lines, until
 from ._tls import trust
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class AsyncioTransport:
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
         self._connection = connection  # first, for its repr is asked for when what follows fails
         trusting = trust(connection)
-        lines = self._lines = Lines()
-        self._lending = Lending(
+        lines = self._lines = AsyncioByteStreams()
+        self._lending = ConnectionPool(
             lambda: dial(lines, connection, trusting),
             limits or Limits(),
             clock=_now,
@@ -56,7 +57,7 @@ class AsyncioTransport:
     @asynccontextmanager
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming[Line]]:
+    ) -> AsyncGenerator[IncomingResponse[AsyncioByteStream]]:
         """Send a request and wait for the head of its answer.
 
         `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
@@ -76,7 +77,7 @@ class AsyncioTransport:
     @asynccontextmanager
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[WebSocket[Line]]:
+    ) -> AsyncGenerator[WebSocketStream[AsyncioByteStream]]:
         """Make a WebSocket of a request to exec, attach or port-forward; an `ApiError` if that is refused.
 
         `timeout` bounds the handshake, `idle` each silence of the server after it, its answers to pings

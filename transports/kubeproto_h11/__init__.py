@@ -1,95 +1,59 @@
 """HTTP/1.1 and WebSockets without any I/O: the client's exchange and pool, the server's connection.
 
-A transport brings a `Line`, a clock and a signal of its event loop; `Calling` does the rest. A server brings
-a `Channel` and a handler; `serve_requests` does the rest.
+A transport brings a `ByteStream`, a clock and a signal of its event loop; `Calling` does the rest. A server
+brings a `Channel` and a handler; `serve_requests` does the rest.
 """
 
-from ._calls import Call, Calling, Incoming
-from ._exchange import MAX_HEAD, Answer, Exchange
-from ._framing import MAX_MESSAGE, Farewell, Framing
-from ._lending import Lending
-from ._lines import Line, dig
-from ._pool import (
-    Action,
-    Asked,
-    Close,
-    Ended,
-    Ending,
-    Event,
-    Idle,
-    Left,
-    Limits,
-    Lost,
-    Open,
-    Pool,
-    Refuse,
-    Released,
-    State,
-    Use,
-    Waiting,
-    step,
-)
+from . import pool
+from ._byte_streams import ByteStream, open_tunnel
+from ._calls import Call, Calling, IncomingResponse
+from ._connection_pool import ConnectionPool
+from ._exchange import MAX_HEAD, Exchange, ResponseHead
+from ._framing import MAX_MESSAGE, CloseReason, Framing
+from ._reloading_tls import ReloadingTLS
 from ._replays import may_replay
 from ._requests import addressed, named
 from ._server import MAX_BODY, RequestRefused, ServerConnection
 from ._serving import Channel, Handler, Response, serve_requests
 from ._sessions import Buffer, Session, Sessions, Tls
-from ._trust import Trust
 from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
 from ._upgrades import Upgrade, upgrade
-from ._websockets import WebSocket
+from ._websockets import WebSocketStream
 
 __all__ = [
     "MAX_BODY",
     "MAX_HEAD",
     "MAX_MESSAGE",
-    "Action",
-    "Answer",
-    "Asked",
     "Buffer",
+    "ByteStream",
     "Call",
     "Calling",
     "Channel",
-    "Close",
-    "Ended",
-    "Ending",
-    "Event",
+    "CloseReason",
+    "ConnectionPool",
     "Exchange",
-    "Farewell",
     "Framing",
     "Handler",
     "HttpTunnel",
-    "Idle",
-    "Incoming",
-    "Left",
-    "Lending",
-    "Limits",
-    "Line",
-    "Lost",
-    "Open",
-    "Pool",
-    "Refuse",
-    "Released",
+    "IncomingResponse",
+    "ReloadingTLS",
     "RequestRefused",
     "Response",
+    "ResponseHead",
     "ServerConnection",
     "Session",
     "Sessions",
     "SocksTunnel",
-    "State",
     "Tls",
-    "Trust",
     "Tunnel",
     "Upgrade",
-    "Use",
-    "Waiting",
-    "WebSocket",
+    "WebSocketStream",
     "addressed",
-    "dig",
     "may_replay",
     "named",
+    "open_tunnel",
+    "pool",
     "serve_requests",
-    "step",
     "tunnel",
     "upgrade",
 ]

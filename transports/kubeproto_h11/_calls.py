@@ -14,13 +14,13 @@ from kubeproto import (
     UpgradeRequest,
 )
 
-from ._exchange import Answer, Exchange
+from ._byte_streams import ByteStream
+from ._exchange import Exchange, ResponseHead
 from ._framing import Framing
-from ._lines import Line
 from ._replays import may_replay
 from ._requests import addressed, named
 from ._upgrades import Upgrade
-from ._websockets import WebSocket
+from ._websockets import WebSocketStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kubeproto.config import Connection
     from kubeproto.wire import Head, Headers
 
-    from ._lending import Lending
+    from ._connection_pool import ConnectionPool
 
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=ByteStream)
 
 # Of a refusal to make a WebSocket no more is read. A Status is a few hundred bytes.
 _MAX_REFUSAL: Final = 1 << 20
@@ -84,7 +84,7 @@ class Call(Generic[L]):
         """What came after the answer, of the protocol that is spoken now."""
         return self._exchange.rest
 
-    async def ask(self) -> Answer:
+    async def ask(self) -> ResponseHead:
         """Send the request and wait for the head of its answer."""
         self._begun = True
         self._sent = await self.line.say(self._exchange.outgoing, self._listen)
@@ -135,10 +135,10 @@ class Call(Generic[L]):
         raise DeadlineExceeded("the time given ran out before the answer had come to its end")
 
 
-class Incoming(Generic[L]):
+class IncomingResponse(Generic[L]):
     """An answer whose body is still arriving: iterate for its bytes, once, inside its context."""
 
-    def __init__(self, head: Head, answer: Answer, call: Call[L]) -> None:
+    def __init__(self, head: Head, answer: ResponseHead, call: Call[L]) -> None:
         self.status = answer.status
         self.headers: Headers = answer.headers
         self._head = head
@@ -172,12 +172,16 @@ class Incoming(Generic[L]):
 class Calling(Generic[L]):
     """Sends requests to one server over lent lines, and sees to it that each line is given back."""
 
-    def __init__(self, connection: Connection, lending: Lending[L], *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, connection: Connection, lending: ConnectionPool[L], *, clock: Callable[[], float]
+    ) -> None:
         self._connection = connection
         self._lending = lending
         self._clock = clock
 
-    async def begin(self, head: Head, deadline: float = math.inf, idle: float | None = None) -> Incoming[L]:
+    async def begin(
+        self, head: Head, deadline: float = math.inf, idle: float | None = None
+    ) -> IncomingResponse[L]:
         """Send a request and wait for the head of its answer. What comes of this is to be given to `end`."""
         if isinstance(head, UpgradeRequest):
             raise LocalProtocolError(f"{named(head)}: it becomes a WebSocket; call `upgrade`, not `send`")
@@ -185,9 +189,9 @@ class Calling(Generic[L]):
             call, answer = await self._ask(addressed(head, self._connection), deadline, idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
             raise _of(head, error) from error.__cause__
-        return Incoming(head, answer, call)
+        return IncomingResponse(head, answer, call)
 
-    def end(self, incoming: Incoming[L]) -> None:
+    def end(self, incoming: IncomingResponse[L]) -> None:
         """Whoever asked needs no more of the answer."""
         call = incoming.leave()
         if call is None:
@@ -199,7 +203,7 @@ class Calling(Generic[L]):
 
     async def upgrade(
         self, upgrade: Upgrade, deadline: float = math.inf, idle: float | None = None
-    ) -> WebSocket[L]:
+    ) -> WebSocketStream[L]:
         """Make a WebSocket of a request. What comes of this is to be given to `hang_up`."""
         request = upgrade.request
         head = addressed(upgrade.asking, self._connection)
@@ -213,7 +217,7 @@ class Calling(Generic[L]):
                 raise request.refused(answer.status, answer.headers, await _beginning(call))
             protocol = upgrade.agreed(answer)
             framing = Framing(call.rest)
-            return WebSocket(line, framing, protocol, named(request), clock=self._clock, idle=idle)
+            return WebSocketStream(line, framing, protocol, named(request), clock=self._clock, idle=idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
             self._lending.discard(line)
             raise _of(request, error) from error.__cause__
@@ -221,11 +225,11 @@ class Calling(Generic[L]):
             self._lending.discard(line)
             raise
 
-    def hang_up(self, socket: WebSocket[L]) -> None:
+    def hang_up(self, socket: WebSocketStream[L]) -> None:
         """Whoever had the WebSocket is done with it, or was called off."""
         self._lending.discard(socket.line)
 
-    async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], Answer]:
+    async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], ResponseHead]:
         """The call, and the head of its answer; on a connection that turns out to be stale, once more."""
         for fresh in (False, True):
             exchange = Exchange(head)

@@ -27,7 +27,7 @@ MAX_HEAD: Final = 64 * 1024
 _MAX_INTERIM: Final = 8
 
 
-class Answer(Struct, frozen=True):
+class ResponseHead(Struct, frozen=True):
     """The head of an answer."""
 
     status: int
@@ -41,7 +41,7 @@ class Exchange:
     """
 
     def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
-        self.answer: Answer | None = None
+        self.answer: ResponseHead | None = None
         self.touched = False  # a byte of an answer has come
         self.has_body = bool(head.body)
         self._method = head.method
@@ -138,7 +138,7 @@ class Exchange:
         else:
             self._body = open_body(self._method, event.status_code, headers)
             self._stays = _stays(event)
-        self.answer = Answer(event.status_code, headers)
+        self.answer = ResponseHead(event.status_code, headers)
         return self._body.feed(rest) if rest else b""
 
 

@@ -26,7 +26,7 @@ _NORMAL: Final = 1000
 _WITHOUT_CODE: Final = 1005  # what an empty farewell stands for
 
 
-class Farewell(Struct, frozen=True):
+class CloseReason(Struct, frozen=True):
     """The server has closed, and why."""
 
     code: int
@@ -42,7 +42,7 @@ class Framing:
     """One WebSocket, of which `rest` has come already. Send `outgoing` whenever something was fed."""
 
     def __init__(self, rest: bytes = b"", *, max_message: int = MAX_MESSAGE) -> None:
-        self.farewell: Farewell | None = None
+        self.farewell: CloseReason | None = None
         self._max_message = max_message
         self._rest = rest
         self._replies: list[bytes] = []
@@ -113,7 +113,7 @@ class Framing:
                 self._replies.append(self._wsproto.send(CloseConnection(code=said.code, reason=said.reason)))
             case _:
                 pass
-        self.farewell = Farewell(int(said.code), said.reason or "")
+        self.farewell = CloseReason(int(said.code), said.reason or "")
 
     def _add(self, data: bytes, finished: bool, messages: list[bytes]) -> None:
         self._pieces.append(data)

@@ -10,7 +10,7 @@ from wsproto.utilities import generate_accept_token
 from kubeproto import RemoteProtocolError, UpgradeRequest
 from kubeproto.wire import header
 
-from ._exchange import Answer
+from ._exchange import ResponseHead
 
 
 class Upgrade(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Upgrade(Struct, frozen=True):
             ("Sec-WebSocket-Protocol", ", ".join(self.request.protocols)),
         )
 
-    def agreed(self, answer: Answer) -> str:
+    def agreed(self, answer: ResponseHead) -> str:
         """The protocol that a 101 agrees on; `RemoteProtocolError` if it does not."""
         headers = answer.headers
         if header(headers, "upgrade").lower() != "websocket":

@@ -1,4 +1,4 @@
-"""`WebSocket`: messages over a line. It awaits that, and knows no event loop.
+"""`WebSocketStream`: messages over a line. It awaits that, and knows no event loop.
 
 Bytes are read when a message is asked for and none is there, so a slow reader slows the server down. Pings
 are answered then, too. A silent server is pinged, which keeps what lies between from forgetting the
@@ -20,13 +20,13 @@ from kubeproto import (
     TransportError,
 )
 
-from ._framing import Farewell, Framing
-from ._lines import Line
+from ._byte_streams import ByteStream
+from ._framing import CloseReason, Framing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=ByteStream)
 
 # Seconds of silence after which the server is pinged. client-go pings every 5, kube-rs every 60; balancers
 # forget a silent connection after 60 at the earliest.
@@ -36,7 +36,7 @@ PING: Final = 30.0
 CLOSE: Final = 1.0
 
 
-class WebSocket(Generic[L]):
+class WebSocketStream(Generic[L]):
     """One WebSocket. What breaks on it is a `TransportError`, in words that begin with those of `name`."""
 
     def __init__(
@@ -129,7 +129,7 @@ class WebSocket(Generic[L]):
             raise
 
 
-def _check(farewell: Farewell) -> None:
+def _check(farewell: CloseReason) -> None:
     if not farewell.good:
         said = f" ({farewell.reason})" if farewell.reason and farewell.reason.isprintable() else ""
         raise TransportError(f"the server closed with code {farewell.code}{said}")

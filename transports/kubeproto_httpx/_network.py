@@ -119,13 +119,13 @@ class _Backend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         found = self._inner.connect_tcp(host, port, timeout, local_address)
         _set_options(found.get_extra_info("socket"), socket_options)
-        return Stream(found)
+        return BlockingStream(found)
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
 
 
-class Stream(httpcore.NetworkStream):
+class BlockingStream(httpcore.NetworkStream):
     """The same for the blocking client."""
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
@@ -155,7 +155,7 @@ class Stream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         try:
-            return Stream(TlsStream(self._inner, ssl_context, server_hostname, timeout))
+            return BlockingStream(TlsStream(self._inner, ssl_context, server_hostname, timeout))
         except BaseException:
             self._inner.close()
             raise

@@ -1,4 +1,4 @@
-"""From a `Connection` to a `Line`: dial, through the proxy if there is one, and shake hands."""
+"""From a `Connection` to a `TrioByteStream`: dial, through the proxy if there is one, and shake hands."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from kubeproto import ConnectError, RemoteProtocolError, TransportError
-from kubeproto_h11 import dig
+from kubeproto_h11 import open_tunnel
 
-from ._line import Line, open_line, until
+from ._connection import TrioByteStream, open_line, until
 
 if TYPE_CHECKING:
     from kubeproto.config import Connection
-    from kubeproto_h11 import Trust
+    from kubeproto_h11 import ReloadingTLS
 
     from ._tls import Contexts
 
@@ -22,7 +22,7 @@ DIAL: Final = 30.0  # seconds to reach the server or its proxy, as in client-go
 SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as in client-go
 
 
-async def dial(connection: Connection, trust: Trust[Contexts]) -> Line:
+async def dial(connection: Connection, trust: ReloadingTLS[Contexts]) -> TrioByteStream:
     """Open a connection; a `ConnectError` if none comes to be, whatever the reason."""
     host, port = connection.address
     try:
@@ -33,7 +33,7 @@ async def dial(connection: Connection, trust: Trust[Contexts]) -> Line:
                 if (proxy := trust.settings.proxy) is not None:
                     await line.encrypt(proxy, host)
                 if connection.tunnelled:
-                    await dig(line, connection, math.inf)
+                    await open_tunnel(line, connection, math.inf)
                 if (server := trust.settings.server) is not None:
                     await line.encrypt(server, connection.tls_name)
         except BaseException:

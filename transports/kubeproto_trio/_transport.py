@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 import trio
 
-from kubeproto_h11 import Calling, Incoming, Lending, Limits, WebSocket, named, upgrade
+from kubeproto_h11 import Calling, ConnectionPool, IncomingResponse, WebSocketStream, named, upgrade
+from kubeproto_h11.pool import Limits
 
+from ._connection import TrioByteStream, until
 from ._dialling import dial
-from ._line import Line, until
 from ._tls import trust
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class TrioTransport:
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
         self._connection = connection  # first, for its repr is asked for when what follows fails
         trusting = trust(connection)
-        self._lending = Lending(
+        self._lending = ConnectionPool(
             lambda: dial(connection, trusting),
             limits or Limits(),
             clock=trio.current_time,
@@ -52,7 +53,7 @@ class TrioTransport:
     @asynccontextmanager
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming[Line]]:
+    ) -> AsyncGenerator[IncomingResponse[TrioByteStream]]:
         """Send a request and wait for the head of its answer.
 
         `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
@@ -72,7 +73,7 @@ class TrioTransport:
     @asynccontextmanager
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[WebSocket[Line]]:
+    ) -> AsyncGenerator[WebSocketStream[TrioByteStream]]:
         """Make a WebSocket of a request to exec, attach or port-forward; an `ApiError` if that is refused.
 
         `timeout` bounds the handshake, `idle` each silence of the server after it, its answers to pings

@@ -14,9 +14,9 @@ from contract_scripts import answer, chunk, chunked
 from contract_server import Asked, Peer, Script, Server
 from contract_transports import Rig, opener
 
-from kubeproto.config import Config, Wishes
-from kubeproto_runtime._authorized import Authorized
-from kubeproto_runtime._files import find
+from kubeproto.config import Config, Overrides
+from kubeproto_runtime import Authorized
+from kubeproto_runtime.client._files import find
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def kubeconfig(folder: Path, server: Server, certificates: Certificates, user: d
     }
     path = folder / "kubeconfig"
     path.write_text(json.dumps(document))
-    return find(Wishes(path=str(path)), {}).config
+    return find(Overrides(path=str(path)), {}).config
 
 
 class Clock:

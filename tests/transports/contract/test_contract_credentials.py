@@ -26,8 +26,8 @@ from contract_users import (
 )
 
 from kubeproto import Transport
-from kubeproto.config import CredentialsError, _credentials
-from kubeproto_runtime._authorized import Authorized
+from kubeproto.config import CredentialsError, credentials
+from kubeproto_runtime import Authorized
 
 Serve = Callable[..., Server]
 
@@ -306,7 +306,7 @@ def test_a_plugin_that_is_no_good_is_named_and_no_secret_is_told(
 ) -> None:
     more, words = PLUGINS[what]
     if what == "hangs":
-        monkeypatch.setattr(_credentials, "TIMEOUT", 0.5)
+        monkeypatch.setattr(credentials, "TIMEOUT", 0.5)
     caplog.set_level(logging.DEBUG)
     script = Script(cluster.folder, more=more)
     shown: list[str] = []

@@ -52,12 +52,12 @@ def _refusing(refused: list[Any]) -> Callable[..., None]:
 def test_closing_does_not_wait_for_a_connection_that_was_never_made(
     serve: Serve, failure: type[BaseException]
 ) -> None:
-    from kubeproto_asyncio._line import Lines
+    from kubeproto_asyncio._connection import AsyncioByteStreams
 
     server = serve(answering(answer()))
 
     async def main() -> None:
-        lines = Lines()
+        lines = AsyncioByteStreams()
         loop: Any = asyncio.get_running_loop()
 
         async def fail(make: Callable[[], object], sock: socket.socket) -> None:

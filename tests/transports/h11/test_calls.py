@@ -20,7 +20,8 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.config import Connection
-from kubeproto_h11 import Calling, Incoming, Lending, Limits
+from kubeproto_h11 import Calling, ConnectionPool, IncomingResponse
+from kubeproto_h11.pool import Limits
 
 T = TypeVar("T")
 
@@ -96,7 +97,7 @@ class World:
         self.dialled: list[Paper] = []
         self._lines = deque(lines)
         clock = self.clock
-        self.lending = Lending(self._dial, limits or Limits(), clock=clock, signal=Signal)
+        self.lending = ConnectionPool(self._dial, limits or Limits(), clock=clock, signal=Signal)
         self.calling = Calling(Connection(server="http://h"), self.lending, clock=clock)
 
     def clock(self) -> float:
@@ -178,7 +179,7 @@ def test_the_second_time_is_on_a_new_line_though_others_are_kept() -> None:
     assert [line.requests for line in world.dialled] == [1, 2, 1]
 
 
-async def anext_all(incoming: Incoming[Paper]) -> list[bytes]:
+async def anext_all(incoming: IncomingResponse[Paper]) -> list[bytes]:
     return [piece async for piece in incoming]
 
 

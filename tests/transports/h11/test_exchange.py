@@ -19,7 +19,7 @@ from kubeproto import (
 )
 from kubeproto.config import Connection
 from kubeproto.wire import Headers
-from kubeproto_h11 import MAX_HEAD, Answer, Exchange, addressed, named
+from kubeproto_h11 import MAX_HEAD, Exchange, ResponseHead, addressed, named
 
 SECRET: Final = "hunter2"
 
@@ -175,7 +175,7 @@ def test_headers_come_out_as_they_came_in_utf_8_or_latin_1() -> None:
     exchange = Exchange(get())
     exchange.feed(OK + "X-One: a\r\nx-two: ü\r\n".encode() + b"X-three: \xfc\r\nContent-Length: 0\r\n\r\n")
     headers: Headers = (("X-One", "a"), ("x-two", "ü"), ("X-three", "ü"), ("Content-Length", "0"))
-    assert exchange.answer == Answer(200, headers)
+    assert exchange.answer == ResponseHead(200, headers)
 
 
 def test_an_upgrade_ends_the_exchange_and_leaves_the_rest_to_the_next_protocol() -> None:

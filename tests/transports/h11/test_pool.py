@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kubeproto import LocalProtocolError
-from kubeproto_h11 import (
+from kubeproto_h11 import may_replay
+from kubeproto_h11.pool import (
     Action,
     Asked,
     Close,
@@ -28,7 +29,6 @@ from kubeproto_h11 import (
     State,
     Use,
     Waiting,
-    may_replay,
     step,
 )
 

@@ -26,7 +26,16 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.config import Connection as Settings
-from kubeproto_h11 import Answer, Calling, Farewell, Framing, Lending, Limits, WebSocket, upgrade
+from kubeproto_h11 import (
+    Calling,
+    CloseReason,
+    ConnectionPool,
+    Framing,
+    ResponseHead,
+    WebSocketStream,
+    upgrade,
+)
+from kubeproto_h11.pool import Limits
 
 T = TypeVar("T")
 
@@ -45,12 +54,12 @@ AGREED: Final = {
 }
 
 
-def agreeing(**changes: str | None) -> Answer:
+def agreeing(**changes: str | None) -> ResponseHead:
     headers = AGREED | {name.replace("_", "-"): value for name, value in changes.items()}
-    return Answer(101, tuple((name, value) for name, value in headers.items() if value is not None))
+    return ResponseHead(101, tuple((name, value) for name, value in headers.items() if value is not None))
 
 
-def on_the_wire(answer: Answer, body: bytes = b"") -> bytes:
+def on_the_wire(answer: ResponseHead, body: bytes = b"") -> bytes:
     lines = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
     return f"HTTP/1.1 {answer.status} X\r\n{lines}\r\n".encode() + body
 
@@ -168,7 +177,7 @@ def test_a_farewell_is_returned_and_what_follows_counts_for_nothing() -> None:
     server, framing = Server(), Framing()
     data = server.says(BytesMessage(data=b"last"), CloseConnection(code=1000, reason="done"))
     assert framing.feed(data + b"\x82\x01x") == [b"last"]
-    assert framing.farewell == Farewell(1000, "done")
+    assert framing.farewell == CloseReason(1000, "done")
     assert [type(event) for event in server.hears(framing.outgoing)] == [CloseConnection]
     assert framing.feed(b"more") == []
     assert framing.close() == b""
@@ -184,12 +193,12 @@ def test_after_our_farewell_the_server_may_finish_its_sentence() -> None:
     assert framing.close() == b""
     late = b"\x82\x04late" + server.says(CloseConnection(code=1000))
     assert framing.feed(b"\x89\0" + late) == [b"late"]
-    assert (framing.outgoing, framing.farewell) == (b"", Farewell(1000))
+    assert (framing.outgoing, framing.farewell) == (b"", CloseReason(1000))
 
 
 @pytest.mark.parametrize(("code", "good"), [(1000, True), (1005, True), (1001, False), (1011, False)])
 def test_a_farewell_is_good_if_all_was_said(code: int, good: bool) -> None:
-    assert Farewell(code).good is good
+    assert CloseReason(code).good is good
 
 
 # The driver.
@@ -254,7 +263,7 @@ class World:
         self.now = 100.0
         self.dialled: list[Paper] = []
         self._says = says
-        self.lending = Lending(self._dial, Limits(), clock=self.clock, signal=Signal)
+        self.lending = ConnectionPool(self._dial, Limits(), clock=self.clock, signal=Signal)
         self.calling = Calling(Settings(server="http://h"), self.lending, clock=self.clock)
 
     def clock(self) -> float:
@@ -268,7 +277,7 @@ class World:
         self.dialled.append(Paper(self, *self._says))
         return self.line
 
-    def upgrade(self, **times: float) -> WebSocket[Paper]:
+    def upgrade(self, **times: float) -> WebSocketStream[Paper]:
         return run(self.calling.upgrade(upgrade(EXEC, NONCE), **times))
 
 
@@ -321,7 +330,7 @@ STATUS: Final = (
 
 
 def test_a_refusal_is_the_error_of_its_status() -> None:
-    head = Answer(403, (("Content-Type", "application/json"), ("Content-Length", str(len(STATUS)))))
+    head = ResponseHead(403, (("Content-Type", "application/json"), ("Content-Length", str(len(STATUS)))))
     world = World(on_the_wire(head, STATUS[:20]), STATUS[20:])
     with pytest.raises(Forbidden, match='pods "web" is forbidden'):
         world.upgrade()
@@ -329,7 +338,7 @@ def test_a_refusal_is_the_error_of_its_status() -> None:
 
 
 def test_of_a_refusal_that_never_ends_a_sensible_part_is_read() -> None:
-    world = World(on_the_wire(Answer(500, ())), *[b"x" * (1 << 18)] * 4)
+    world = World(on_the_wire(ResponseHead(500, ())), *[b"x" * (1 << 18)] * 4)
     with pytest.raises(ApiError):
         world.upgrade()
     assert world.line.closed == 1

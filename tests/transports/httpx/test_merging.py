@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubeproto_httpx._merging import Merging
-from kubeproto_httpx._network import AsyncStream, Stream
+from kubeproto_httpx._network import AsyncStream, BlockingStream
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: a\r\n"
@@ -145,7 +145,7 @@ def test_a_read_that_completes_nothing_is_no_end_and_nonsense_is_an_error() -> N
                 await stream.read(1)
 
     asyncio.run(good())
-    blocking = Stream(Blocking(*PIECES))
+    blocking = BlockingStream(Blocking(*PIECES))
     blocking.write(GET)
     blocking.write(b"")
     assert [blocking.read(1) for _ in range(3)] == [CHUNKED, chunks(b"ab"), chunks(b"c")]
@@ -155,7 +155,7 @@ def test_a_read_that_completes_nothing_is_no_end_and_nonsense_is_an_error() -> N
 
 
 def test_the_end_of_a_connection_is_handed_on() -> None:
-    blocking = Stream(Blocking(CHUNKED, b""))
+    blocking = BlockingStream(Blocking(CHUNKED, b""))
     blocking.write(GET)
     assert [blocking.read(1) for _ in range(2)] == [CHUNKED, b""]
 

@@ -1,0 +1,185 @@
+"""Leader election on a Lease: a candidate judges by its own monotonic clock alone whether it leads.
+
+Normally a candidate goes Idle, Looking, Taking, Renewing; then, when it stops, Leaving, Clearing, Ended.
+All arrows::
+
+    Idle ────── Started ──────► Looking
+    Idle ────── Stopped ──────► Ended
+
+    Looking ─── Found ────────► Looking, Taking
+    Looking ─── Failed ───────► Looking, Taking
+    Looking ─── LeaseExpired ─► Looking
+    Looking ─── Stopped ──────► Leaving, Ended
+    Taking ──── Wrote ────────► Renewing, Taking
+    Taking ──── Failed ───────► Looking
+    Taking ──── LeaseExpired ─► Taking
+    Taking ──── Stopped ──────► Leaving, Ended
+
+    Renewing ── Wrote ────────► Renewing, Taking
+    Renewing ── Failed ───────► Checking, Looking
+    Renewing ── LeaseExpired ─► Taking
+    Renewing ── Stopped ──────► Leaving, Ended
+    Checking ── Found ────────► Renewing, Looking, Taking
+    Checking ── Failed ───────► Checking, Looking, Taking
+    Checking ── LeaseExpired ─► Looking
+    Checking ── Stopped ──────► Leaving, Ended
+
+    Leaving ─── Found ────────► Clearing, Ended
+    Leaving ─── Failed ───────► Leaving, Ended
+    Leaving ─── LeaseExpired ─► Leaving
+    Leaving ─── Stopped ──────► Ended
+    Clearing ── Wrote ────────► Ended
+    Clearing ── Failed ───────► Leaving, Ended
+    Clearing ── LeaseExpired ─► Clearing
+    Clearing ── Stopped ──────► Ended
+
+The arms of a phase stand in one file: those of a candidate that does not lead in `_election_standby`, of
+the leader in `_election_leading`, of one that gives the lease back in `_election_leaving`.
+
+Rules
+
+- Time stamps in a lease are for people. Each candidate measures with its own clock for how long it has seen
+  the same record, and takes the lease when that is longer than the record says. Whoever renews changes the
+  record.
+- Who leads acts from `StartLeading` to its `until`: the renew deadline after a time before which the
+  last write that worked was not sent. Others saw that write later than that, and wait longer. So no two
+  act at once,
+  as long as no clock runs faster than another by lease duration / renew deadline, 1.5 by default; pauses,
+  delays and lost answers take nothing from it. Go's client counts from the answer, and adds a retry period.
+- A driver cuts the work off at `until` by itself, then steps with `LeaseExpired`. Any other event after that
+  moment means the same: it is handled as in the state after `LeaseExpired`.
+- Who finds another's name in the lease, or none, or no lease, has lost it at once: somebody else may act.
+  Go's client would go on until its deadline.
+- A leader writes without looking: the version in its hand tells whether anybody else has written. If that
+  fails, it looks at once, and writes once more. If that fails too, it looks again after a retry period.
+- A lease with the own name in it is the own one, also after a restart: it is renewed, and counts no
+  transition.
+- A lease that names a holder and no duration is given the own duration.
+- In a coordinated election the server writes a name into the lease. A candidate then renews one that has
+  its own, as long as that has not run out and nobody else is preferred, and takes or makes none. Go's
+  client would lead on to the end of its term when another is preferred; here that ends it.
+- Giving the lease back looks first: it may be another's by now. It takes no longer than the renew deadline.
+- One request is under way at a time, and the driver reports what came of each, except after `Abandon`.
+- The clock should go on while the machine sleeps (CLOCK_BOOTTIME, where there is a choice): a leader that
+  was suspended has to know.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ._election_leading import step_leading
+from ._election_lease import Step, refuse
+from ._election_leaving import step_leaving
+from ._election_standby import step_standby
+from ._election_values import (
+    Abandon,
+    Action,
+    Candidate,
+    Checking,
+    Clearing,
+    Ended,
+    Event,
+    Failed,
+    Found,
+    Idle,
+    LeadershipStatus,
+    LeaseExpired,
+    Leaving,
+    Looking,
+    NewLeader,
+    ObservedLease,
+    Renewing,
+    SendCreate,
+    SendGet,
+    SendUpdate,
+    Started,
+    StartLeading,
+    State,
+    StopLeading,
+    Stopped,
+    Taking,
+    Wrote,
+)
+
+__all__ = [
+    "TOLERANCE",
+    "Abandon",
+    "Action",
+    "Candidate",
+    "Checking",
+    "Clearing",
+    "Ended",
+    "Event",
+    "Failed",
+    "Found",
+    "Idle",
+    "LeadershipStatus",
+    "LeaseExpired",
+    "Leaving",
+    "Looking",
+    "NewLeader",
+    "Renewing",
+    "SendCreate",
+    "SendGet",
+    "SendUpdate",
+    "StartLeading",
+    "Started",
+    "State",
+    "StopLeading",
+    "Stopped",
+    "Taking",
+    "Wrote",
+    "begin",
+    "leadership_status",
+    "step",
+]
+
+# For so long after its lease has run out, a leader that was not told so is not yet called ill. Go's servers
+# wait as long.
+TOLERANCE: Final = 20.0
+
+
+def begin(candidate: Candidate) -> Idle:
+    """Return a machine that has not asked for anything yet."""
+    return Idle(candidate)
+
+
+def leadership_status(state: State, now: float, *, tolerance: float = TOLERANCE) -> LeadershipStatus:
+    """Whether the candidate leads at this moment, who does as far as it knows, and whether all is well.
+
+    It is ill if it still thinks that it leads although its lease has run out: its driver hangs.
+    """
+    match state:
+        case Renewing(context, until) | Checking(context, until):
+            own = context.candidate
+            ill_at = until - own.renew_deadline + own.lease_duration + tolerance
+            return LeadershipStatus(now < until, context.leader, now <= ill_at)
+        case Idle() | Ended():
+            return LeadershipStatus(False, "", True)
+        case _:
+            return LeadershipStatus(False, state.context.leader, True)
+
+
+def step(state: State, event: Event, now: float) -> Step:
+    """Return the next state and the actions for an event."""
+    match state, event:
+        case ((Renewing(until=until) | Checking(until=until)), Found() | Wrote() | Failed()) if now >= until:
+            # The driver's timer has not fired yet, but the time is up: first what `LeaseExpired` does.
+            lapsed, lost = step_leading(state, LeaseExpired(), now)
+            after, actions = step(lapsed, event, now)
+            return after, (*lost, *actions)
+        case Looking() | Taking() | Leaving() | Clearing(), LeaseExpired():
+            return state, ()  # an event that came before it has ended the term already
+        case Looking() | Taking(), _:
+            return step_standby(state, event, now)
+        case Renewing() | Checking(), _:
+            return step_leading(state, event, now)
+        case Leaving() | Clearing(), _:
+            return step_leaving(state, event, now)
+        case Idle(candidate), Started():
+            return Looking(ObservedLease(candidate, candidate.lease, now)), (SendGet(now, now),)
+        case Idle(candidate), Stopped():
+            return Ended(candidate), ()
+        case _:
+            raise refuse(state, event)

@@ -1,0 +1,155 @@
+"""What a finalizer asks of its controller at each moment of an object's life, and the patches that it takes.
+
+::
+
+    finalizer   deleting   decide
+       no          no      AddFirst    its patch, and nothing else: the change that it makes calls again
+       yes         no      Reconcile
+       yes         yes     CleanUp     clean up, and when that has gone well, its patch
+       no          yes     Nothing     others hold the object, or it is gone
+
+- Nothing is made for an object before its finalizer stands in it: else what was made could be left behind.
+- A patch tests what its decision was made from: the uid, and the place in the list. So two finalizers never
+  undo each other, and a new object under an old name never loses its own.
+- A test that fails is a 422, a race in the storage a 409: read the object again and `decide_again`. A server
+  uses 422 for much else, so if the fresh object asks for the same patch, no test was to blame and it has
+  `Failed`.
+- 404 is success: an object that is gone needs no finalizer.
+- Whether an answer that was lost had said yes is seen from the fresh object too: it counts as `Failed`, and
+  the next call finds out.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from ..objects import JsonPatch, KubeObject, check_finalizer
+from ..wire import Conflicted, Outcome, Refused, Rejected
+
+__all__ = [
+    "AddFirst",
+    "CleanUp",
+    "Decision",
+    "Failed",
+    "Nothing",
+    "PatchResult",
+    "Patched",
+    "ReadAgain",
+    "Reconcile",
+    "decide",
+    "decide_again",
+    "judge",
+]
+
+
+class AddFirst(Struct, frozen=True):
+    """Put the finalizer in by `patch`, and wait for the change. `present` are those that stand there."""
+
+    finalizer: str
+    present: tuple[str, ...]
+    uid: str
+
+    @property
+    def patch(self) -> JsonPatch:
+        """The operations, which fail if another finalizer has come or gone."""
+        if not self.present:
+            # Where there is no list, a server lets a test for null pass.
+            return [
+                *_same(self.uid),
+                {"op": "test", "path": "/metadata/finalizers", "value": None},
+                {"op": "add", "path": "/metadata/finalizers", "value": [self.finalizer]},
+            ]
+        return [
+            *_same(self.uid),
+            {"op": "test", "path": "/metadata/finalizers", "value": list(self.present)},
+            {"op": "add", "path": "/metadata/finalizers/-", "value": self.finalizer},
+        ]
+
+
+class Reconcile(Struct, frozen=True):
+    """The finalizer is in place: do what the object asks for."""
+
+
+class CleanUp(Struct, frozen=True):
+    """The object is to go: clean up, then take the finalizer out by `patch`."""
+
+    finalizer: str
+    index: int
+    uid: str
+
+    @property
+    def patch(self) -> JsonPatch:
+        """The operations, which fail if another finalizer stands at that place."""
+        path = f"/metadata/finalizers/{self.index}"
+        return [
+            *_same(self.uid),
+            {"op": "test", "path": path, "value": self.finalizer},
+            {"op": "remove", "path": path},
+        ]
+
+
+class Nothing(Struct, frozen=True):
+    """There is nothing to do until something changes."""
+
+
+Decision: TypeAlias = AddFirst | Reconcile | CleanUp | Nothing
+
+
+class Patched(Struct, frozen=True):
+    """The patch has done its work, or the object is gone."""
+
+
+class ReadAgain(Struct, frozen=True):
+    """Another has changed the object: read it from the server, not from a cache, and `decide_again`."""
+
+
+class Failed(Struct, frozen=True):
+    """It did not work; the error is the caller's to show and to wait for."""
+
+    outcome: Outcome
+
+
+PatchResult: TypeAlias = Patched | ReadAgain | Failed
+
+
+def decide(obj: KubeObject, finalizer: str) -> Decision:
+    """What this finalizer asks for now; ValueError for what cannot be the name of one."""
+    check_finalizer(finalizer)
+    present, uid = obj.metadata.finalizers, obj.metadata.uid
+    match finalizer in present, obj.metadata.deletion_timestamp is not None:
+        case False, False:
+            return AddFirst(finalizer, tuple(present), uid)
+        case True, False:
+            return Reconcile()
+        case True, True:
+            return CleanUp(finalizer, present.index(finalizer), uid)
+        case _:
+            return Nothing()
+
+
+def judge(failure: Outcome | None) -> PatchResult:
+    """What the answer to a patch means; None is a good answer."""
+    match failure:
+        case None | Refused(code=404):
+            return Patched()
+        case Conflicted() | Rejected(code=422):
+            return ReadAgain()
+        case _:
+            return Failed(failure)
+
+
+def decide_again(before: AddFirst | CleanUp, failure: Outcome, fresh: KubeObject | None) -> Decision | Failed:
+    """What to do after `ReadAgain`; `fresh` is the object as the server has it, None if it is gone.
+
+    After a `CleanUp` another one asks for its patch alone: the cleaning up has been done.
+    """
+    if fresh is None or fresh.metadata.uid != before.uid:
+        return Nothing()  # another object under the name has a life of its own
+    decision = decide(fresh, before.finalizer)
+    return Failed(failure) if decision == before else decision
+
+
+def _same(uid: str) -> JsonPatch:
+    return [{"op": "test", "path": "/metadata/uid", "value": uid}] if uid else []

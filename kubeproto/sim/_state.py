@@ -1,0 +1,87 @@
+"""What all parts of the server share: storage, kinds, the clock, chance, and how old or odd the server is."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from ._chance import Chance
+from .kinds._kinds import Kinds
+from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
+
+# 2026-01-01T00:00:00Z: where the virtual clock starts, so that times look like times.
+START: Final = 1_767_225_600.0
+
+
+class Modes(Struct, frozen=True, kw_only=True):
+    """How the server differs from a Kubernetes 1.36 with its watch cache, which is the default.
+
+    `streaming_lists=False` refuses `sendInitialEvents` (before 1.32). `end_mark` is what stands at the end of
+    the initial events: some aggregated servers never send it. `gone` is how an expired watch is told: in the
+    stream, or as HTTP 410 with one of two reasons. `too_large` is how three generations of servers tell a
+    version that they have not reached. `compress_watches` is Kubernetes 1.37.
+    """
+
+    streaming_lists: bool = True
+    watch_cache: bool = True
+    bookmarks: bool = True
+    end_mark: Literal["true", "missing", "false", "without-version"] = "true"
+    gone: Literal["in-stream", "http-expired", "http-gone"] = "in-stream"
+    too_large: Literal["reason", "cause-message", "message"] = "reason"
+    compress_watches: bool = False
+    old_bookmarks: bool = False  # `"creationTimestamp":null` in the metadata of bookmarks
+
+
+class VirtualClock:
+    """The virtual time, in seconds since 1970; whole seconds are what objects carry."""
+
+    def __init__(self, time: float = START) -> None:
+        self.time = time
+        self._second = -1
+        self._stamp = ""
+
+    def stamp(self, after: float = 0.0) -> str:
+        """The time, or one a little later, as objects carry it."""
+        second = int(self.time + after)
+        if second != self._second:
+            when = datetime.datetime.fromtimestamp(second, datetime.UTC)
+            self._second, self._stamp = second, when.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self._stamp
+
+
+class ServerState:
+    """The state of a simulated cluster, without any behaviour of its own beyond writing and telling of it."""
+
+    def __init__(self, *, seed: int, window: int, modes: Modes) -> None:
+        self.storage = Storage(window)
+        self.kinds = Kinds(self.storage)
+        self.clock = VirtualClock()
+        self.chance = Chance(seed)
+        self.modes = modes
+        self.tracks = True  # whether writes leave their trace in managedFields
+        self.lag = 0  # how many versions the watch cache is behind
+        self.terminating: set[str] = set()  # namespaces that take nothing new
+        self.closing: set[str] = set()  # custom resources whose definition is going
+        self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
+
+    @property
+    def reached(self) -> int:
+        """The version that reads from the cache see: the latest, but for a lag."""
+        return max(self.storage.version - self.lag, 0)
+
+    def commit(self, shelf: ResourceStorage, stored: Stored) -> StoredEvent:
+        """Store an object that was made for the next version, and tell of it."""
+        event = self.storage.commit(shelf, stored)
+        for tell in self.on_event:
+            tell(shelf, event)
+        return event
+
+    def remove(self, shelf: ResourceStorage, stored: Stored) -> StoredEvent:
+        """Take an object away, and tell of it."""
+        event = self.storage.remove(shelf, stored)
+        for tell in self.on_event:
+            tell(shelf, event)
+        return event

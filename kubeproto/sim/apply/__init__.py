@@ -1,0 +1,1 @@
+"""Server-side apply and strategic merge patches: which manager owns which field."""

@@ -1,0 +1,200 @@
+"""Server-side apply, and the book that a server keeps on which manager owns which field.
+
+- Who applies an object owns the fields in it, and no others: what they applied before and leave out now is
+  removed, unless somebody else owns it too.
+- Who writes in another way owns what they changed, and takes it from all others.
+- Several may own a field while they agree on its value. Who applies another one is refused, or takes the
+  field by force.
+- Identity and what the server keeps itself (name, uid, resourceVersion, …) is never owned.
+
+::
+
+    match apply(live, body, manager="m", facts=facts, api_version="v1", kind="ConfigMap", now=now):
+        case Applied(object=object): ...       # with its managedFields
+        case Conflicts() as conflicts: ...     # a 409 with these causes
+    metadata["managedFields"] = update(before, after, manager="m", facts=facts, api_version="v1", now=now)
+
+Times are texts as a server writes them. Of a body sent to an endpoint that leaves a part of the object alone
+(the status, or all but it), only the part that it writes is given here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from msgspec import Struct
+
+from ..storage._values import members
+from ._conflicts import Conflicts, FieldConflict
+from ._facts import Facts
+from ._fields import compare, fields_of
+from ._fieldsets import EMPTY, FieldSet, difference, intersection, paths, union
+from ._kubectl import allowed_by_last_applied, with_last_applied
+from ._managers import (
+    BEFORE_FIRST_APPLY,
+    Managers,
+    OwnedFields,
+    Owner,
+    encode_managers,
+    owner_of,
+    read_managers,
+)
+from ._merge import merged, removed, with_parents
+from ._ownership import UNOWNED, Entries, Object, taken_by, update, without_managed_fields
+from ._refusals import ApplyRefused
+from ._typing import misfits
+
+__all__ = ["AppliedObject", "ApplyRefused", "Conflicts", "FieldConflict", "apply", "check_applied", "update"]
+
+# Whatever a body says of these, the server knows better.
+_SERVERS_OWN: Final = ("creationTimestamp", "generation", "resourceVersion", "selfLink")
+
+
+class AppliedObject(Struct, frozen=True):
+    """The object as it is to be stored, its `managedFields` in place; `changed` if it is not as it was."""
+
+    object: Object
+    managed_fields: Entries
+    changed: bool
+
+
+def apply(
+    live: Object | None,
+    applied: Object,
+    *,
+    manager: str,
+    facts: Facts,
+    api_version: str,
+    kind: str,
+    now: str,
+    force: bool = False,
+    subresource: str = "",
+    apart: Collection[str] = (),
+) -> AppliedObject | Conflicts:
+    """Apply an object over the live one, or create it; ApplyRefused if the body cannot be applied."""
+    check_applied(applied, facts, api_version, kind)
+    before, managers = _live(live, facts, api_version, now, apart)
+    owner = owner_of(manager, "Apply", api_version, subresource)
+    case = _Case(before, without_managed_fields(applied), managers, owner, facts, api_version)
+    outcome = _apply(case, force=force)
+    if isinstance(outcome, Conflicts) and manager == "kubectl":
+        # What kubectl applied on its own side, before servers could, it may go on with here.
+        left = outcome.apart_from(allowed_by_last_applied(before, facts))
+        outcome = left or _apply(case, force=True)
+    if isinstance(outcome, Conflicts):
+        return outcome
+    object_, owners = outcome
+    if owner in owners and object_ != before:
+        # Who applies what is there already comes into the book without a time.
+        owners = {**owners, owner: OwnedFields(owners[owner].fields, api_version, now)}
+    if manager == "kubectl":
+        object_ = with_last_applied(object_, applied)
+    return _written(live, object_, encode_managers(owners))
+
+
+class _Case(Struct, frozen=True):
+    """Who applies what over which object."""
+
+    before: Object
+    applied: Object
+    managers: Managers
+    owner: Owner
+    facts: Facts
+    api_version: str
+
+
+def _apply(case: _Case, *, force: bool) -> tuple[Object, Managers] | Conflicts:
+    """The object and its owners, their times as they were; or the conflicts."""
+    facts, owner = case.facts, case.owner
+    last = case.managers.get(owner)
+    mine = OwnedFields(fields_of(case.applied, facts), case.api_version, last.time if last else "")
+    result = _servers_own(case.before, members(merged(case.before, case.applied, facts)))
+    if last is not None:
+        result = _pruned(result, last.fields, {**case.managers, owner: mine}, facts)
+    changes = compare(case.before, result, facts)
+    others = {other: held for other, held in case.managers.items() if other != owner}
+    disputed = {other: intersection(held.fields, changes.written) for other, held in others.items()}
+    if any(disputed.values()) and not force:
+        return Conflicts(
+            tuple(FieldConflict(other, path) for other in sorted(disputed) for path in paths(disputed[other]))
+        )
+    owners: Managers = {owner: OwnedFields(difference(mine.fields, UNOWNED), mine.api_version, mine.time)}
+    for other, held in others.items():
+        lost = union(disputed[other], changes.removed)
+        left = difference(held.fields, lost)
+        owners[other] = held if left == held.fields else OwnedFields(left, held.api_version, held.time)
+    return result, {each: held for each, held in owners.items() if held.fields}
+
+
+def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> Object:
+    """Take out what this manager applied last time and nobody owns any more."""
+    last = with_parents(last, facts)
+    there = with_parents(fields_of(result, facts), facts)
+    owned = EMPTY
+    for held in claimed.values():
+        owned = union(owned, held.fields)
+    owned = with_parents(owned, facts)
+    # A field that goes takes along what is inside; so what is owned by somebody is put back, and what was
+    # never this manager's as well.
+    without = _left(result, last, facts)
+    kept = _left(result, difference(there, union(without, owned)), facts)
+    gone = difference(intersection(difference(there, kept), last), UNOWNED)
+    return members(removed(result, gone, facts))
+
+
+def _left(result: Object, fields: FieldSet, facts: Facts) -> FieldSet:
+    """The fields of an object when these are taken out; what gets empty is still there."""
+    return with_parents(fields_of(removed(result, fields, facts, emptied=None), facts), facts)
+
+
+def _live(
+    live: Object | None, facts: Facts, api_version: str, now: str, apart: Collection[str]
+) -> tuple[Object, Managers]:
+    """The object to apply to and its owners. What was never tracked belongs to one who came before.
+
+    What this endpoint leaves alone does not count: it is set `apart`.
+    """
+    before = without_managed_fields(live or {})
+    managers = read_managers(live)
+    if not managers and live is not None:
+        owner = owner_of(BEFORE_FIRST_APPLY, "Update", api_version)
+        managers = taken_by(
+            {}, {name: before[name] for name in before if name not in apart}, owner, {}, facts, now
+        )
+    return before, managers
+
+
+def check_applied(applied: Object, facts: Facts, api_version: str, kind: str) -> None:
+    """Refuse a body that cannot be applied to an object of this kind: ApplyRefused."""
+    group, _, version = str(applied.get("apiVersion") or "").rpartition("/")
+    gvk = f"{group}/{version}, Kind={applied.get('kind') or ''}"
+    if (applied.get("apiVersion"), applied.get("kind")) != (api_version, kind):
+        raise ApplyRefused(400, f"invalid object type: {gvk}")
+    metadata = members(applied.get("metadata"))
+    if metadata.get("managedFields") is not None:
+        raise ApplyRefused(400, "metadata.managedFields must be nil")
+    if wrong := misfits(applied, facts):
+        name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
+        raise ApplyRefused(500, f"failed to create typed patch object ({namespace}/{name}; {gvk}): {wrong}")
+
+
+def _servers_own(before: Object, result: Object) -> Object:
+    """The merged object with what only the server may set as it was; a new one is left to who stores it."""
+    if not before:
+        return result
+    kept = members(before.get("metadata"))
+    metadata = {
+        name: kept.get(name) if name in _SERVERS_OWN else value
+        for name, value in members(result.get("metadata")).items()
+        if name not in _SERVERS_OWN or name in kept
+    }
+    return {**result, "metadata": metadata}
+
+
+def _written(live: Object | None, object_: Object, entries: Entries) -> AppliedObject:
+    metadata = {**members(object_.get("metadata"))}
+    if entries:
+        metadata["managedFields"] = entries
+    result = {**object_, "metadata": metadata}
+    return AppliedObject(result, entries, live != result)

@@ -1,0 +1,62 @@
+"""What tells the elements of a list apart: their keys, or the value itself in a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..storage._values import is_list, is_map
+from ._facts import Facts
+from ._fieldsets import keys_step, value_step
+
+
+class Unidentified(ValueError):
+    """An element that cannot be told from the others; the message is a server's."""
+
+
+def step_of(element: Any, facts: Facts) -> str:
+    """The step from a list to one of its elements."""
+    if not facts.keys:
+        return _value_step(element)
+    if element is None:
+        raise Unidentified("associative list with keys may not have a null element")
+    if not is_map(element):
+        raise Unidentified("associative list with keys may not have non-map elements")
+    keys: dict[str, Any] = {}
+    for name in facts.keys:
+        if name in element:
+            keys[name] = element[name]
+            continue
+        declared = facts.element.member(name)
+        if declared is not None and declared.default is not None:
+            keys[name] = declared.default
+    if not keys:
+        names = " ".join(f'"{name}"' for name in facts.keys)
+        raise Unidentified(
+            "associative list with keys has an element that omits all key fields "
+            f"[{names}] (and doesn't have default values for any key fields)"
+        )
+    return keys_step(keys)
+
+
+def by_step(elements: Iterable[Any], facts: Facts) -> dict[str, list[Any]]:
+    """The elements of a list by their steps, those that stand there twice too, in the order of the list."""
+    result: dict[str, list[Any]] = {}
+    for element in elements:
+        try:
+            step = step_of(element, facts)
+        except Unidentified:
+            continue  # such a thing can stand in an old object; nobody can own it
+        result.setdefault(step, []).append(element)
+    return result
+
+
+def _value_step(element: Any) -> str:
+    if is_map(element):
+        # A server takes maps into a set where they have one owner each; as a step they are their text.
+        return value_step(element)
+    if is_list(element):
+        raise Unidentified("not supported: associative list with lists as elements")
+    if element is None:
+        raise Unidentified("associative list without keys has an element that's an explicit null")
+    return value_step(element)

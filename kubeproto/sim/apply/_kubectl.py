@@ -1,0 +1,54 @@
+"""The annotation in which kubectl keeps what it applied on its own side, for as long as it is there.
+
+Only for the manager called kubectl: applying refreshes the annotation, and does not conflict with whatever it
+says kubectl applied before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from ..storage._values import is_map, members
+from ._facts import Facts
+from ._fields import fields_of
+from ._fieldsets import EMPTY, FieldSet
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+# What all annotations of an object may take together, keys included.
+_MOST_BYTES: Final = 256 * 1024
+
+Object = dict[str, Any]
+
+
+def with_last_applied(object_: Object, applied: Object) -> Object:
+    """The object, its annotation brought up to date if it has one."""
+    metadata = members(object_.get("metadata"))
+    annotations = members(metadata.get("annotations"))
+    if not annotations.get(LAST_APPLIED):
+        return object_
+    updated = {**annotations, LAST_APPLIED: _text(applied)}
+    if sum(len(key.encode()) + len(str(value).encode()) for key, value in updated.items()) > _MOST_BYTES:
+        del updated[LAST_APPLIED]
+    return {**object_, "metadata": {**metadata, "annotations": updated}}
+
+
+def allowed_by_last_applied(live: Object, facts: Facts) -> FieldSet:
+    """The fields that kubectl applied on its own side."""
+    text = members(members(live.get("metadata")).get("annotations")).get(LAST_APPLIED)
+    try:
+        last = msgspec.json.decode(text) if isinstance(text, str) and text else None
+    except msgspec.DecodeError:
+        return EMPTY
+    if not is_map(last) or last.get("apiVersion") != live.get("apiVersion"):
+        return EMPTY
+    return fields_of(last, facts)
+
+
+def _text(applied: Object) -> str:
+    metadata = dict(members(applied.get("metadata")))
+    if is_map(annotations := metadata.get("annotations")):
+        metadata["annotations"] = {key: held for key, held in annotations.items() if key != LAST_APPLIED}
+    return msgspec.json.encode({**applied, "metadata": metadata}, order="sorted").decode() + "\n"

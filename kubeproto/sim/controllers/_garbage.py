@@ -1,0 +1,174 @@
+"""The garbage collector: what happens to the objects that another one owns, when that one goes.
+
+Background: the owner goes first. Foreground: what blocks its deletion goes first. Orphan: they stay, and
+lose their reference. An object whose owners are all gone, or never were, goes too.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from .._refusals import Rejection
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..storage._parts import listed, texts
+from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from ..writing._deletes import DeleteOptions, delete
+from ..writing._edits import edit
+
+_FOREGROUND: Final = "foregroundDeletion"
+Place = tuple[str, str]
+"""A shelf's name and a key on it."""
+
+
+class Garbage:
+    """Follows owner references. `work` does what has come up since the last time."""
+
+    def __init__(self, world: ServerState) -> None:
+        self.world = world
+        self.dependents: dict[str, set[Place]] = {}
+        self.waiting: dict[str, Place] = {}  # owners whose dependents go first, or are let go
+        self._gone: list[str] = []
+        self._doubtful: list[Place] = []
+
+    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+        """Note what a change means for owners and dependents."""
+        stored, place = event.stored, (shelf.name, event.stored.key)
+        if event.change == "DELETED":
+            for uid in stored.owners:
+                self.dependents.get(uid, set()).discard(place)
+            self.waiting.pop(stored.uid, None)
+            if self.dependents.get(stored.uid):
+                self._gone.append(stored.uid)
+            return
+        if event.before is not None and event.before.owners != stored.owners:
+            for uid in event.before.owners:
+                self.dependents.get(uid, set()).discard(place)
+        for uid in stored.owners:
+            self.dependents.setdefault(uid, set()).add(place)
+        if stored.owners and (event.before is None or event.before.owners != stored.owners):
+            self._doubtful.append(place)
+        if b'"deletionTimestamp":' in stored.data and (
+            b'"foregroundDeletion"' in stored.data or b'"orphan"' in stored.data
+        ):
+            self.waiting[stored.uid] = place
+
+    def work(self) -> bool:
+        """Do what has come up; whether there was anything."""
+        if not (self._gone or self._doubtful or self.waiting):
+            return False
+        before = self.world.storage.version
+        gone, self._gone = self._gone, []
+        for uid in gone:
+            for place in sorted(self.dependents.pop(uid, ())):
+                self._collect(place)
+        doubtful, self._doubtful = self._doubtful, []
+        for place in doubtful:
+            self._collect(place)
+        for uid, place in list(self.waiting.items()):
+            self._unblock(uid, place)
+        return self.world.storage.version != before
+
+    def adopt(self, other: Garbage) -> None:
+        """Know what another one knows."""
+        self.dependents = {uid: set(places) for uid, places in other.dependents.items()}
+        self.waiting = dict(other.waiting)
+
+    def _find(self, place: Place) -> tuple[Served, Stored] | None:
+        served = self.world.kinds.of_shelf(place[0])
+        stored = served.shelf.objects.get(place[1]) if served else None
+        return (served, stored) if served and stored else None
+
+    def _collect(self, place: Place) -> None:
+        """Delete an object if none of its owners is left; drop the references to those that are not."""
+        found = self._find(place)
+        if found is None or not found[1].owners:
+            return
+        served, stored = found
+        owners: list[dict[str, Any]] = msgspec.json.decode(stored.data)["metadata"]["ownerReferences"]
+        left = [owner for owner in owners if self._is_there(owner, stored.namespace)]
+        if not left:
+            self._delete(served, stored, "Background")
+        elif len(left) < len(owners):
+            edit(self.world, served, stored, lambda obj: obj["metadata"].update(ownerReferences=left))
+
+    def _is_there(self, owner: dict[str, Any], namespace: str) -> bool:
+        served = self.world.kinds.of_kind(owner["apiVersion"], owner["kind"])
+        if served is None:
+            return True  # a kind that nobody knows: a real collector waits for it to come
+        found = served.shelf.objects.get(served.key(namespace, owner["name"]))
+        return found is not None and found.uid == owner["uid"]
+
+    def _unblock(self, uid: str, place: Place) -> None:
+        """Bring an owner that waits for its dependents a step on."""
+        found = self._find(place)
+        if found is None or found[1].uid != uid:
+            self.waiting.pop(uid, None)
+            return
+        served, stored = found
+        finalizers = texts(msgspec.json.decode(stored.data)["metadata"], "finalizers")
+        dependents = [one for place in sorted(self.dependents.get(uid, ())) if (one := self._find(place))]
+        if "orphan" in finalizers:
+            for kind, dependent in dependents:
+                edit(self.world, kind, dependent, lambda obj: _let_go(obj, uid))
+            self._drop(served, stored, "orphan")
+        elif _FOREGROUND in finalizers:
+            blocking = [one for one in dependents if _blocks(one[1], uid)]
+            for kind, dependent in dependents:
+                if b'"deletionTimestamp":' not in dependent.data:
+                    self._attempt(kind, dependent)
+            if not blocking:
+                self._drop(served, stored, _FOREGROUND)
+        else:
+            self.waiting.pop(uid, None)
+
+    def _attempt(self, served: Served, stored: Stored) -> None:
+        """Delete a dependent of an owner that is going; one with another owner only loses the reference."""
+        owners: list[dict[str, Any]] = msgspec.json.decode(stored.data)["metadata"]["ownerReferences"]
+        left = [owner for owner in owners if self._stays(owner, stored.namespace)]
+        if left:
+            edit(self.world, served, stored, lambda obj: obj["metadata"].update(ownerReferences=left))
+        else:
+            self._delete(served, stored, "Foreground" if self.dependents.get(stored.uid) else "Background")
+
+    def _stays(self, owner: dict[str, Any], namespace: str) -> bool:
+        if not self._is_there(owner, namespace):
+            return False
+        place = self.waiting.get(owner["uid"])
+        found = self._find(place) if place else None
+        if found is None:
+            return True
+        return _FOREGROUND not in texts(msgspec.json.decode(found[1].data)["metadata"], "finalizers")
+
+    def _drop(self, served: Served, stored: Stored, finalizer: str) -> None:
+        def change(obj: dict[str, Any]) -> None:
+            left = [one for one in obj["metadata"]["finalizers"] if one != finalizer]
+            if left:
+                obj["metadata"]["finalizers"] = left
+            else:
+                del obj["metadata"]["finalizers"]
+
+        self.waiting.pop(stored.uid, None)
+        edit(self.world, served, stored, change)
+
+    def _delete(self, served: Served, stored: Stored, policy: str) -> None:
+        # A namespace may not be one that can go, an object may have gone by itself.
+        with suppress(Rejection):
+            delete(self.world, served, stored.key, stored.name, DeleteOptions(propagation_policy=policy))
+
+
+def _blocks(stored: Stored, uid: str) -> bool:
+    owners = listed(msgspec.json.decode(stored.data)["metadata"], "ownerReferences")
+    return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
+
+
+def _let_go(obj: dict[str, Any], uid: str) -> None:
+    meta = obj["metadata"]
+    left = [owner for owner in listed(meta, "ownerReferences") if owner["uid"] != uid]
+    if left:
+        meta["ownerReferences"] = left
+    else:
+        meta.pop("ownerReferences", None)

@@ -1,0 +1,149 @@
+"""The life of namespaces, and of pods without a kubelet: what the cluster itself does as time goes by."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from ...objects import parse_time
+from .._refusals import Rejection
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..storage._parts import member, texts
+from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from ..writing._deletes import DeleteOptions, delete
+from ..writing._edits import edit, remove
+
+_CONDITIONS: Final = (
+    ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered",
+     "All resources successfully discovered"),
+    ("NamespaceDeletionGroupVersionParsingFailure", "False", "ParsedGroupVersions",
+     "All legacy kube types successfully parsed"),
+    ("NamespaceDeletionContentFailure", "False", "ContentDeleted",
+     "All content successfully deleted, may be waiting on finalization"),
+)  # fmt: skip
+
+
+class NamespaceController:
+    """Empties namespaces that are going, and ends them."""
+
+    def __init__(self, world: ServerState) -> None:
+        self.world = world
+
+    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+        """Note which namespaces are going."""
+        if shelf.name != "namespaces":
+            return
+        name = event.stored.name
+        if event.change != "DELETED" and b'"phase":"Terminating"' in event.stored.data:
+            self.world.terminating.add(name)
+        else:
+            self.world.terminating.discard(name)
+
+    def work(self) -> bool:
+        """Delete what is in them, pods first; end those that are empty."""
+        before = self.world.storage.version
+        for name in sorted(self.world.terminating):
+            self._work_on(name)
+        return self.world.storage.version != before
+
+    def _work_on(self, name: str) -> None:
+        served = self.world.kinds.of_shelf("namespaces")
+        assert served is not None  # a kind of the server's own
+        stored = served.shelf.objects.get(name)
+        if stored is None:
+            self.world.terminating.discard(name)
+            return
+        left = self._empty(name)
+        if not left:
+            obj: dict[str, Any] = msgspec.json.decode(stored.data)
+            finalizers = [one for one in texts(member(obj, "spec"), "finalizers") if one != "kubernetes"]
+            if not finalizers and not obj["metadata"].get("finalizers"):
+                remove(self.world, served, stored)
+                return
+        if b"NamespaceContentRemaining" not in stored.data:
+            edit(self.world, served, stored, lambda obj: self._condition(obj, left))
+
+    def _empty(self, name: str) -> int:
+        """Delete the content of a namespace; how much of it is still there."""
+        left = 0
+        kinds = sorted(
+            self.world.kinds.by_shelf.values(), key=lambda one: (one.full_name != "pods", one.full_name)
+        )
+        for served in kinds:
+            if not served.namespaced or "delete" not in served.verbs:
+                continue
+            content = [one for one in served.shelf.objects.values() if one.namespace == name]
+            for one in content:
+                self._delete(served, one)
+            left += sum(one.key in served.shelf.objects for one in content)
+            if left and served.full_name == "pods":
+                break  # pods end before what they use
+        return left
+
+    def _delete(self, served: Served, one: Stored) -> None:
+        if b'"deletionTimestamp":' in one.data:
+            return
+        with suppress(Rejection):  # it may have gone by itself
+            delete(self.world, served, one.key, one.name, DeleteOptions(propagation_policy="Background"))
+
+    def _condition(self, obj: dict[str, Any], left: int) -> None:
+        stamp = self.world.clock.stamp()
+        remaining = ("False", "ContentRemoved", "All content successfully removed")
+        if left:
+            remaining = ("True", "SomeResourcesRemain", f"Some resources are remaining: {left} objects")
+        rows = [*_CONDITIONS, ("NamespaceContentRemaining", *remaining)]
+        obj.setdefault("status", {})["conditions"] = [
+            {
+                "type": type_,
+                "status": status,
+                "lastTransitionTime": stamp,
+                "reason": reason,
+                "message": message,
+            }
+            for type_, status, reason, message in rows
+        ]
+
+
+class Pods:
+    """Stands in for the kubelets: a pod that is being deleted is gone when its grace is over."""
+
+    def __init__(self, world: ServerState) -> None:
+        self.world = world
+        self._ending: dict[str, float] = {}
+
+    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+        """Note pods that are ending, and until when."""
+        if shelf.name != "pods":
+            return
+        key = event.stored.key
+        if event.change == "DELETED":
+            self._ending.pop(key, None)
+        elif b'"deletionTimestamp":' in event.stored.data:
+            meta = msgspec.json.decode(event.stored.data)["metadata"]
+            if meta.get("deletionGracePeriodSeconds"):
+                self._ending[key] = parse_time(meta["deletionTimestamp"]).timestamp()
+
+    def adopt(self, other: Pods) -> None:
+        """Wait for the pods that another one waits for."""
+        self._ending = dict(other._ending)
+
+    @property
+    def due(self) -> float | None:
+        """When the next one is over."""
+        return min(self._ending.values(), default=None)
+
+    def work(self) -> bool:
+        """End what is over: the last word of a kubelet is a delete without grace."""
+        over = sorted(key for key, at in self._ending.items() if at <= self.world.clock.time)
+        served = self.world.kinds.of_shelf("pods")
+        assert served is not None  # a kind of the server's own
+        for key in over:
+            del self._ending[key]
+            stored = served.shelf.objects.get(key)
+            if stored is None:
+                continue
+            edit(self.world, served, stored, lambda pod: pod["metadata"].update(deletionGracePeriodSeconds=0))
+        return bool(over)

@@ -1,0 +1,67 @@
+"""Claims and volumes stay while something uses them: a finalizer of theirs that a controller takes off."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from .._state import ServerState
+from ..kinds._defaults import FINALIZERS
+from ..storage._parts import listed, member, texts
+from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from ..writing._edits import edit
+
+
+class Protection:
+    """Takes the finalizer off what is being deleted and not in use."""
+
+    def __init__(self, world: ServerState) -> None:
+        self.world = world
+        self._going: set[tuple[str, str]] = set()
+
+    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+        """Note what is being deleted."""
+        if shelf.name in FINALIZERS:
+            place = (shelf.name, event.stored.key)
+            if event.change == "DELETED":
+                self._going.discard(place)
+            elif b'"deletionTimestamp":' in event.stored.data:
+                self._going.add(place)
+
+    def work(self) -> bool:
+        """Let go what is not in use any more."""
+        before = self.world.storage.version
+        for name, key in sorted(self._going):
+            served = self.world.kinds.of_shelf(name)
+            stored = served.shelf.objects.get(key) if served else None
+            if served and stored and not self._used(name, stored):
+                finalizer = FINALIZERS[name]
+                if finalizer in texts(msgspec.json.decode(stored.data)["metadata"], "finalizers"):
+                    edit(self.world, served, stored, partial(_drop, finalizer=finalizer))
+        return self.world.storage.version != before
+
+    def adopt(self, other: Protection) -> None:
+        """Know what another one knows."""
+        self._going = set(other._going)
+
+    def _used(self, name: str, stored: Stored) -> bool:
+        if name == "persistentvolumes":
+            return bool(member(msgspec.json.decode(stored.data), "status").get("phase") == "Bound")
+        if name != "persistentvolumeclaims":
+            return False
+        for pod in self.world.storage.shelf("pods").objects.values():
+            if pod.namespace == stored.namespace:
+                for volume in listed(msgspec.json.decode(pod.data)["spec"], "volumes"):
+                    if member(volume, "persistentVolumeClaim").get("claimName") == stored.name:
+                        return True
+        return False
+
+
+def _drop(obj: dict[str, Any], *, finalizer: str) -> None:
+    left = [one for one in obj["metadata"]["finalizers"] if one != finalizer]
+    if left:
+        obj["metadata"]["finalizers"] = left
+    else:
+        del obj["metadata"]["finalizers"]

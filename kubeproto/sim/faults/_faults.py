@@ -1,0 +1,374 @@
+"""What goes wrong between a client and a server, by a script or by a seed.
+
+::
+
+    faults = sim.Faults(cluster, script=[sim.Cut(after=100), sim.TooManyRequests(), sim.Lose()])
+    faults = sim.Faults(cluster, seed=7, share=0.1)
+    client = faults.transport()
+
+A scripted fault is used once, by the first request that it fits, in the order in which they stand. Drawn
+ones hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests
+meet the same faults, and `transcript` tells what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..._errors import ConnectError, TransportError
+from ...wire import Head
+from .._chance import Chance
+from .._cluster import Cluster
+from .._refusals import failure
+from .._streams import Stream
+from .._transports import BlockingSimTransport, SimTransport
+from ..reading._query import is_true, split_target
+from ..reading._watches import error_line
+from ..serving._server import ServerResponse, plain_answer, status_answer
+
+_EXPIRED: Final = "too old resource version: 1 (2)"
+_STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
+_PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>bad gateway</body></html>\n"
+
+
+class Cut(Struct, frozen=True):
+    """The body stops after so many bytes: the connection breaks, or, `clean`, ends as if all were said."""
+
+    after: int = 0
+    clean: bool = False
+
+
+class HalfOpen(Struct, frozen=True):
+    """The body stops after so many bytes, and nobody ever says that the other side is gone."""
+
+    after: int = 0
+
+
+class Delay(Struct, frozen=True):
+    """The answer takes longer."""
+
+    seconds: float = 5.0
+
+
+class Lag(Struct, frozen=True):
+    """A read is answered by a replica that is some versions behind."""
+
+    versions: int = 3
+
+
+class Expire(Struct, frozen=True):
+    """A read is told that its version is gone, in one of the forms that servers have for it."""
+
+    form: Literal["in-stream", "http-expired", "http-gone"] = "in-stream"
+
+
+class FutureVersion(Struct, frozen=True):
+    """A read is told that its version has not come yet."""
+
+
+class ErrorEvent(Struct, frozen=True):
+    """A watch ends with an ERROR event of this code."""
+
+    code: int = 500
+
+
+class Throttle(Struct, frozen=True):
+    """429, from the front of the server in plain text, or as a Status."""
+
+    seconds: int = 1
+    plain: bool = True
+
+
+class Fail(Struct, frozen=True):
+    """500, before the request took effect or after."""
+
+    after: bool = False
+
+
+class LoseResponse(Struct, frozen=True):
+    """The request takes effect, and its answer is lost."""
+
+
+class RefuseConnection(Struct, frozen=True):
+    """No connection comes to be."""
+
+
+class ForceConflict(Struct, frozen=True):
+    """A replace or patch meets a conflict."""
+
+
+class Html(Struct, frozen=True):
+    """Something that stands before the server answers, in HTML."""
+
+    code: int = 502
+
+
+class Empty(Struct, frozen=True):
+    """An answer with nothing in it."""
+
+
+class ExpireCredentials(Struct, frozen=True):
+    """The credentials have expired: 401."""
+
+
+Fault = (
+    Cut | HalfOpen | Delay | Lag | Expire | FutureVersion | ErrorEvent | Throttle | Fail | LoseResponse
+    | RefuseConnection | ForceConflict | Html | Empty | ExpireCredentials
+)  # fmt: skip
+Sort = Literal["read", "watch", "write"]
+
+_FITS: Final[dict[type[Any], tuple[Sort, ...]]] = {
+    Cut: ("read", "watch"), HalfOpen: ("read", "watch"), Lag: ("read", "watch"), Expire: ("read", "watch"),
+    FutureVersion: ("read", "watch"), ErrorEvent: ("watch",), LoseResponse: ("write",),
+    ForceConflict: ("write",),
+    Empty: ("read", "watch"),
+}  # fmt: skip
+
+
+class Faults:
+    """Stands between clients and a cluster, and lets things go wrong."""
+
+    def __init__(
+        self, cluster: Cluster, *, script: Iterable[Fault] = (), seed: int = 0, share: float = 0.0
+    ) -> None:
+        self.cluster = cluster
+        self.script = list(script)
+        self.share = share
+        self.lines: list[str] = []
+        self._chance = Chance(seed)
+        self._begun = cluster.now
+
+    def transport(self) -> SimTransport:
+        """A transport on which things go wrong."""
+        return SimTransport(self.cluster, self.answer)
+
+    def blocking_transport(self) -> BlockingSimTransport:
+        """The same for synchronous use."""
+        return BlockingSimTransport(self.cluster, self.answer)
+
+    def calm(self) -> None:
+        """Nothing goes wrong from now on."""
+        self.script.clear()
+        self.share = 0.0
+
+    @property
+    def transcript(self) -> str:
+        """What happened, a line a request: when, what, and what went wrong."""
+        return "\n".join(self.lines)
+
+    def answer(self, head: Head) -> ServerResponse:
+        """Answer a request as the cluster does, unless something goes wrong; or a `TransportError`."""
+        sort = _sort(head)
+        fault = self._next(sort)
+        line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
+        if fault is None:
+            answer = self.cluster.answer(head)
+            self.lines.append(f"{line} -> {answer.status}")
+            return answer
+        self.lines.append(f"{line} !! {fault}")
+        return _struck(self.cluster, head, sort, fault)
+
+    def _next(self, sort: Sort) -> Fault | None:
+        for at, fault in enumerate(self.script):
+            if sort in _FITS.get(type(fault), ("read", "watch", "write")):
+                return self.script.pop(at)
+        if self.share and self._chance.hits(self.share):
+            return _drawn(self._chance, sort)
+        return None
+
+
+def _sort(head: Head) -> Sort:
+    if head.method != "GET":
+        return "write"
+    _, query = split_target(head.target)
+    return "watch" if is_true(query.get("watch")) else "read"
+
+
+def _drawn(chance: Chance, sort: Sort) -> Fault:
+    makers = _DRAWN[sort]
+    return makers[chance.below(len(makers))](chance)
+
+
+def _somewhere(chance: Chance) -> int:
+    """A place in a body: small ones as often as large ones."""
+    return chance.below(1 << chance.below(14))
+
+
+_Maker = Callable[[Chance], Fault]
+_ANY: Final[tuple[_Maker, ...]] = (
+    lambda chance: Throttle(1 + chance.below(3), plain=chance.hits(0.5)),
+    lambda _: Fail(),
+    lambda _: RefuseConnection(),
+    lambda _: Html(),
+    lambda chance: Delay(chance.below(20) / 2),
+)
+_READS: Final[tuple[_Maker, ...]] = (
+    lambda chance: Cut(_somewhere(chance)),
+    lambda chance: HalfOpen(_somewhere(chance)),
+    lambda chance: Lag(1 + chance.below(5)),
+    lambda _: FutureVersion(),
+)
+_DRAWN: Final[dict[Sort, tuple[_Maker, ...]]] = {
+    "read": (*_ANY, *_READS, lambda _: Expire("http-expired")),
+    "watch": (
+        *_ANY,
+        *_READS,
+        lambda chance: Cut(_somewhere(chance), clean=True),
+        lambda _: Expire(),
+        lambda _: Expire("http-expired"),
+        lambda _: Expire("http-gone"),
+        lambda _: ErrorEvent(),
+        lambda _: Empty(),
+    ),
+    "write": (*_ANY, lambda _: LoseResponse(), lambda _: Fail(after=True), lambda _: ForceConflict()),
+}
+
+
+def _struck(cluster: Cluster, head: Head, sort: Sort, fault: Fault) -> ServerResponse:
+    """The answer to a request that something happens to."""
+    match fault:
+        case RefuseConnection():
+            raise ConnectError("the connection was refused")
+        case LoseResponse():
+            cluster.answer(head)
+            raise TransportError("the connection was reset before an answer came")
+        case Fail(after=after):
+            if after:
+                cluster.answer(head)
+            return status_answer(500, "Internal error occurred: it was asked for", {"causes": []})
+        case Throttle(seconds=seconds, plain=plain):
+            return _too_many(seconds, plain=plain)
+        case ForceConflict():
+            return status_answer(409, f"Operation cannot be fulfilled: {_STALE}")
+        case Html(code=code):
+            body = _PAGE.encode()
+            return ServerResponse(
+                code, (("Content-Type", "text/html"), ("Content-Length", str(len(body)))), body
+            )
+        case Empty():
+            return ServerResponse(200, (("Content-Type", "application/json"), ("Content-Length", "0")), b"")
+        case ExpireCredentials():
+            return status_answer(401, "Unauthorized")
+        case Expire(form=form):
+            return _expired(sort, form)
+        case FutureVersion():
+            return _too_large(cluster, sort)
+        case ErrorEvent(code=code):
+            return _said(error_line(failure(code, "an error was asked for")))
+        case Delay(seconds=late):
+            answer = cluster.answer(head)
+            return msgspec.structs.replace(answer, after=answer.after + late)
+        case Lag(versions=versions):
+            return _lagging(cluster, head, versions)
+        case Cut(after=after, clean=clean):
+            return _broken(cluster.answer(head), after, "clean" if clean else "cut")
+        case HalfOpen(after=after):
+            return _broken(cluster.answer(head), after, "silent")
+
+
+def _too_many(seconds: int, *, plain: bool) -> ServerResponse:
+    if plain:
+        more = (("Retry-After", str(seconds)), ("X-Content-Type-Options", "nosniff"))
+        return plain_answer(429, "Too many requests, please try again later.\n", more)
+    answer = status_answer(429, "storage is (re)initializing", {"retryAfterSeconds": seconds})
+    return msgspec.structs.replace(answer, headers=(*answer.headers, ("Retry-After", str(seconds))))
+
+
+def _expired(sort: Sort, form: str) -> ServerResponse:
+    status = failure(410, _EXPIRED, reason="Gone" if form == "http-gone" else "Expired")
+    if sort == "watch" and form == "in-stream":
+        return _said(error_line(status))
+    body = msgspec.json.encode(status) + b"\n"
+    return ServerResponse(
+        410, (("Content-Type", "application/json"), ("Content-Length", str(len(body)))), body
+    )
+
+
+def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
+    details: dict[str, Any] = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    message = f"Timeout: Too large resource version: {cluster.version + 1}, current: {cluster.version}"
+    if sort == "watch":
+        return _said(error_line(failure(504, message, details)))
+    answer = status_answer(504, message, details)
+    return msgspec.structs.replace(answer, headers=(*answer.headers, ("Retry-After", "1")), after=3.0)
+
+
+def _lagging(cluster: Cluster, head: Head, versions: int) -> ServerResponse:
+    """A replica that is behind answers; a watch there catches up as soon as it is open."""
+    before = cluster.lag
+    cluster.lag = before + versions
+    try:
+        return cluster.answer(head)
+    finally:
+        cluster.lag = before
+
+
+def _said(line: bytes) -> ServerResponse:
+    headers = (("Content-Type", "application/json"), ("Transfer-Encoding", "chunked"))
+    return ServerResponse(200, headers, BrokenBody(None, line, len(line), "clean"))
+
+
+def _broken(answer: ServerResponse, after: int, ending: Ending) -> ServerResponse:
+    if isinstance(answer.body, bytes):
+        broken = BrokenBody(None, answer.body, after, ending)
+    else:
+        broken = BrokenBody(answer.body, b"", after, ending)
+    return msgspec.structs.replace(answer, body=broken)
+
+
+Ending = Literal["clean", "cut", "silent"]
+
+
+class BrokenBody:
+    """A body that stops after so many bytes. Until then it is what it would be."""
+
+    def __init__(self, source: Stream | None, data: bytes, limit: int, ending: Ending) -> None:
+        self.wake: Callable[[], None] | None = None
+        self._source = source
+        if source is not None:
+            source.wake = self._come
+        self._data = data
+        self._left = limit
+        self._ending: Ending = ending
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will come any more; what is half open never says so."""
+        if self._left > 0:
+            return not self._data and (self._source is None or self._source.ended)
+        return self._ending == "clean"
+
+    @property
+    def due(self) -> float | None:
+        """When something happens by itself; the watch behind it is asked by the cluster."""
+        return None
+
+    def take(self) -> bytes:
+        """What has come; at the place of the cut a `TransportError`."""
+        if self._left <= 0:
+            if self._ending == "cut":
+                raise TransportError("the connection was reset")
+            return b""
+        if self._source is not None:
+            self._data += self._source.take()
+        data, self._data = self._data[: self._left], b""
+        self._left -= len(data)
+        if self._left <= 0:
+            self.close()
+        return data
+
+    def close(self) -> None:
+        """Nobody listens any more."""
+        if self._source is not None:
+            self._source.close()
+
+    def _come(self) -> None:
+        if self.wake is not None:
+            self.wake()

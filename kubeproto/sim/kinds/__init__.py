@@ -1,0 +1,1 @@
+"""The kinds that a server serves, and how it reads, checks and completes their objects."""

@@ -1,0 +1,146 @@
+"""The rules of builtin.json on an object: what is required, which values there are, ranges and forms."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from ...crd import Violation
+from ...kinds import FieldFacts, table
+from ..storage._values import is_list, is_map
+from ._builtin import BuiltinRule, built_in
+from ._names import LABEL, is_subdomain, key_faults, value_faults
+
+Json = dict[str, Any]
+_DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_PORT_NAME: Final = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+
+def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
+    """What the table refuses in an object of a type, field by field."""
+    rules = built_in().rules.get(type_, {})
+    for name, field in table().types[type_].fields.items():
+        if not path and name in ("metadata", "status", "apiVersion", "kind"):
+            continue
+        value = obj.get(name)
+        if value is None and not field.form:
+            # Go has an empty struct, or a zero, where nothing was sent.
+            value = {} if field.default == {} else 0 if _counts(field) else None
+        where = f"{path}{name}"
+        if (rule := rules.get(name)) is not None and not _needs_nothing(type_, name, obj):
+            yield from _check(type_, name, field, rule, value, where)
+        if (
+            value is not None
+            and "." in field.type
+            and field.type != "meta_v1.ObjectMeta"
+            and _ruled(field.type)
+        ):
+            yield from _below(field.type, field.form, value, where)
+
+
+def _needs_nothing(type_: str, name: str, obj: Json) -> bool:
+    """Whether a field that others need may be empty here: ports of a Service that forwards nothing itself."""
+    if (type_, name) != ("core_v1.ServiceSpec", "ports") or obj.get("ports"):
+        return False
+    return obj.get("type") == "ExternalName" or obj.get("clusterIP") == "None"
+
+
+def _counts(field: FieldFacts) -> bool:
+    return field.type == "integer" and field.required
+
+
+def _below(type_: str, form: tuple[str, ...], value: Any, where: str) -> Iterator[Violation]:
+    if not form:
+        if is_map(value):
+            yield from check_fields(type_, value, f"{where}.")
+    elif form[0] == "list":
+        for at, one in enumerate(value if is_list(value) else ()):
+            yield from _below(type_, form[1:], one, f"{where}[{at}]")
+    else:
+        for key, one in value.items() if is_map(value) else ():
+            yield from _below(type_, form[1:], one, f"{where}[{key}]")
+
+
+@functools.cache
+def _ruled(type_: str) -> bool:
+    """Whether a type, or any below it, has rules."""
+    return _reaches(type_, set())
+
+
+def _reaches(type_: str, seen: set[str]) -> bool:
+    if type_ in built_in().rules:
+        return True
+    seen.add(type_)
+    facts = table().types.get(type_)
+    below = {field.type for field in facts.fields.values() if "." in field.type} if facts else set[str]()
+    return any(_reaches(one, seen) for one in sorted(below - seen))
+
+
+def _check(
+    type_: str, name: str, field: FieldFacts, rule: BuiltinRule, value: Any, where: str
+) -> Iterator[Violation]:
+    empty = value is None or value in ("", [], {}) or (
+        value == 0 and _counts(field)
+    )  # fmt: skip
+    if empty:
+        if rule.required is not None:
+            yield Violation("FieldValueRequired", where, detail=rule.required)
+            return
+        if value is None or value in ("", [], {}):
+            return
+    if field.form == ("list",):
+        for at, one in enumerate(value if is_list(value) else ()):
+            yield from _check_value(rule, one, f"{where}[{at}]")
+    elif not field.form:
+        yield from _check_value(rule, value, where)
+
+
+def _check_value(rule: BuiltinRule, value: Any, where: str) -> Iterator[Violation]:
+    if isinstance(value, str) and rule.enum is not None and value not in rule.enum:
+        supported = ", ".join(f'"{one}"' for one in rule.enum)
+        yield Violation("FieldValueNotSupported", where, value, f"supported values: {supported}")
+    elif isinstance(value, int) and not isinstance(value, bool):
+        for low, high, detail in rule.ranges:
+            if (low is not None and value < low) or (high is not None and value > high):
+                yield Violation("FieldValueInvalid", where, value, detail)
+                return
+    elif isinstance(value, str) and rule.format is not None and not FORMATS[rule.format[0]](value):
+        yield Violation("FieldValueInvalid", where, value, rule.format[1])
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+FORMATS: Final[dict[str, Callable[[str], bool]]] = {
+    "subdomain": is_subdomain,
+    "label": lambda text: len(text) <= 63 and LABEL.fullmatch(text) is not None,
+    "dns1035": lambda text: len(text) <= 63 and _DNS_1035.fullmatch(text) is not None,
+    "qualified": lambda text: not key_faults(text),
+    "label-value": lambda text: not value_faults(text),
+    "ip": _is_ip,
+    "cidr": _is_cidr,
+    "absolute": lambda text: text.startswith("/"),
+    "port-name": lambda text: len(text) <= 15 and _PORT_NAME.fullmatch(text) is not None,
+    "domain-path": lambda text: "/" in text and is_subdomain(text.partition("/")[0]),
+    "percent": lambda text: text.endswith("%") and text[:-1].isdigit(),
+    "https": lambda text: text.startswith("https://"),
+    "operator": lambda text: text in ("In", "NotIn", "Exists", "DoesNotExist"),
+    "pod-management": lambda text: text in ("OrderedReady", "Parallel"),
+    "128": lambda text: len(text) <= 128,
+}

@@ -1,0 +1,374 @@
+"""The kinds that a server serves: how each is addressed, what it does with writes, how its JSON is made.
+
+A kind is one entry for each of its versions; the versions of a custom resource share a shelf, and their
+objects are kept in the version that the definition stores (conversion is none: only apiVersion differs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from ...crd import DefinedKind, DefinedVersion, NotEvaluated, Violation, default, prune, validate
+from ...kinds import ResourceFacts, SubresourceFacts, table
+from ...objects import GroupVersionKind, Resource
+from ..apply._facts import Facts
+from ..storage._storage import ResourceStorage, Storage
+from ..storage._values import is_map
+from ._conversions import STORED_WITH, convert
+from ._quick import quick_check
+from ._typed import Misfit, TypedCodec, escaped, plan_of
+
+_ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+# As the discovery of custom resources lists them.
+_CUSTOM_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
+
+# Kinds whose spec is counted by metadata.generation; the others keep what the client sends.
+_COUNTED: Final = frozenset((
+    "pods",
+    "podtemplates",
+    "replicationcontrollers",
+    "daemonsets.apps",
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "cronjobs.batch",
+    "jobs.batch",
+    "ingressclasses.networking.k8s.io",
+    "ingresses.networking.k8s.io",
+    "networkpolicies.networking.k8s.io",
+    "poddisruptionbudgets.policy",
+    "mutatingadmissionpolicies.admissionregistration.k8s.io",
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "validatingadmissionpolicies.admissionregistration.k8s.io",
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "customresourcedefinitions.apiextensions.k8s.io",
+    "priorityclasses.scheduling.k8s.io",
+    "endpointslices.discovery.k8s.io",
+    "deviceclasses.resource.k8s.io",
+    "resourceslices.resource.k8s.io",
+    "flowschemas.flowcontrol.apiserver.k8s.io",
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+))  # fmt: skip
+# A PUT to a missing object creates it (tried on a 1.36 server; the others answer 404).
+_MADE_BY_UPDATE: Final = frozenset((
+    "leases.coordination.k8s.io", "endpoints", "events", "events.events.k8s.io", "limitranges", "services",
+    "roles.rbac.authorization.k8s.io",
+))  # fmt: skip
+# A PUT to one of these has to say which version it replaces (tried on a 1.36 server).
+_AT_A_VERSION: Final = frozenset((
+    "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "csidrivers.storage.k8s.io",
+    "runtimeclasses.node.k8s.io", "customresourcedefinitions.apiextensions.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+))  # fmt: skip
+# A DELETE that is done at once answers with the object instead of a Status.
+_ANSWERS_WITH_OBJECT: Final = frozenset((
+    "services", "serviceaccounts", "pods", "persistentvolumeclaims", "persistentvolumes", "jobs.batch",
+    "replicationcontrollers",
+))  # fmt: skip
+_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "pods": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+        "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName",
+    ),
+    "events": (
+        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+        "reportingComponent", "source", "type",
+    ),
+    "secrets": ("type",),
+    "namespaces": ("status.phase",),
+    "nodes": ("spec.unschedulable",),
+    "replicationcontrollers": ("status.replicas",),
+    "replicasets.apps": ("status.replicas",),
+    "jobs.batch": ("status.successful",),
+    "certificatesigningrequests.certificates.k8s.io": ("spec.signerName",),
+}  # fmt: skip
+_DEPRECATED: Final = {
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+}
+_sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
+_OBJECT_META: Final = plan_of("meta_v1.ObjectMeta")
+_META_CODEC: Final = TypedCodec("meta_v1.ObjectMeta", "ObjectMeta")
+
+
+def _plain(meta: dict[str, Any]) -> bool:
+    """Whether metadata holds only what most objects have, so that no value can be of a wrong type."""
+    for name, value in meta.items():
+        if type(value) is str:
+            if name in _NO_TEXTS:
+                return False
+        elif name in ("labels", "annotations"):
+            if not is_map(value) or any(type(text) is not str for text in value.values()):
+                return False
+        elif name == "generation":
+            if type(value) is not int:
+                return False
+        elif name != "managedFields" or type(value) is not list:
+            return False
+    return True
+
+
+_NO_TEXTS: Final = frozenset(
+    ("labels", "annotations", "generation", "managedFields", "finalizers", "ownerReferences",
+     "deletionGracePeriodSeconds")
+)  # fmt: skip
+
+
+class SchemaCodec:
+    """Reads and writes the objects of a custom resource: pruned and defaulted by schema, keys sorted."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+        self._fits = quick_check(schema)
+        self.rules = b'"x-kubernetes-validations"' in _sorted_json(schema)
+
+    def tidy(self, obj: dict[str, Any]) -> list[str]:
+        """Prune and default an object in place; the paths of what its schema does not know."""
+        unknown: list[str] = []
+        if not self._fits(obj):
+            unknown = prune(self.schema, obj)
+            default(self.schema, obj)
+        meta: dict[str, Any] = obj["metadata"]
+        if not _plain(meta):
+            _META_CODEC.write(meta)
+        _OBJECT_META.tidy(meta, "metadata.", unknown)
+        return sorted(unknown)
+
+    def write(self, obj: dict[str, Any]) -> bytes:
+        """The JSON as a server writes it."""
+        return escaped(_sorted_json(obj))
+
+    def conform(self, obj: dict[str, Any]) -> None:
+        """Drop from an object, in place, what its schema does not know, without a word about it."""
+        if not self._fits(obj):
+            prune(self.schema, obj)
+
+    def violations(
+        self,
+        obj: dict[str, Any],
+        old: dict[str, Any] | None,
+        unknown: list[NotEvaluated],
+        *,
+        rules: bool = True,
+    ) -> list[Violation]:
+        """What the schema and its rules refuse; `unknown` gets the rules that cannot be evaluated here."""
+        return [] if self._fits(obj) else validate(self.schema, obj, old, rules=rules, unknown=unknown)
+
+
+class Served:
+    """One version of a kind as it is served."""
+
+    def __init__(
+        self, resource: Resource, shelf: ResourceStorage, codec: TypedCodec | SchemaCodec,
+        subresources: tuple[SubresourceFacts, ...] = (), defined: DefinedVersion | None = None,
+        list_kind: str = "", type_: str = "",
+    ) -> None:  # fmt: skip
+        self.resource = resource
+        self.group, self.version, self.kind = resource.group, resource.version, resource.kind
+        self.plural, self.namespaced = resource.plural, resource.namespaced
+        self.api_version = resource.api_version
+        self.list_kind = list_kind or f"{resource.kind}List"
+        self.shelf = shelf
+        self.codec = codec
+        self.custom = defined is not None
+        self.defined = defined
+        self.type = type_
+        self.verbs = frozenset(resource.verbs)
+        self.subresources = {facts.name: facts for facts in subresources}
+        self.full_name = f"{self.plural}.{self.group}" if self.group else self.plural
+        self.counts_generation = self.custom or self.full_name in _COUNTED
+        self.made_by_update = self.full_name in _MADE_BY_UPDATE
+        self.replaced_at_a_version = self.custom or self.full_name in _AT_A_VERSION
+        self.answers_with_object = self.full_name in _ANSWERS_WITH_OBJECT
+        self.warning = defined.deprecation if defined else _DEPRECATED.get(self.full_name, "")
+        self.ready_at = 0.0  # before that, its storage is initializing
+        self.stored_as = ""  # the apiVersion of stored objects, where it is another
+        # The codecs of all versions of a custom resource, whether they are served or not, by apiVersion.
+        self.codecs: dict[str, SchemaCodec] = {}
+        # Whether stored objects may have been written under another schema, so that reads prune them again.
+        self.outdated = False
+        self.storage_kind: Served | None = None  # the built-in kind in whose form objects are stored
+        self.facts: Facts | None = None
+        self.owned: dict[Any, list[dict[str, Any]]] = {}  # the books of new objects, by their shape
+        if defined:
+            self.fields = tuple(path.removeprefix(".") for path in defined.selectable_fields)
+        else:
+            self.fields = _FIELDS.get(self.full_name, ())
+        # What stands before the metadata of a built-in object; items of its lists leave it out.
+        self.prefix = (
+            b"" if self.custom else b'{"kind":"%s","apiVersion":"%s",' % (
+                self.kind.encode(), self.api_version.encode())
+        )  # fmt: skip
+
+    @property
+    def has_status(self) -> bool:
+        """Whether status is written by a subresource of its own."""
+        return "status" in self.subresources
+
+    def key(self, namespace: str, name: str) -> str:
+        """Where an object stands on the shelf."""
+        return f"{namespace}/{name}" if self.namespaced else name
+
+    def write(self, obj: dict[str, Any]) -> bytes:
+        """The JSON of an object as this version shows it; or `Misfit`."""
+        return self.codec.write(obj)
+
+    def kept(self, obj: dict[str, Any]) -> bytes:
+        """The JSON of an object of this version as it is stored; or `Misfit`."""
+        if self.storage_kind is not None:
+            return self.storage_kind.write(convert(obj, self, self.storage_kind))
+        if self.stored_as in ("", self.api_version):
+            return self.codec.write(obj)
+        stored: dict[str, Any] = msgspec.json.decode(self.codec.write(obj))
+        stored["apiVersion"] = self.stored_as
+        codec = self.codecs[self.stored_as]
+        codec.conform(stored)
+        return codec.write(stored)
+
+    def again(self, obj: dict[str, Any]) -> bytes:
+        """The JSON of an object that is in its stored form already."""
+        return (self.storage_kind or self).write(obj)
+
+    @property
+    def as_stored(self) -> bool:
+        """Whether stored bytes are what this version shows."""
+        return self.storage_kind is None and not self.outdated and self.stored_as in ("", self.api_version)
+
+    def shown(self, data: bytes) -> bytes:
+        """Stored bytes as this version shows them."""
+        return data if self.as_stored else self.write(self.read(data))
+
+    def read(self, data: bytes) -> dict[str, Any]:
+        """A stored object as this version has it.
+
+        The version that it was stored in prunes and fills in defaults as its schema is now, then this version
+        prunes: a real server does it with every read.
+        """
+        obj: dict[str, Any] = msgspec.json.decode(data)
+        if self.storage_kind is not None:
+            return convert(obj, self.storage_kind, self)
+        if not self.as_stored:
+            if (stored := self.codecs.get(obj["apiVersion"])) is not None:
+                stored.tidy(obj)
+            obj["apiVersion"] = self.api_version
+            if isinstance(self.codec, SchemaCodec):
+                self.codec.conform(obj)
+        return obj
+
+    @property
+    def shelf_version(self) -> str:
+        """The apiVersion that stored objects carry."""
+        return self.stored_as or self.api_version
+
+    def __repr__(self) -> str:
+        return f"Served({self.resource})"
+
+
+class Kinds:
+    """All that is served, found by group, version and plural."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self.by_version: dict[tuple[str, str], dict[str, Served]] = {}
+        self._own: frozenset[str] | None = None
+        self.by_shelf: dict[str, Served] = {}
+        for facts in table().resources:
+            self._add(_built_in(facts, storage))
+        for served in self:
+            if (home := self.by_shelf[served.shelf.name]) is not served:
+                served.storage_kind = home
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        """What is served under these names."""
+        return self.by_version.get((group, version), {}).get(plural)
+
+    def has_own(self, group: str) -> bool:
+        """Whether a group is one of the server's own."""
+        if self._own is None:
+            versions = self.by_version.items()
+            self._own = frozenset(
+                key[0] for key, kinds in versions if any(not kind.custom for kind in kinds.values())
+            )
+        return group in self._own
+
+    def of_kind(self, api_version: str, kind: str) -> Served | None:
+        """What an `apiVersion` and a `kind` mean; None if nothing here."""
+        group, _, version = api_version.rpartition("/")
+        for served in self.by_version.get((group, version), {}).values():
+            if served.kind == kind:
+                return served
+        return None
+
+    def __iter__(self) -> Iterator[Served]:
+        for resources in self.by_version.values():
+            yield from resources.values()
+
+    def of_shelf(self, name: str) -> Served | None:
+        """A version that is served of what stands on a shelf."""
+        return self.by_shelf.get(name)
+
+    def define(self, kind: DefinedKind, *, ready_at: float) -> list[Served]:
+        """Serve a custom resource, or serve it as its definition is now."""
+        before = [served for served in self if served.custom and served.full_name == kind.name]
+        ready = before[0].ready_at if before else ready_at
+        self.forget(kind.name)
+        codecs = {one.resource.api_version: SchemaCodec(one.schema) for one in kind.versions}
+        made = [_custom(kind, version, self.storage, codecs) for version in kind.versions if version.served]
+        for served in made:
+            served.ready_at = ready
+            served.outdated = bool(served.shelf.objects)
+            self._add(served)
+        return made
+
+    def forget(self, full_name: str) -> None:
+        """Serve a custom resource no longer."""
+        for key, resources in list(self.by_version.items()):
+            for plural, served in list(resources.items()):
+                if served.custom and served.full_name == full_name:
+                    del resources[plural]
+                    self.by_shelf.pop(served.shelf.name, None)
+            if not resources:
+                del self.by_version[key]
+
+    def _add(self, served: Served) -> None:
+        self.by_version.setdefault((served.group, served.version), {})[served.plural] = served
+        self.by_shelf.setdefault(served.shelf.name, served)
+
+
+def _built_in(facts: ResourceFacts, storage: Storage) -> Served:
+    resource = facts.resource
+    name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    name = STORED_WITH.get(name, name)
+    codec = TypedCodec(facts.type, resource.kind)
+    return Served(resource, storage.shelf(name), codec, facts.subresources, type_=facts.type)
+
+
+def _custom(
+    kind: DefinedKind, version: DefinedVersion, storage: Storage, codecs: dict[str, SchemaCodec]
+) -> Served:
+    resource = msgspec.structs.replace(version.resource, verbs=_CUSTOM_VERBS)
+    subresources: list[SubresourceFacts] = []
+    if version.has_status:
+        subresources.append(
+            SubresourceFacts(name="status", kind=resource.gvk, verbs=("get", "patch", "update"))
+        )
+    if version.scale:
+        subresources.append(SubresourceFacts(name="scale", kind=_SCALE, verbs=("get", "patch", "update")))
+    served = Served(
+        resource, storage.shelf(kind.name), codecs[resource.api_version], tuple(subresources), version,
+        kind.list_kind,
+    )  # fmt: skip
+    served.stored_as = kind.stored.resource.api_version
+    served.codecs = codecs
+    return served
+
+
+__all__ = ["Kinds", "Misfit", "SchemaCodec", "Served"]

@@ -1,0 +1,257 @@
+"""Objects of built-in kinds as a server reads and writes them: by the types that its own code has.
+
+Reading drops what the type does not know (and says so), what is null and what is empty; it brings
+quantities and times into the one form that a server stores. Writing lets msgspec do the work: for each type
+a Struct is made whose fields stand in the server's order, so that a value of a wrong type is found while
+the bytes are made, and maps come out sorted.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from ...kinds import FieldFacts, table
+from ...objects import Quantity, format_time, parse_time
+from ..storage._values import is_list, is_map
+from ._builtin import built_in
+from ._orders import ALWAYS, POINTERS, in_order
+
+_LEAVES: Final[dict[str, Any]] = {
+    "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str, "time": str,
+    "micro-time": str, "quantity": str, "int-or-string": int | str, "object": dict[str, Any], "any": Any,
+}  # fmt: skip
+_MICRO_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[-+]\d\d:\d\d)")
+_SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_WRONG_TYPE: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `(\$[^`]*)`)?")
+_GO_VALUES: Final = {
+    "int": "number", "float": "number", "str": "string", "object": "object", "array": "array", "bool": "bool",
+}  # fmt: skip
+_GO_TYPES: Final = {"str": "string", "int": "int32", "bool": "bool", "object": "map[string]string"}
+_MAP: Final = ("map",)
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Misfit(ValueError):
+    """A value does not fit its type; the text is what a server's JSON decoder says."""
+
+
+class FieldPlan:
+    """What reading does to the fields of one type: nothing (None), or what the rule says."""
+
+    def __init__(self, type_: str) -> None:
+        self.fields: dict[str, tuple[tuple[str, ...], FieldPlan | str | None, bool]] = {}
+        self._type = type_
+        # Numbers and booleans of which a server was seen to leave out the zero.
+        self._dropped: frozenset[str] = frozenset()
+
+    def prepared(self) -> FieldPlan:
+        """The plan, its fields filled in when they are first needed: types are recursive."""
+        if not self.fields and (facts := table().types.get(self._type)):
+            zeros = built_in().zeros.get(self._type, {})
+            self._dropped = frozenset(name for name, kept in zeros.items() if not kept)
+            for name, field in facts.fields.items():
+                leaf: FieldPlan | str | None = None
+                if "." in field.type:
+                    leaf = plan_of(field.type)
+                elif field.type in ("quantity", "time", "micro-time", "any", "object"):
+                    leaf = field.type
+                elif field.type.startswith("schema-"):
+                    leaf = "any"
+                # A server leaves out what is empty, but for what the type says is always there.
+                kept = field.required or field.default is not None or (self._type, name) in POINTERS
+                kept = zeros.get(name, kept)
+                self.fields[name] = (field.form, leaf, kept)
+        return self
+
+    def tidy(self, obj: dict[str, Any], path: str, unknown: list[str]) -> None:
+        """Bring an object into the form that is stored, in place; paths of what is unknown are collected."""
+        fields = self.fields or self.prepared().fields
+        for name, value in list(obj.items()):
+            step = fields.get(name)
+            if step is None:
+                unknown.append(path + name)
+                del obj[name]
+                continue
+            form, leaf, kept = step
+            if value is None:
+                del obj[name]
+            elif form:
+                if not value and not kept and isinstance(value, list if form[0] == "list" else dict):
+                    del obj[name]
+                elif leaf is None:
+                    if form == _MAP and is_map(value) and None in value.values():
+                        obj[name] = {key: "" if item is None else item for key, item in value.items()}
+                else:
+                    self._tidy_many(obj, name, value, form, leaf, path, unknown)
+            elif leaf is None:
+                if not kept and (value == "" or (value == 0 and name in self._dropped)):
+                    del obj[name]
+            elif isinstance(leaf, FieldPlan):
+                if is_map(value):
+                    leaf.tidy(value, f"{path}{name}.", unknown)
+            else:
+                obj[name] = _canonical(leaf, value)
+
+    def _tidy_many(
+        self, obj: dict[str, Any], name: str, value: Any, form: tuple[str, ...], leaf: FieldPlan | str,
+        path: str, unknown: list[str],
+    ) -> None:  # fmt: skip
+        items: Any = list(value.items()) if is_map(value) else enumerate(value) if is_list(value) else ()
+        for key, item in items:
+            where = f"{path}{name}[{key}]" if form[0] == "list" else f"{path}{name}.{key}"
+            if isinstance(leaf, FieldPlan):
+                if is_map(item):
+                    leaf.tidy(item, f"{where}.", unknown)
+            else:
+                value[key] = _canonical(leaf, item)
+
+
+@cache
+def plan_of(type_: str) -> FieldPlan:
+    """The plan for a type of the table."""
+    return FieldPlan(type_)
+
+
+class TypedCodec:
+    """Reads and writes the objects of one built-in kind."""
+
+    def __init__(self, type_: str, kind: str) -> None:
+        self.type = type_
+        self.kind = kind
+        self.plan = plan_of(type_)
+
+    def tidy(self, obj: dict[str, Any]) -> list[str]:
+        """Bring an object into the form that is stored; the paths of fields that its type does not know."""
+        unknown: list[str] = []
+        self.plan.tidy(obj, "", unknown)
+        return unknown
+
+    def write(self, obj: dict[str, Any]) -> bytes:
+        """The JSON as a server writes it; or `Misfit`."""
+        try:
+            return escaped(_encode(msgspec.convert(obj, struct_of(self.type))))
+        except msgspec.ValidationError as error:
+            raise Misfit(self._go_text(str(error))) from None
+
+    def _go_text(self, text: str) -> str:
+        found = _WRONG_TYPE.match(text)
+        if not found:
+            return f"json: {text}"
+        wanted, got, path = found[1].partition(" | ")[0], found[2], found[3] or "$"
+        field = re.sub(r"\[[^]]*\]", "", path).removeprefix("$")
+        go_value, go_type = _GO_VALUES.get(got, got), _GO_TYPES.get(wanted, wanted)
+        holder, held = self._holder(field)
+        if held is not None:
+            go_type = _go_type(held, inside=path.endswith("]")) or go_type
+        return f"json: cannot unmarshal {go_value} into Go struct field {holder}{field} of type {go_type}"
+
+    def _holder(self, field: str) -> tuple[str, FieldFacts | None]:
+        """The struct that holds a field, which a server names, and the field."""
+        holder, held = self.type, None
+        for name in field.split(".")[1:]:
+            if held is not None:
+                holder = held.type
+            facts = table().types.get(holder)
+            held = facts.fields.get(name) if facts else None
+            if held is None:
+                return self.kind, None
+        return holder.rpartition(".")[2] if holder != self.type else self.kind, held
+
+
+def _go_type(field: FieldFacts, *, inside: bool) -> str:
+    """The type of a field, or of what is in it, as Go names it; empty if it needs no other name."""
+    if field.type not in ("string", "boolean"):
+        return ""
+    form = "".join(
+        "[]" if one == "list" else "map[string]" for one in (field.form[1:] if inside else field.form)
+    )
+    return form + ("string" if field.type == "string" else "bool") if form else ""
+
+
+def escaped(data: bytes) -> bytes:
+    """JSON with the characters escaped that Go escapes; they stand in strings alone."""
+    if b"<" in data:
+        data = data.replace(b"<", b"\\u003c")
+    if b">" in data:
+        data = data.replace(b">", b"\\u003e")
+    if b"&" in data:
+        data = data.replace(b"&", b"\\u0026")
+    return data
+
+
+@cache
+def struct_of(type_: str) -> type[Struct]:
+    """A Struct that writes a type in the server's order and refuses values of other types."""
+    facts = table().types[type_].fields
+    fields: list[tuple[str, Any, Any]] = []
+    nulls = built_in().nulls.get(type_, [])
+    for name in in_order(type_, facts):
+        field = facts[name]
+        annotation = _annotation(field, type_)
+        if not field.form and field.default == {} and "." in field.type:
+            default: Any = msgspec.field(name=name, default_factory=_empty(annotation))
+        elif (type_, name) in ALWAYS and field.type == "string" and not field.form:
+            default = msgspec.field(name=name, default="")
+        elif (field.required and field.form) or (type_, name) in ALWAYS or name in nulls:
+            # A list that the type requires is always written, null where there is none.
+            annotation, default = annotation | None, msgspec.field(name=name, default=None)
+        elif field.required and isinstance(field.default, (str, int)):
+            default = msgspec.field(name=name, default=field.default)
+        else:
+            annotation, default = annotation | UnsetType, msgspec.field(name=name, default=UNSET)
+        fields.append((f"f{len(fields)}", annotation, default))
+    return msgspec.defstruct(type_.rpartition(".")[2], fields, kw_only=True)
+
+
+def _annotation(field: FieldFacts, above: str) -> Any:
+    if field.type == above or field.type.startswith("schema-"):
+        annotation: Any = Any  # JSON schemas hold schemas; below the first they are written as they are
+    else:
+        annotation = struct_of(field.type) if "." in field.type else _LEAVES[field.type]
+    for form in reversed(field.form):
+        annotation = list[annotation] if form == "list" else dict[str, annotation]
+    return annotation
+
+
+def _empty(made: type[Struct]) -> Any:
+    return lambda: msgspec.convert({}, made)
+
+
+def _canonical(leaf: str, value: Any) -> Any:
+    """A quantity or a time in the form that is stored."""
+    match leaf:
+        case "quantity" if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            try:
+                return str(Quantity(str(value)))
+            except ValueError as error:
+                raise Misfit(f"quantities must match the regular expression: {error}") from None
+        case "time" if isinstance(value, str):
+            return _time(value)
+        case "micro-time" if isinstance(value, str):
+            if not _MICRO_TIME.fullmatch(value):
+                whole = _SECONDS.match(value)
+                rest, wanted = (value[19:], ".000000") if whole else (value, "2006")
+                raise Misfit(
+                    f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00":'
+                    f' cannot parse "{rest}" as "{wanted}"'
+                )
+            return value if value.endswith("Z") else parse_time(value).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        case _:
+            return value
+
+
+def _time(value: str) -> str:
+    # The usual form is the stored one already.
+    if len(value) == 20 and value[19] == "Z" and value[10] == "T":
+        return value
+    try:
+        return format_time(parse_time(value).replace(microsecond=0))
+    except ValueError:
+        raise Misfit(
+            f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
+        ) from None

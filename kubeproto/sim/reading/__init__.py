@@ -1,0 +1,1 @@
+"""How requests are read and objects are shown: routes, queries, lists, watches, tables."""

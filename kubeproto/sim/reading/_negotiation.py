@@ -1,0 +1,138 @@
+"""In which form an answer is given: what the Accept header asks for, and what can be had.
+
+The first entry that can be served wins; parameters that nobody knows are ignored. Errors follow the header
+too: they are indented when it asked for anything but plain JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from .._refusals import Rejection, not_acceptable, only_accepted, unexplained
+from ..kinds._kinds import Served
+
+View = Literal["object", "table", "metadata", "discovery"]
+
+_BUILT_IN_OFFERS: Final = (
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf,"
+    " application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+)
+_OFFERS: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_WATCH_OFFERS: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+_META: Final = "meta.k8s.io"
+_BROWSERS: Final = ("curl", "Wget", "Mozilla/5.0")
+
+
+class Accepted(Struct, frozen=True):
+    """The form of an answer. `plain` is False where errors come indented."""
+
+    view: View = "object"
+    yaml: bool = False
+    plain: bool = True
+    listed: bool = False  # a list of metadata was asked for, whatever there is
+
+
+_JSON: Final = Accepted()
+
+
+def negotiate(accept: str, verb: str, served: Served | None = None) -> Accepted:
+    """The form for an answer to this verb on a kind, or of discovery without one; or 406."""
+    if not accept or accept == "application/json" or accept == "*/*":
+        return _JSON
+    plain = True
+    for entry in accept.split(","):
+        media, *parameters = [part.strip() for part in entry.split(";")]
+        asked: dict[str, str] = {}
+        for parameter in parameters:
+            name, _, value = parameter.partition("=")
+            asked[name] = value
+        if found := _served(media, asked, verb, served):
+            return Accepted(
+                found[0],
+                found[1],
+                plain and accept.startswith("application/json") and "as" not in asked,
+                asked.get("as") == "PartialObjectMetadataList",
+            )
+        plain = False
+    if served is None or not (served.custom or "as=" in accept or verb == "watch"):
+        raise not_acceptable(_OFFERS if verb == "get" and served is not None else _BUILT_IN_OFFERS)
+    raise only_accepted(_WATCH_OFFERS if verb == "watch" else _OFFERS)
+
+
+def _served(media: str, asked: dict[str, str], verb: str, served: Served | None) -> tuple[View, bool] | None:
+    if media not in ("application/json", "application/yaml", "*/*"):
+        return None
+    yaml = media == "application/yaml"
+    if yaml and verb == "watch":
+        return None
+    kind = asked.get("as", "")
+    if not kind:
+        return "object", yaml
+    if served is None:
+        fits = kind == "APIGroupDiscoveryList" and asked.get("g") == "apidiscovery.k8s.io"
+        return ("discovery", False) if fits and asked.get("v") == "v2" else None
+    if verb in ("delete", "deletecollection"):
+        return "object", yaml
+    if asked.get("g") != _META or asked.get("v") != "v1":
+        return None
+    if kind == "Table":
+        return "table", yaml
+    if kind not in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+        return None
+    return "metadata", yaml
+
+
+def check_arity(accepted: Accepted, served: Served, *, listed: bool) -> None:
+    """Refuse to show a list as one object, or one as a list. It comes up when there is something to show."""
+    if accepted.view != "metadata" or accepted.listed == listed:
+        return
+    kind = "PartialObjectMetadataList" if accepted.listed else "PartialObjectMetadata"
+    raise _other_arity(served, kind, listed=listed)
+
+
+def _other_arity(served: Served, kind: str, *, listed: bool) -> Rejection:
+    if served.custom and not listed:
+        return unexplained("content is not a list")
+    if served.custom:
+        shown = "unstructured.UnstructuredList"
+    else:
+        package = served.group.partition(".")[0] or "core"
+        shown = f"{package}.{served.kind}{'List' if listed else ''}"
+    what = "is a list" if listed else "is not a list"
+    return only_accepted(f"you requested {kind}, but the requested object {what} (*{shown})", verbatim=True)
+
+
+def accepts_plainly(accept: str) -> bool:
+    """Whether an error goes out on one line."""
+    return not accept or accept.split(",")[0].strip() in ("application/json", "*/*")
+
+
+def accepts_yaml(accept: str) -> bool:
+    """Whether an error goes out as YAML."""
+    return accept.split(",")[0].partition(";")[0].strip() == "application/yaml"
+
+
+def wants_indented(user_agent: str, pretty: str | None) -> bool:
+    """Whether a body is made for a reader of flesh and blood."""
+    if pretty is not None:
+        return pretty.lower() not in ("0", "false")
+    return any(browser in user_agent for browser in _BROWSERS)
+
+
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether the header names gzip as such: `*`, `GZIP` and `gzip;q=0` do not count."""
+    return any(part.strip() == "gzip" for part in accept_encoding.split(","))
+
+
+__all__ = [
+    "Accepted",
+    "View",
+    "accepts_plainly",
+    "accepts_yaml",
+    "check_arity",
+    "negotiate",
+    "takes_gzip",
+    "wants_indented",
+]

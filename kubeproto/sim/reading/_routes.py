@@ -1,0 +1,145 @@
+"""What a URL and a method mean: which resource, object and verb; and the three ways of not being found.
+
+A missing object is told by whoever looks for it. Here the two others are told apart: a group, version or
+path that is not there speaks plain text, a resource that a served group version does not have is a Status.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from .._refusals import (  # fmt: skip
+    bad_request,
+    method_not_allowed,
+    not_found,
+    unknown_path,
+    unknown_resource,
+    verb_not_supported,
+)
+from ..kinds._kinds import Kinds, Served
+from ._query import Query, is_true
+
+_VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+# Subresources of a namespace share their place in the path with the resources inside it.
+_OF_NAMESPACES: Final = ("status", "finalize")
+
+
+class Route(Struct, frozen=True):
+    """A request to a resource. `name` is empty for a collection; `watched` names one object to watch."""
+
+    served: Served
+    verb: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    everywhere: bool = False  # a namespaced resource without its namespace
+    watched: str = ""
+
+
+def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | list[str]:
+    """The route of a request to a resource; for any other path its segments."""
+    segments = path.removesuffix("/")[1:].split("/") if path.startswith("/") else [""]
+    if "" in segments and segments != [""]:
+        raise unknown_path()
+    if segments[0] == "api" and len(segments) > 2:
+        group, version, rest = "", segments[1], segments[2:]
+    elif segments[0] == "apis" and len(segments) > 3:
+        group, version, rest = segments[1], segments[2], segments[3:]
+    else:
+        return segments
+    resources = kinds.by_version.get((group, version))
+    if resources is None:
+        raise unknown_version(kinds, group)
+    watching = rest[0] == "watch" and len(rest) > 1
+    if watching:
+        rest = rest[1:]
+    return _route(resources, method, rest, query, watching)
+
+
+def unknown_version(kinds: Kinds, group: str) -> Exception:
+    """A version that is not served is told by who serves its group, if anybody does."""
+    return unknown_resource() if kinds.has_own(group) else unknown_path()
+
+
+def _route(resources: dict[str, Served], method: str, rest: list[str], query: Query, watching: bool) -> Route:
+    namespace, inside = "", False
+    if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _OF_NAMESPACES):
+        namespace, inside, rest = rest[1], True, rest[2:]
+    served = resources.get(rest[0])
+    if served is None:
+        raise unknown_path() if any(one.custom for one in resources.values()) else unknown_resource()
+    name = rest[1] if len(rest) > 1 else ""
+    subresource = rest[2] if len(rest) > 2 else ""
+    if served.custom:
+        reads = method in ("GET", "HEAD") and not name
+        if inside != served.namespaced and not (reads and served.namespaced):
+            raise unknown_path()
+    elif (inside and not served.namespaced) or (name and served.namespaced and not inside):
+        raise unknown_resource()
+    _check_name("Name", name)
+    _check_name("Namespace", namespace)
+    if subresource:
+        return _subresource(served, method, namespace, name, rest[2:])
+    everywhere = served.namespaced and not inside
+    if watching:
+        if method != "GET" or "watch" not in served.verbs:
+            raise method_not_allowed()
+        return Route(served, "watch", namespace, "", "", everywhere, watched=name)
+    verb = _verb(served, method, name, everywhere, query)
+    if served.custom and verb == "create":
+        name = ""
+    return Route(served, verb, namespace, name, "", everywhere)
+
+
+def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query) -> str:
+    verb = _VERBS.get(method)
+    if served.custom and verb is None:
+        if method != "HEAD":
+            raise verb_not_supported(served.plural, served.group)
+        verb = "get"
+    if verb is None:
+        raise method_not_allowed()
+    if served.custom and name and verb == "create":
+        return verb  # the name in the path counts for nothing
+    if served.custom and not name and verb in ("update", "patch"):
+        raise bad_request("name must be provided")
+    if name:
+        # A named GET is a plain get, whatever `watch` says.
+        if verb == "create":
+            raise method_not_allowed()
+    elif verb == "get":
+        verb = "watch" if is_true(query.get("watch")) else "list"
+    elif verb == "delete":
+        verb = "deletecollection"
+    elif verb != "create":
+        raise method_not_allowed()
+    writes_everywhere = everywhere and verb in ("create", "deletecollection")
+    if verb not in served.verbs or (writes_everywhere and not _without_objects(served)):
+        raise method_not_allowed()
+    return verb
+
+
+def _without_objects(served: Served) -> bool:
+    """Whether this resource only answers questions, such as a review, and keeps nothing."""
+    return served.verbs == frozenset(("create",))
+
+
+def _subresource(served: Served, method: str, namespace: str, name: str, rest: list[str]) -> Route:
+    facts = served.subresources.get(rest[0])
+    if served.custom and (facts is None or len(rest) > 1):
+        raise not_found(served.plural, served.group, name)
+    if facts is None or (len(rest) > 1 and rest[0] != "proxy"):
+        raise unknown_resource()
+    verb = _VERBS.get(method)
+    if verb is None or verb not in facts.verbs:
+        raise method_not_allowed()
+    return Route(served, verb, namespace, name, rest[0])
+
+
+def _check_name(what: str, name: str) -> None:
+    if name in (".", ".."):
+        raise bad_request(f"{what} parameter invalid: \"{name}\": may not be '{name}'")
+    if "%" in name:
+        raise bad_request(f"{what} parameter invalid: \"{name}\": may not contain '%'")

@@ -1,0 +1,109 @@
+"""How an object is shown: as it is, by its metadata alone, or as a row of a Table."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from ..kinds._kinds import Served
+from ..kinds._typed import escaped, struct_of
+from ._columns import cells_of, definitions_of
+from ._negotiation import View
+
+_META: Final = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
+_TABLE: Final = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"%s"},'
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+END_MARK: Final = "k8s.io/initial-events-end"
+
+
+@cache
+def _front() -> msgspec.json.Decoder[Any]:
+    meta: Any = struct_of("meta_v1.ObjectMeta")
+    return msgspec.json.Decoder(msgspec.defstruct("Front", [("metadata", meta)]))
+
+
+class Viewer:
+    """Shows the objects of one kind in one way. `first` is whether a Table still owes its columns."""
+
+    def __init__(self, served: Served, view: View, include: str = "") -> None:
+        self.served = served
+        self.view: View = view
+        self.include = include or "Metadata"
+        self.first = True
+
+    def item(self, data: bytes) -> bytes:
+        """An object inside a list: built-in kinds leave their name out."""
+        data = self.object(data)
+        if self.view == "object" and (prefix := self.served.prefix) and data.startswith(prefix):
+            return b"{" + data[len(prefix) :]
+        return data
+
+    def object(self, data: bytes) -> bytes:
+        """An object by itself."""
+        return partial(data) if self.view == "metadata" else self.served.shown(data)
+
+    def row(self, data: bytes, time: float) -> bytes:
+        """An object as a row of a Table."""
+        obj = self.served.read(data)
+        cells = _encode(cells_of(self.served, obj, time))
+        match self.include:
+            case "None":
+                shown = b"null"
+            case "Object":
+                shown = self.served.shown(data)
+            case _:
+                shown = partial(data)
+        return b'{"cells":%s,"object":%s}' % (escaped(cells), shown)
+
+    def columns(self) -> bytes:
+        """The definitions of the columns, the first time; null after that."""
+        if not self.first:
+            return b"null"
+        self.first = False
+        return escaped(_encode_plain(definitions_of(self.served)))
+
+    def watched(self, data: bytes, version: int, time: float) -> bytes:
+        """An object as it stands in an event."""
+        if self.view != "table":
+            return self.object(data)
+        columns = self.columns()
+        return _TABLE % b"%d" % version + b'"columnDefinitions":%s,"rows":[%s]}' % (
+            columns,
+            self.row(data, time),
+        )
+
+    def bookmark(self, version: str, annotations: dict[str, str], *, old: bool) -> bytes:
+        """What a bookmark carries: a version, and the mark at the end of the initial events."""
+        meta: dict[str, Any] = {"resourceVersion": version} if version else {}
+        if old:
+            meta["creationTimestamp"] = None
+        if annotations:
+            meta["annotations"] = annotations
+        if self.view == "metadata":
+            return _META + _encode_plain(meta) + b"}"
+        if self.view == "table":
+            return self._table_bookmark(version, meta, annotations)
+        if self.served.custom:
+            return msgspec.json.Encoder(order="sorted").encode(
+                {"apiVersion": self.served.api_version, "kind": self.served.kind, "metadata": meta}
+            )
+        zero = self.served.write({"kind": self.served.kind, "apiVersion": self.served.api_version})
+        return zero.replace(b'"metadata":{}', b'"metadata":' + _encode_plain(meta), 1)
+
+    def _table_bookmark(self, version: str, meta: dict[str, Any], annotations: dict[str, str]) -> bytes:
+        cells = cells_of(self.served, {"metadata": {}, "spec": {}}, 0.0)
+        # The row with the mark is sent whatever `includeObject` says: the mark has no other place.
+        shown = _META + _encode_plain(meta) + b"}" if annotations or self.include != "None" else b"null"
+        row = b'{"cells":%s,"object":%s}' % (escaped(_encode(cells)), shown)
+        return _TABLE % version.encode() + b'"columnDefinitions":null,"rows":[%s]}' % row
+
+
+def partial(data: bytes) -> bytes:
+    """An object by its metadata alone."""
+    return _META + escaped(_encode(_front().decode(data).metadata)) + b"}"
+
+
+def _encode_plain(value: Any) -> bytes:
+    return msgspec.json.encode(value)

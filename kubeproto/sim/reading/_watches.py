@@ -1,0 +1,246 @@
+"""A watch as a stream of bytes that the server fills and somebody takes.
+
+A watch keeps a place among the events of its shelf and reads on from there when it is asked, so a write
+costs the same however many watch. What happens by itself (bookmarks, the end) happens at times: `due` says
+when next, and `tick` does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from .._refusals import Rejection, failure, unexplained, version_too_large
+from .._state import ServerState
+from ..storage._storage import Stored, StoredEvent, VersionExpired
+from ._fields import check_fields, matcher
+from ._lists import invalid_version, list_objects, read_version
+from ._query import ListQuery
+from ._routes import Route
+from ._shards import read_shards
+from ._views import END_MARK, Viewer
+
+MIN_TIMEOUT: Final = 1800  # --min-request-timeout; a watch ends between that and twice that
+BOOKMARK_EVERY: Final = 60.0
+LAST_BOOKMARK: Final = 2.0  # before the end
+
+
+class Watch:
+    """One open watch. `wake` is called when something may have come."""
+
+    def __init__(
+        self, world: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool
+    ) -> None:
+        self.world = world
+        self.shelf = route.served.shelf
+        self.viewer = viewer
+        self.ended = False
+        self.gzip = gzip
+        self.wake: Callable[[], None] | None = None
+        self._namespace = route.namespace
+        self._matches = matcher(options)
+        self._shards = read_shards(options.shards) if options.shards else None
+        self._plain = viewer.view == "object" and route.served.as_stored
+        self._simple = self._plain and self._matches is None and self._shards is None
+        self._generation = self.shelf.generation
+        self._pending: list[bytes] = []
+        self._after = 0  # events up to this version were asked to be left out
+        self._at = self.shelf.end
+        now = world.clock.time
+        timeout = options.timeout or MIN_TIMEOUT + world.chance.below(MIN_TIMEOUT)
+        self._deadline = now + max(timeout, 0)
+        self._bookmarks = options.bookmarks and world.modes.bookmarks
+        self._next_bookmark = min(now + BOOKMARK_EVERY, self._deadline - LAST_BOOKMARK)
+        if self._next_bookmark <= now:
+            self._next_bookmark = self._deadline
+        self._open(route, options)
+
+    @property
+    def due(self) -> float | None:
+        """When something happens by itself next; None once the watch has ended."""
+        if self.ended:
+            return None
+        return min(self._next_bookmark, self._deadline) if self._bookmarks else self._deadline
+
+    def tick(self) -> None:
+        """Do what is due: a bookmark, or the end."""
+        if self.ended:
+            return
+        self._read()
+        now = self.world.clock.time
+        if now >= self._deadline:
+            self.ended = True
+        elif self._bookmarks and now >= self._next_bookmark:
+            # A server that was set back has nothing to say to a watch from its future.
+            if self.world.reached >= self._after:
+                self._bookmark({})
+            following = self._next_bookmark + BOOKMARK_EVERY
+            last = self._deadline - LAST_BOOKMARK
+            self._next_bookmark = following if following < last else last if now < last else self._deadline
+
+    def take(self) -> bytes:
+        """What has come since the last time."""
+        if not self.ended:
+            self._read()
+        if not self._pending:
+            return b""
+        data = b"".join(self._pending)
+        self._pending.clear()
+        if self.gzip:
+            # One member a flush, for the whole life of the stream.
+            import zlib
+
+            member = zlib.compressobj(wbits=31)
+            data = member.compress(data) + member.flush()
+        return data
+
+    def close(self) -> None:
+        """End at once, without a word: what a server does to slow watchers, on a new schema, at shutdown."""
+        self.ended = True
+
+    def fail(self, status: dict[str, Any]) -> None:
+        """Say why in an ERROR event, and end."""
+        self._read()
+        self._pending.append(error_line(status))
+        self.ended = True
+
+    def _open(self, route: Route, options: ListQuery) -> None:
+        version = read_version(options.version or "0")
+        assert version is not None  # open_watch has refused any other
+        if options.timeout is not None and options.timeout < 0:
+            self.ended = True
+        elif options.initial_events or (version == 0 and options.initial_events is None):
+            if version > self.world.reached:
+                modes = self.world.modes
+                refusal = version_too_large(
+                    version, self.world.reached, modes.too_large, cached=modes.watch_cache
+                )
+                self._pending.append(error_line(refusal.status))
+                self.ended = True
+                return
+            self._start(route, options)
+        elif version:
+            self._after = version
+            self._at = self.shelf.since(version)
+            self._read()
+
+    def _start(self, route: Route, options: ListQuery) -> None:
+        """The initial events: everything there is, in the order of a list, and the mark at their end."""
+        whole = msgspec.structs.replace(options, limit=0, token="", version="", match="")
+        listed = list_objects(self.world, route, whole)
+        self._at = self.shelf.since(max(listed.version, self.shelf.floor))
+        for stored in listed.objects:
+            self._pending.append(self._line(b"ADDED", stored.data, stored.version))
+        if not (options.initial_events and self._bookmarks):
+            return
+        mark = self.world.modes.end_mark
+        if mark != "missing":
+            self._bookmark(
+                {END_MARK: "false" if mark == "false" else "true"}, without_version=mark == "without-version"
+            )
+
+    def _bookmark(self, annotations: dict[str, str], *, without_version: bool = False) -> None:
+        version = "" if without_version else str(max(self.world.reached, self._after))
+        shown = self.viewer.bookmark(version, annotations, old=self.world.modes.old_bookmarks)
+        self._pending.append(b'{"type":"BOOKMARK","object":%s}\n' % shown)
+
+    def _read(self) -> None:
+        """Read on among the events of the shelf."""
+        shelf = self.shelf
+        if shelf.generation != self._generation:
+            self.ended = True  # after what has happened until now
+        if self._at < shelf.first:
+            self.ended = True
+            return
+        start = self._at - shelf.first
+        events = shelf.events
+        if start == len(events):
+            return
+        reached, append = self.world.reached, self._pending.append
+        for event in events[start:] if start else events:
+            if event.stored.version > reached:
+                break
+            self._at += 1
+            if self._namespace and event.stored.namespace != self._namespace:
+                continue
+            if self._simple:
+                if event.stored.version > self._after:
+                    append(event.line or plain_line(event))
+            elif event.stored.version > self._after and (line := self._selected(event)):
+                append(line)
+
+    def _selected(self, event: StoredEvent) -> bytes:
+        """How an event looks through a selector: objects enter and leave what is selected."""
+        is_in = event.change != "DELETED" and self._holds(event.stored)
+        was_in = event.before is not None and self._holds(event.before)
+        if is_in and (was_in or event.change == "ADDED"):
+            return self._as_it_is(event)
+        if is_in:
+            return self._line(b"ADDED", event.stored.data, event.version)
+        if not was_in:
+            return b""
+        if event.change == "DELETED":
+            return self._as_it_is(event)
+        assert event.before is not None  # it was in
+        return self._line(b"DELETED", at_version(self.viewer, event.before, event.version), event.version)
+
+    def _as_it_is(self, event: StoredEvent) -> bytes:
+        if self._plain:
+            return event.line or plain_line(event)
+        return self._line(event.change.encode(), event.stored.data, event.version)
+
+    def _holds(self, stored: Stored) -> bool:
+        return (self._matches is None or self._matches(stored)) and (
+            self._shards is None or self._shards.holds(stored)
+        )
+
+    def _line(self, change: bytes, data: bytes, version: int) -> bytes:
+        shown = self.viewer.watched(data, version, self.world.clock.time)
+        return b'{"type":"%s","object":%s}\n' % (change, shown)
+
+
+def open_watch(world: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool) -> Watch:
+    """Open a watch; or a refusal in the form that this server has for it."""
+    check_fields(route.served, options.fields)
+    if read_version(options.version or "0") is None:
+        raise unexplained(f"resourceVersion: {invalid_version(options.version)}")
+    try:
+        return Watch(world, route, options, viewer, gzip=gzip)
+    except VersionExpired:
+        status = too_old(world, route, options.version)
+        if world.modes.gone != "in-stream":
+            raise Rejection(status) from None
+    fresh = msgspec.structs.replace(options, version="", initial_events=False)
+    watch = Watch(world, route, fresh, viewer, gzip=gzip)
+    watch.fail(status)
+    return watch
+
+
+def too_old(world: ServerState, route: Route, version: str) -> dict[str, Any]:
+    """The Status of a watch that begins outside the window."""
+    shelf = route.served.shelf
+    oldest = max(shelf.floor, shelf.events[0].version - 1) if shelf.events else shelf.floor
+    message = f"too old resource version: {version} ({oldest})"
+    if not world.modes.watch_cache:
+        message = "The resourceVersion for the provided watch is too old."
+    return failure(410, message, reason="Gone" if world.modes.gone == "http-gone" else "Expired")
+
+
+def error_line(status: dict[str, Any]) -> bytes:
+    """An ERROR event."""
+    return b'{"type":"ERROR","object":%s}\n' % msgspec.json.encode(status)
+
+
+def plain_line(event: StoredEvent) -> bytes:
+    """An event as most watchers see it: made once, and kept for all of them."""
+    event.line = b'{"type":"%s","object":%s}\n' % (event.change.encode(), event.stored.data)
+    return event.line
+
+
+def at_version(viewer: Viewer, stored: Stored, version: int) -> bytes:
+    """The content of an object with another version."""
+    obj = viewer.served.read(stored.data)
+    obj["metadata"]["resourceVersion"] = str(version)
+    return viewer.served.write(obj)

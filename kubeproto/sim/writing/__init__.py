@@ -1,0 +1,1 @@
+"""How objects are changed: creating, replacing, patching, deleting, and what is refused."""

@@ -1,0 +1,208 @@
+"""Deleting: at once, after a grace, or when finalizers allow it; and who else goes."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ...crd import Violation
+from .._refusals import (  # fmt: skip
+    bad_request,
+    conflict,
+    forbidden,
+    invalid_options,
+    not_found,
+    unsupported_media,
+)
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..kinds._protobuf import PROTOBUF
+from ..reading._query import Query, number
+from ..storage._storage import Stored
+from ._bodies import read_message, read_value, read_yaml
+from ._edits import put, remove
+
+Policy = Literal["", "Orphan", "Background", "Foreground"]
+
+_POLICIES: Final = ("", "Orphan", "Background", "Foreground")
+_FOREGROUND: Final = "foregroundDeletion"
+_ORPHAN: Final = "orphan"
+_KEPT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
+
+
+class Preconditions(Struct, frozen=True, rename="camel"):
+    """What a deletion expects of the object."""
+
+    uid: str | None = None
+    resource_version: str | None = None
+
+
+class DeleteOptions(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How something is deleted."""
+
+    grace_period_seconds: int | None = None
+    preconditions: Preconditions | None = None
+    orphan_dependents: bool | None = None
+    propagation_policy: str | None = None
+    dry_run: list[str] | None = None
+
+
+class DeletionResult(Struct, frozen=True):
+    """The outcome: the object if it is still there or its kind answers so, else None."""
+
+    data: bytes | None
+    gone: bool
+    uid: str = ""
+
+
+def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteOptions:
+    """The options in the body, or in the query if there is none; or a refusal."""
+    if body:
+        media = content_type.partition(";")[0].strip()
+        if media == PROTOBUF:
+            value: Any = read_message(body, "DeleteOptions")
+        elif media not in ("", "application/json", "application/yaml"):
+            raise unsupported_media()
+        else:
+            value = read_value(body) if media != "application/yaml" else read_yaml(body)[0]
+        try:
+            options = msgspec.convert(value, DeleteOptions)
+        except msgspec.ValidationError as error:
+            raise bad_request(f'DeleteOptions in version "v1" cannot be handled: {error}') from None
+    else:
+        orphan = query.get("orphanDependents")
+        options = DeleteOptions(
+            grace_period_seconds=number(query, "gracePeriodSeconds"),
+            propagation_policy=query.get("propagationPolicy"),
+            orphan_dependents=None if orphan is None else orphan.lower() not in ("0", "false"),
+            dry_run=[query["dryRun"]] if query.get("dryRun") else None,
+        )
+    found: list[Violation] = []
+    policy = options.propagation_policy or ""
+    if policy not in _POLICIES:
+        allowed = 'supported values: "Foreground", "Background", "Orphan", "nil"'
+        found.append(Violation("FieldValueNotSupported", "propagationPolicy", policy, allowed))
+    if options.orphan_dependents is not None and policy:
+        text = "orphanDependents and deletionPropagation cannot be both set"
+        found.append(Violation("FieldValueInvalid", "propagationPolicy", policy, text))
+    if options.dry_run not in (None, [], ["All"]):
+        found.append(
+            Violation("FieldValueNotSupported", "dryRun", options.dry_run, 'supported values: "All"')
+        )
+    if found:
+        raise invalid_options("DeleteOptions", found)
+    return options
+
+
+def delete(world: ServerState, served: Served, key: str, name: str, options: DeleteOptions) -> DeletionResult:
+    """Delete one object, or begin to."""
+    old = served.shelf.objects.get(key)
+    if old is None:
+        raise not_found(served.plural, served.group, name)
+    _check_preconditions(served, old, options.preconditions)
+    if served.full_name == "namespaces" and name in _KEPT_NAMESPACES:
+        raise forbidden(served.plural, served.group, name, "this namespace may not be deleted")
+    obj: dict[str, Any] = msgspec.json.decode(old.data)
+    meta: dict[str, Any] = obj["metadata"]
+    dry = bool(options.dry_run)
+    if served.full_name == "namespaces":
+        return _close_namespace(world, served, old, obj, dry=dry)
+    finalizers = _finalizers(meta.get("finalizers") or [], options)
+    grace = _grace(served, obj, options)
+    if meta.get("deletionTimestamp") and not _shortens(meta, grace, finalizers):
+        return DeletionResult(old.data, gone=False)
+    if not finalizers and not grace:
+        return _gone(world, served, old, obj, dry=dry)
+    if not meta.get("deletionTimestamp") and meta.get("generation"):
+        meta["generation"] += 1
+    meta["deletionTimestamp"] = world.clock.stamp(grace)
+    meta["deletionGracePeriodSeconds"] = grace
+    if finalizers:
+        meta["finalizers"] = finalizers
+    if dry:
+        return DeletionResult(served.again(obj), gone=False)
+    return DeletionResult(put(world, served, key, obj).data, gone=False)
+
+
+def _gone(
+    world: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
+) -> DeletionResult:
+    """Remove an object now. A pod is marked first, which costs a version of its own."""
+    data = old.data
+    if served.full_name == "pods" and not dry:
+        meta = obj["metadata"]
+        if not meta.get("deletionTimestamp") and meta.get("generation"):
+            meta["generation"] += 1
+        meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = world.clock.stamp(), 0
+        old = put(world, served, old.key, obj)
+        data = old.data
+    if not dry:
+        remove(world, served, old)
+    return DeletionResult(data if served.answers_with_object else None, gone=True, uid=old.uid)
+
+
+def _close_namespace(
+    world: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
+) -> DeletionResult:
+    """A namespace begins to go; what is in it, and then itself, is a controller's work."""
+    if obj["metadata"].get("deletionTimestamp"):
+        return DeletionResult(old.data, gone=False)
+    obj["metadata"]["deletionTimestamp"] = world.clock.stamp()
+    obj.setdefault("status", {})["phase"] = "Terminating"
+    if dry:
+        return DeletionResult(served.again(obj), gone=False)
+    return DeletionResult(put(world, served, old.key, obj).data, gone=False)
+
+
+def _check_preconditions(served: Served, old: Stored, asked: Preconditions | None) -> None:
+    if asked is None:
+        return
+    if asked.uid is not None and asked.uid != old.uid:
+        why = (
+            f"the UID in the precondition ({asked.uid}) does not match the UID in record ({old.uid})."
+            " The object might have been deleted and then recreated"
+        )
+        raise conflict(served.kind, served.group, old.name, why)
+    if asked.resource_version is not None and asked.resource_version != str(old.version):
+        why = (
+            f"the ResourceVersion in the precondition ({asked.resource_version}) does not match the"
+            f" ResourceVersion in record ({old.version}). The object might have been modified"
+        )
+        raise conflict(served.kind, served.group, old.name, why)
+
+
+def _finalizers(present: list[str], options: DeleteOptions) -> list[str]:
+    """The finalizers that the policy asks for, beside those of others."""
+    policy = options.propagation_policy or ""
+    if options.orphan_dependents is not None:
+        policy = "Orphan" if options.orphan_dependents else "Background"
+    if not policy:
+        return present
+    others = [one for one in present if one not in (_FOREGROUND, _ORPHAN)]
+    wanted = {"Orphan": [_ORPHAN], "Foreground": [_FOREGROUND]}.get(policy, [])
+    return others + wanted
+
+
+def _grace(served: Served, obj: dict[str, Any], options: DeleteOptions) -> int:
+    """How long the object may still live: only pods on a node do."""
+    if served.full_name != "pods":
+        return 0
+    asked = options.grace_period_seconds
+    if asked is None:
+        asked = obj["spec"].get("terminationGracePeriodSeconds", 30)
+    if not obj["spec"].get("nodeName") or obj.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+        return 0
+    return 1 if asked < 0 else int(asked)
+
+
+def _shortens(meta: dict[str, Any], grace: int, finalizers: list[str]) -> bool:
+    """Whether a second delete changes anything: only to less grace, or to other finalizers."""
+    left = meta.get("deletionGracePeriodSeconds") or 0
+    if finalizers != (meta.get("finalizers") or []):
+        return True
+    return grace < left
+
+
+__all__ = ["DeleteOptions", "DeletionResult", "delete", "read_delete_options"]

@@ -1,0 +1,71 @@
+"""What a write may not change: the server puts it back, and counts what did change."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...objects import json_equal
+from ..kinds._defaults import fill_in
+from ..kinds._kinds import Served
+from ._allocation import allocate, keep_allocated
+
+_SERVERS: Final = (
+    "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
+)  # fmt: skip
+# The spec of a custom resource is whatever is not one of these.
+_NOT_COUNTED: Final = ("metadata", "apiVersion")
+
+
+def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
+    """The new state of an object, with what this door to it may not change put back."""
+    old, meta = before["metadata"], obj["metadata"]
+    if subresource == "status":
+        return _with_status(served, before, obj)
+    keep_allocated(served, before, obj)
+    fill_in(served, obj)
+    allocate(served, obj)
+    if served.has_status:
+        obj.pop("status", None)
+        if "status" in before:
+            obj["status"] = before["status"]
+    if served.full_name == "namespaces" and subresource != "finalize":
+        obj["spec"] = before.get("spec", {})
+    for field in _SERVERS:
+        if field in old:
+            meta[field] = old[field]
+        else:
+            meta.pop(field, None)
+    return obj
+
+
+def _with_status(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
+    """The old state with another status. Of all kinds, only a pod takes labels and the like along with it."""
+    old = before["metadata"]
+    merged = dict(before)
+    merged["metadata"] = dict(old)
+    if served.full_name == "pods":
+        merged["metadata"] = obj["metadata"] | {field: old[field] for field in _SERVERS if field in old}
+    merged.pop("status", None)
+    if "status" in obj:
+        merged["status"] = obj["status"]
+    return merged
+
+
+def count_generation(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> None:
+    """Count a change of what the generation stands for."""
+    if served.custom:
+        skipped = (*_NOT_COUNTED, "status") if served.has_status else _NOT_COUNTED
+        changed = not json_equal(
+            {name: value for name, value in before.items() if name not in skipped},
+            {name: value for name, value in obj.items() if name not in skipped},
+        )
+    else:
+        changed = not json_equal(
+            {name: value for name, value in before.items() if name not in ("metadata", "status")},
+            {name: value for name, value in obj.items() if name not in ("metadata", "status")},
+        )
+        if served.full_name == "deployments.apps":
+            # What kubectl notes on a Deployment counts: its controller copies it to the ReplicaSets.
+            changed |= before["metadata"].get("annotations") != obj["metadata"].get("annotations")
+    if changed:
+        obj["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1

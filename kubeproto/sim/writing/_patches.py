@@ -1,0 +1,250 @@
+"""Patches: an object changed by what a client says has to change, in four languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from ...objects import PatchError, apply_json_patch
+from .._refusals import (
+    Rejection,
+    about,
+    bad_request,
+    failure,
+    not_found,
+    rejected_patch,
+    unexplained,
+    unsupported_media,
+)
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..kinds._typed import Misfit, escaped
+from ..reading._query import Query
+from ..reading._routes import Route
+from ..storage._parts import member
+from ..storage._values import go_text, is_list, is_map
+from ._bodies import go_kind, not_a_map, read_value, read_yaml
+from ._mistakes import no_metadata
+from ._writes import Writer, Written
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+_FOR_CUSTOM: Final = f"{JSON_PATCH}, {MERGE_PATCH}, {APPLY}"
+_MOST_OPERATIONS: Final = 10_000
+_UNREADABLE: Final = re.compile(r"cannot unmarshal (\w+) into Go .* of type (\S+)$")
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class PatchWriter(Writer):
+    """A writer whose refusals have the odd shape that those of patches have."""
+
+    def __init__(
+        self, world: ServerState, route: Route, query: Query, manager: str, warnings: list[str] | None = None
+    ) -> None:
+        super().__init__(world, route, query, manager, warnings)
+        self.shown: Callable[[], str] = str  # what refusals show: mostly the object after the patch
+        self.change: dict[str, Any] | None = None  # a strategic merge patch, of which they speak
+        self.applied = ""  # what is applied, as they name it
+
+    def strict_refusal(self, faults: list[str]) -> Rejection:
+        shown = self.shown() if self.change is None else go_text(self.change)
+        return _odd(shown, f"strict decoding error: {', '.join(faults)}")
+
+    def misfit(self, error: Misfit) -> Rejection:
+        if self.applied:
+            gvk = self.applied.partition("; ")[2]
+            why = f"unable to convert unstructured object to {gvk}: {error}"
+            return unexplained(f"failed to convert new object ({self.applied}) to proper version: {why}")
+        if self.change is None:
+            return _odd(self.shown(), str(error))
+        return _odd(go_text(self.change), _restored(str(error)))
+
+
+def check_media(served: Served, content_type: str) -> None:
+    """Refuse a patch in a language that this kind does not take."""
+    media = content_type.partition(";")[0].strip()
+    known = (JSON_PATCH, MERGE_PATCH, APPLY) if served.custom else (JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY)
+    if media not in known:
+        raise unsupported_media(_FOR_CUSTOM if served.custom else "")
+
+
+def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> Written:
+    """Change an object as a patch says; apply creates it if need be."""
+    media = content_type.partition(";")[0].strip()
+    served, route = writer.served, writer.route
+    if media == APPLY:
+        return _apply(writer, body, query)
+    old = served.shelf.objects.get(served.key(route.namespace, route.name))
+    if old is None:
+        raise not_found(served.plural, served.group, route.name)
+    change = _change(media, body)
+
+    def patched() -> Any:
+        return _patched(writer, media, msgspec.json.decode(served.shown(old.data)), change)
+
+    result = patched()
+    if not is_map(result):
+        raise rejected_patch()
+    writer.shown = lambda: _shown(patched(), _touched(change) if media == JSON_PATCH else change)
+    writer.change = change if media == STRATEGIC else None
+    _check_type(writer, result)
+    if not is_map(meta := result.get("metadata", {})):
+        raise writer.misfit(no_metadata(served, meta))
+    result.setdefault("metadata", meta)
+    writer.tidy(result, [])
+    writer.check_place(meta)
+    return writer.store(old, result, patched=True)
+
+
+def _change(media: str, body: bytes) -> Any:
+    """What a patch says; or a refusal."""
+    what = "" if media == STRATEGIC else "error decoding patch: "
+    change: Any = read_value(body, what)
+    if media == JSON_PATCH:
+        operations: Any = [] if change is None else change
+        check_operations(operations)
+        return operations
+    if change is None and media == STRATEGIC:
+        return dict[str, Any]()
+    if change is None:
+        raise bad_request("Invalid JSON Patch")
+    if not is_map(change):
+        raise not_a_map(change, what)
+    return change
+
+
+def _patched(writer: Writer, media: str, current: dict[str, Any], change: Any) -> Any:
+    match media:
+        case _ if media == JSON_PATCH:
+            if any(operation is None or operation.get("path") == "" for operation in change):
+                raise rejected_patch()  # a server's library takes neither null nor the whole document
+            try:
+                return apply_json_patch(current, change, like_server=True)
+            except PatchError:
+                raise rejected_patch() from None
+        case _ if media == MERGE_PATCH:
+            return _merge(current, change)
+        case _:
+            return writer.tracker.merged(current, change)
+
+
+def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """A merge patch, in place: the object was read for this patch alone."""
+    for name, value in change.items():
+        below = current.get(name)
+        if value is None:
+            current.pop(name, None)
+        elif is_map(value) and is_map(below):
+            _merge(below, value)
+        else:
+            current[name] = value if is_map(below) else _without_nulls(value)
+    return current
+
+
+def _without_nulls(value: Any) -> Any:
+    """A new value as a server's library takes it: without nulls, in the objects of a list too."""
+    if is_map(value):
+        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if is_list(value) else value
+
+
+def _check_type(writer: PatchWriter, result: dict[str, Any]) -> None:
+    """What an object says of its kind after a patch."""
+    served = writer.served
+    kind, api_version = result.get("kind") or "", result.get("apiVersion") or ""
+    for name, value in (("kind", kind), ("apiVersion", api_version)):
+        if not isinstance(value, str):
+            why = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
+            if writer.change is None:
+                why = f"couldn't get version/kind; json parse error: {why}"
+            raise writer.misfit(Misfit(why))
+    if served.custom:
+        if not kind:
+            raise writer.misfit(Misfit(f"Object 'Kind' is missing in '{writer.shown()}'"))
+        if (kind, api_version) != (served.kind, served.api_version):
+            writer.misnamed = kind, api_version
+    elif writer.change is None and (why := writer.mistyped(kind, api_version)):
+        raise writer.misfit(Misfit(why))
+    result["kind"], result["apiVersion"] = served.kind, served.api_version
+
+
+def _apply(writer: PatchWriter, body: bytes, query: Query) -> Written:
+    applied, twice = read_yaml(body)
+    served, route = writer.served, writer.route
+    old = served.shelf.objects.get(served.key(route.namespace, route.name))
+    meta = member(applied, "metadata")
+    group, _, version = str(applied.get("apiVersion") or "").rpartition("/")
+    gvk = f"{group}/{version}, Kind={applied.get('kind') or ''}"
+    writer.decoding = "error decoding from json: "
+    writer.applied = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; {gvk}"
+    force = query.get("force", "") not in ("", "0", "false")
+    return writer.tracker.applied(writer, old, applied, twice, force=force)
+
+
+def check_operations(change: Any) -> None:
+    """Refuse what is no list of operations, or too long a one."""
+    if not is_list(change):
+        why = f"json: cannot unmarshal {go_kind(change)} into Go value of type []handlers.jsonPatchOp"
+        raise bad_request(f"error decoding patch: {why}")
+    for one in change:
+        if one is not None and not is_map(one):
+            why = f"json: cannot unmarshal {go_kind(one)} into Go value of type handlers.jsonPatchOp"
+            raise bad_request(f"error decoding patch: {why}")
+    if len(change) > _MOST_OPERATIONS:
+        message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(change)}"
+        raise Rejection(failure(413, message, {}))
+
+
+def _touched(operations: list[dict[str, Any]]) -> dict[str, Any]:
+    """What operations reach, as a merge patch reaches it."""
+    reached: dict[str, Any] = {}
+    for operation in operations:
+        at = reached
+        for name in str(operation.get("path", "")).split("/")[1:-1]:
+            at = at.setdefault(name.replace("~1", "/").replace("~0", "~"), {})
+    return reached
+
+
+def _shown(value: Any, change: dict[str, Any]) -> str:
+    """An object after a patch: a server sorts the keys of what the patch went through, and no others."""
+    return escaped(_encode(_sorted_along(value, change))).decode()
+
+
+def _sorted_along(value: Any, change: Any) -> Any:
+    if not is_map(value) or not is_map(change):
+        return value
+    return {
+        name: _sorted_along(value[name], change[name]) if name in change else value[name]
+        for name in sorted(value)
+    }
+
+
+def _restored(why: str) -> str:
+    """What is wrong with a value, as a strategic merge patch finds it: without any JSON."""
+    found = _UNREADABLE.search(why)
+    if found is None:
+        return why
+    value = {"number": "int64", "array": "slice", "object": "map"}.get(found[1], found[1])
+    match found[2]:
+        case "string":
+            return f"cannot convert {value} to string"
+        case wanted if wanted.startswith("map["):
+            return f"cannot restore map from {value}"
+        case wanted if wanted.startswith("[]"):
+            return f"cannot restore slice from {value}"
+        case wanted if "." in wanted:
+            return f"cannot restore struct from: {value}"
+        case wanted:
+            return f"cannot convert {value} to {wanted}"
+
+
+def _odd(text: str, why: str) -> Rejection:
+    """The refusal of a patch whose result does not fit: no name, no kind, the whole object in the text."""
+    message = f"Invalid value: {_encode(text).decode()}: {why}"
+    cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
+    return Rejection(failure(422, f' "" is invalid: patch: {message}', about(causes=[cause])))

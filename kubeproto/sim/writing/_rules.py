@@ -1,0 +1,172 @@
+"""What every object must keep to: names, labels, finalizers, owners; and what specs require."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from ...crd import Violation
+from ...objects import check_finalizer
+from .._object_rules import check_object
+from .._refusals import quoted
+from ..kinds._builtin_rules import check_fields
+from ..kinds._kinds import Served
+from ..kinds._names import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
+from ..storage._parts import member, texts
+
+_LABEL_NAMES: Final = frozenset(("namespaces", "services"))
+_TEMPLATED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps")
+# Kinds that take a finalizer without a domain, and say nothing.
+_ANY_FINALIZER: Final = frozenset((
+    "leases.coordination.k8s.io", "customresourcedefinitions.apiextensions.k8s.io", "events",
+    "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+))  # fmt: skip
+_ANNOTATIONS_LIMIT: Final = 256 * 1024
+
+
+def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
+    """What is wrong with the metadata of an object."""
+    found: list[Violation] = []
+    name: str = meta.get("name", "")
+    if not name:
+        text = "name or generateName is required"
+        found.append(Violation("FieldValueRequired", "metadata.name", detail=text))
+    elif wrong := _name_fault(served, name):
+        found.append(Violation("FieldValueInvalid", "metadata.name", name, wrong))
+    if base := meta.get("generateName"):
+        # A dash at the end is what the suffix comes after.
+        masked = base[:-1] + "a" if base.endswith("-") and len(base) > 1 else base
+        if wrong := _name_fault(served, masked):
+            found.append(Violation("FieldValueInvalid", "metadata.generateName", base, wrong))
+    if labels := meta.get("labels"):
+        found += _labels(labels)
+    if annotations := meta.get("annotations"):
+        found += _annotations(annotations)
+    if finalizers := meta.get("finalizers"):
+        found += _finalizers(served, finalizers)
+    if owners := meta.get("ownerReferences"):
+        found += _owners(owners)
+    return found
+
+
+def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
+    """What a built-in kind requires of its spec, as far as the table of kinds knows it."""
+    found: list[Violation] = []
+    found += check_fields(served.type, obj)
+    found += check_object(served, obj)
+    if served.full_name in _TEMPLATED:
+        found += _template(obj, found)
+    return found
+
+
+def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
+    """An object that is being deleted takes no finalizers any more."""
+    added = [one for one in texts(new, "finalizers") if one not in texts(old, "finalizers")]
+    if not added or not old.get("deletionTimestamp"):
+        return []
+    shown = ", ".join(f'"{one}"' for one in added)
+    text = (
+        "no new finalizers can be added if the object is being deleted,"
+        f" found new finalizers []string{{{shown}}}"
+    )
+    return [Violation("FieldValueForbidden", "metadata.finalizers", detail=text)]
+
+
+def _name_fault(served: Served, name: str) -> str:
+    if served.group == "rbac.authorization.k8s.io":
+        return "may not contain '/'" if "/" in name else "may not contain '%'" if "%" in name else ""
+    if served.full_name in _LABEL_NAMES:
+        if len(name) > 63:
+            return "must be no more than 63 bytes"
+        return "" if LABEL.fullmatch(name) else LABEL_TEXT
+    if is_subdomain(name):
+        return ""
+    return "must be no more than 253 bytes" if len(name) > 253 else SUBDOMAIN_TEXT
+
+
+def _labels(labels: dict[str, str]) -> Iterator[Violation]:
+    for key, value in labels.items():
+        for fault in key_faults(key):
+            yield Violation("FieldValueInvalid", "metadata.labels", key, fault)
+        for fault in value_faults(value):
+            yield Violation("FieldValueInvalid", "metadata.labels", value, fault)
+
+
+def _annotations(annotations: dict[str, str]) -> Iterator[Violation]:
+    for key in annotations:
+        for fault in key_faults(key.lower()):
+            yield Violation("FieldValueInvalid", "metadata.annotations", key, fault)
+    if sum(len(key) + len(value) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
+        text = f"may not be more than {_ANNOTATIONS_LIMIT} bytes"
+        yield Violation("FieldValueTooLong", "metadata.annotations", detail=text)
+
+
+def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
+    for at, one in enumerate(finalizers):
+        if served.full_name not in _ANY_FINALIZER and not served.custom and not _passes(check_finalizer, one):
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            yield Violation("FieldValueInvalid", f"metadata.finalizers[{at}]", one, text)
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        text = (
+            "finalizer orphan and foregroundDeletion are mutually exclusive"  # a delete asks for one policy
+        )
+        yield Violation("FieldValueInvalid", "metadata.finalizers", finalizers, text)
+
+
+def finalizer_warnings(old: dict[str, Any] | None, obj: dict[str, Any]) -> list[str]:
+    """What a server says of new finalizers without a domain on a custom resource, which may have them."""
+    before = texts(old["metadata"], "finalizers") if old else []
+    return [
+        f"metadata.finalizers: {quoted(one)}: prefer a domain-qualified finalizer name to avoid accidental"
+        " conflicts with other finalizer writers"
+        for one in sorted({*texts(obj["metadata"], "finalizers")} - {*before})
+        if not _passes(check_finalizer, one)
+    ]
+
+
+def _owners(owners: list[dict[str, Any]]) -> Iterator[Violation]:
+    path = "metadata.ownerReferences"  # a server does not say which of them it is
+    for owner in owners:
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(field):
+                text = "version must not be empty" if field == "apiVersion" else "must not be empty"
+                yield Violation("FieldValueInvalid", f"{path}.{field}", owner.get(field, ""), text)
+        if owner.get("kind") == "Event":
+            text = f"{owner.get('apiVersion')} is disallowed from being an owner"
+            yield Violation("FieldValueInvalid", path, owner, text)
+    if sum(bool(owner.get("controller")) for owner in owners) > 1:
+        text = "Only one reference can have Controller set to true"
+        yield Violation("FieldValueInvalid", "metadata.ownerReferences", owners, text)
+
+
+@lru_cache(maxsize=8192)
+def _passes(check: Any, text: str) -> bool:
+    try:
+        check(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _template(obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
+    """A workload's selector selects the pods of its template. It stands after the selector's own faults."""
+    spec: dict[str, Any] = obj.get("spec", {})
+    labels = spec.get("template", {}).get("metadata", {}).get("labels")
+    wanted = member(member(spec, "selector"), "matchLabels")
+    selected = member(spec, "selector")
+    if "selector" in spec and not wanted and not selected.get("matchExpressions"):
+        return []  # an empty selector is refused as such
+    if spec.get("selector") and wanted.items() <= (labels or {}).items():
+        return []
+    fault = Violation(
+        "FieldValueInvalid",
+        "spec.template.metadata.labels",
+        labels,
+        "`selector` does not match template `labels`",
+    )
+    at = 1 if found and found[0].field == "spec.selector" else 0
+    found.insert(at, fault)
+    return []

@@ -1,0 +1,65 @@
+"""What a server checks of the fields that a scale subresource reads, beside their schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...crd import Violation
+from ...objects import Scale
+from ..storage._values import go_text, go_type, is_map
+
+
+def with_scale(scale: Scale, obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
+    """The faults of an object and of what its scale reads, in the order in which a server tells them."""
+    own = [
+        *_number(obj, scale.spec_replicas),
+        *_number(obj, scale.status_replicas),
+        *(_text(obj, scale.label_selector) if scale.label_selector else ()),
+    ]
+    # That some rules were not checked is said last.
+    end = len(found) - 1 if found and found[-1].field == "<nil>" else len(found)
+    return [*found[:end], *own, *found[end:]] if own else found
+
+
+def _number(obj: dict[str, Any], path: str) -> list[Violation]:
+    value = _read(obj, path)
+    if isinstance(value, _Astray):
+        return [Violation("FieldValueInvalid", path, 0, value.why)]
+    if isinstance(value, bool) or not isinstance(value, int):
+        return [Violation("FieldValueInvalid", path, 0, _wrong(path, value, "int64").why)]
+    if value < 0:
+        return [Violation("FieldValueInvalid", path, value, "should be a non-negative integer")]
+    return []
+
+
+def _text(obj: dict[str, Any], path: str) -> list[Violation]:
+    value = _read(obj, path, default="")
+    if isinstance(value, str):
+        return []
+    why = value.why if isinstance(value, _Astray) else _wrong(path, value, "string").why
+    return [Violation("FieldValueInvalid", path, "", why)]
+
+
+class _Astray:
+    """A path leads through a value that holds no fields."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+def _wrong(path: str, value: Any, expected: str) -> _Astray:
+    return _Astray(
+        f"{path} accessor error: {go_text(value)} is of the type {go_type(value)}, expected {expected}"
+    )
+
+
+def _read(obj: Any, path: str, default: Any = 0) -> Any:
+    for name in path.removeprefix(".").split("."):
+        if obj is None:
+            return default
+        if not is_map(obj):
+            return _wrong(path, obj, "map[string]interface{}")
+        if name not in obj:
+            return default
+        obj = obj[name]
+    return obj

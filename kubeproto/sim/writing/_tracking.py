@@ -1,0 +1,195 @@
+"""Who owns which fields: every write leaves its trace in managedFields, and apply goes by them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from .._refusals import Rejection, conflict, failure, not_found
+from .._state import ServerState
+from ..apply._apply import Conflicts, apply, check_applied, update
+from ..apply._facts import Facts, facts_of_kind, facts_of_schema
+from ..apply._refusals import ApplyRefused
+from ..apply._strategic import strategic_merge
+from ..apply._typing import misfits
+from ..kinds._kinds import SchemaCodec, Served
+from ..storage._storage import Stored
+from ..storage._values import is_map
+from ._shapes import difference, shape_of
+
+if TYPE_CHECKING:
+    from ._writes import Writer, Written
+
+Entries = list[dict[str, Any]]
+_OF_STATUS: Final = ("apiVersion", "kind", "metadata", "status")
+_IDENTITY: Final = ("name", "namespace", "uid")
+# Shapes that are remembered for one kind; programs that make many have no use for memory.
+_MOST_SHAPES: Final = 1024
+
+
+class Tracker:
+    """Keeps managedFields for one writer of one request."""
+
+    def __init__(self, world: ServerState, served: Served, manager: str, subresource: str) -> None:
+        self.world = world
+        self.served = served
+        self.manager = manager
+        self.subresource = subresource
+        self._applied: list[dict[str, Any]] | None = None
+        self._lost = False
+
+    def look_at(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
+        """See whether the book is lost: what this endpoint leaves alone came along, and does not fit.
+
+        A server drops that part later, unseen by its validation; its tracking gives up on the whole object.
+        """
+        if not self.served.custom or not self.served.has_status:
+            return
+        if self.subresource == "":
+            came = "status" in obj and obj["status"] != before.get("status")
+        else:
+            came = any(obj[name] != before.get(name) for name in obj if name not in _OF_STATUS)
+        self._lost = came and bool(misfits(obj, facts_for(self.served)))
+
+    def created(self, obj: dict[str, Any]) -> None:
+        """All fields of a new object belong to who made it."""
+        self._keep(None, obj)
+
+    def updated(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
+        """Fields that changed belong to who changed them."""
+        self._keep(before, obj)
+
+    def merged(self, current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+        """The object after a strategic merge patch."""
+        try:
+            return strategic_merge(current, change, facts_for(self.served))
+        except ApplyRefused as refused:
+            raise _refusal(refused) from None
+
+    def applied(
+        self, writer: Writer, old: Stored | None, applied: dict[str, Any], twice: list[str], *, force: bool
+    ) -> Written:
+        """A server-side apply: the object is made, or brought to what its managers agree on."""
+        served = self.served
+        version = ""
+        if is_map(meta := applied.get("metadata")) and isinstance(meta.get("resourceVersion"), str):
+            version = meta.pop("resourceVersion")
+        live: dict[str, Any] | None = None if old is None else msgspec.json.decode(served.shown(old.data))
+        if live is None and self.subresource:
+            raise not_found(served.plural, served.group, writer.route.name)
+        facts = facts_for(served)
+        try:
+            check_applied(applied, facts, served.api_version, served.kind)
+            outcome = apply(
+                live, self._part(applied), manager=self.manager, facts=facts,
+                api_version=served.api_version, kind=served.kind, now=self.world.clock.stamp(),
+                force=force, subresource=self.subresource, apart=self._apart(live),
+            )  # fmt: skip
+        except ApplyRefused as refused:
+            raise _refusal(refused) from None
+        if isinstance(outcome, Conflicts):
+            causes = [msgspec.to_builtins(cause) for cause in outcome.causes]
+            raise Rejection(failure(409, outcome.message, {"causes": causes}))
+        self._applied = outcome.managed_fields
+        result = outcome.object
+        meta = result["metadata"]
+        if old is not None:
+            meta.setdefault("name", writer.route.name)
+        if old is None and (uid := meta.get("uid")):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(served.plural, served.group, meta["name"], why)
+        writer.check_place(meta)
+        if old is None:
+            return writer.create(result, twice)
+        if version:
+            meta["resourceVersion"] = version
+        result["apiVersion"] = served.api_version
+        writer.tidy(result, twice)
+        return writer.store(old, result, patched=True)
+
+    def _apart(self, live: dict[str, Any] | None) -> tuple[str, ...]:
+        """The fields of an object that its endpoint leaves alone."""
+        if not self.served.has_status:
+            return ()
+        if self.subresource != "status":
+            return ("status",)
+        mine = ("status",) if self.served.custom else ("metadata", "status")
+        return tuple(name for name in live or () if name not in mine)
+
+    def _part(self, applied: dict[str, Any]) -> dict[str, Any]:
+        """The part of a body that its endpoint writes."""
+        if not self.served.has_status:
+            return applied
+        if self.subresource == "status":
+            part: dict[str, Any] = {name: applied[name] for name in _OF_STATUS if name in applied}
+            if self.served.custom and is_map(meta := part.get("metadata")):
+                part["metadata"] = {name: value for name, value in meta.items() if name in _IDENTITY}
+            return part
+        return {name: value for name, value in applied.items() if name != "status"}
+
+    def _keep(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> None:
+        if not self.world.tracks:
+            return
+        entries = self._applied
+        if self._lost:
+            entries = []
+        elif entries is None:
+            entries = self._remembered(before, obj)
+        if entries:
+            obj["metadata"]["managedFields"] = entries
+        else:
+            obj["metadata"].pop("managedFields", None)
+
+    def _remembered(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> Entries:
+        """The book after this write, from memory where only values are new."""
+        now = self.world.clock.stamp()
+        if before is None:
+            if "managedFields" in obj["metadata"]:
+                return self._updated(before, obj, now)
+            key = (self.manager, self.subresource, shape_of(obj))
+            known = self.served.owned.get(key)
+            if known is None:
+                known = self._updated(before, obj, now)
+                if len(self.served.owned) < _MOST_SHAPES:
+                    self.served.owned[key] = known
+            return [entry | {"time": now} for entry in known]
+        entries: Entries = before["metadata"].get("managedFields", [])
+        if len(entries) == 1 and obj["metadata"].get("managedFields", entries) == entries:
+            [entry] = entries
+            if (
+                entry["manager"] == self.manager
+                and entry["operation"] == "Update"
+                and entry["apiVersion"] == self.served.api_version
+                and entry.get("subresource", "") == self.subresource
+            ):
+                match difference(before, obj):
+                    case "none":
+                        return entries
+                    case "values":
+                        return [entry | {"time": now}]
+                    case _:
+                        pass
+        return self._updated(before, obj, now)
+
+    def _updated(self, before: dict[str, Any] | None, obj: dict[str, Any], now: str) -> Entries:
+        return update(
+            before, obj, manager=self.manager, facts=facts_for(self.served),
+            api_version=self.served.api_version, now=now, subresource=self.subresource,
+        )  # fmt: skip
+
+
+def facts_for(served: Served) -> Facts:
+    """What merging and tracking know of a kind."""
+    facts: Facts | None = served.facts
+    if facts is None:
+        if isinstance(served.codec, SchemaCodec):
+            facts = facts_of_schema(served.codec.schema)
+        else:
+            facts = facts_of_kind(served.resource.gvk)
+        served.facts = facts
+    return facts
+
+
+def _refusal(refused: ApplyRefused) -> Rejection:
+    return Rejection(failure(refused.code, refused.message, reason=refused.reason))

@@ -1,0 +1,60 @@
+"""Framing: from chunks cut anywhere to whole lines, which are found and not split."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from .._errors import RemoteProtocolError
+
+# The longest line that is waited for. etcd holds objects of 1.5 MiB and a server takes bodies of 3 MiB, so a
+# line of ten times that is no API server's. client-go stops at 16 MiB, kube-rs has no limit.
+MAX_LINE: Final = 32 * 1024 * 1024
+
+
+# Whole lines inside a segment, from start to stop; the last may lack its end.
+LineRun: TypeAlias = tuple[bytes, int, int]
+
+
+class LineBuffer:
+    """Keeps a line that has begun until its end comes."""
+
+    __slots__ = ("_begun", "_max")
+
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self._max = max_line
+        # One buffer: a list of pieces would cost many times their size if they came byte by byte.
+        self._begun = bytearray()
+
+    def feed(self, chunk: bytes) -> tuple[bytes, int]:
+        """The line that this chunk ends, if one had begun, and where the whole lines in it begin."""
+        if not self._begun:
+            return b"", 0
+        end = chunk.find(b"\n") + 1
+        if not end:
+            return b"", 0
+        self._begun += chunk[:end]
+        line = bytes(self._begun)
+        self._begun.clear()
+        return line, end
+
+    def keep(self, piece: bytes) -> None:
+        """Keep the beginning, or some middle, of a line without its end."""
+        self._begun += piece
+        if (size := len(self._begun)) > self._max:
+            raise RemoteProtocolError(
+                f"a line has grown to {size} bytes without an end; {self._max} are the limit"
+            )
+
+    def check(self, run: LineRun) -> None:
+        """Refuse a line that came whole and is too long all the same."""
+        segment, start, stop = run
+        while stop - start > self._max:
+            end = segment.find(b"\n", start, stop)
+            size = (stop if end < 0 else end) - start
+            if size > self._max:
+                raise RemoteProtocolError(f"a line of {size} bytes came; {self._max} are the limit")
+            start = end + 1
+
+    def rest(self) -> bytes:
+        """What was kept: a line without an end."""
+        return bytes(self._begun)

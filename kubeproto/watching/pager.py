@@ -1,0 +1,289 @@
+"""The pager: one list, page by page, as a machine that the caller drives and the resync machine embeds.
+
+::
+
+    Ready ── Started ──► First ── Listed, no token ──────────────────────────► Done
+                           │                                                    ▲
+                           └─ Listed, a token ─► Following ── Listed, no token ─┤
+                                                  │  │  ▲                       │
+                                  Listed, a token │  │  │ Expired, go on with   │
+                                                  └──┼──┘ the token on offer    │
+                                                     │                          │
+                                                     └─ Expired ──► Whole ──────┘
+                                                        (Whole may be paged by the server: Following)
+
+    First, Following, Whole ── any other Failed ──► Lost
+
+House rules
+
+- A page is handed on (`Stage`) before the next one is asked for, so memory is bounded by a page. Who wants
+  to fetch ahead does that in the driver.
+- The version and its match stand on page 1 only: a token carries its version, and a server refuses both.
+- The version of the list is that of page 1, which the server repeats on every page.
+- A 410 in the middle voids what was handed on (`Discard`) and falls back to the whole list in one answer,
+  which cannot expire on the way. The plan may choose otherwise: to fail, or to go on with the token that the
+  server offers. The rest is then of another version than the beginning: such a list is no snapshot
+  (`Done.consistent`), and no watch may start from it.
+- The fallback is tried once, and a server that answers with the token it was asked with would do so for
+  ever: both end the list. So do what else a server could go on with for ever: the same page under another
+  token, page after page without an object, more pages than any list has, and a token or a version that is
+  too long to be sent back.
+- A 410 on page 1 is the caller's: the version it asked for is too old. Retries are the caller's as well.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .._errors import LocalProtocolError
+from ..wire import Expired, Garbled, Outcome
+
+__all__ = [
+    "LIST_TIMEOUT",
+    "MAX_EMPTY_PAGES",
+    "MAX_TOKEN",
+    "MAX_VERSION",
+    "PAGE",
+    "PROGRESS",
+    "Abandon",
+    "Action",
+    "Commit",
+    "Discard",
+    "Done",
+    "Event",
+    "Failed",
+    "First",
+    "Following",
+    "Listed",
+    "Lost",
+    "Plan",
+    "Ready",
+    "SendList",
+    "Stage",
+    "Started",
+    "State",
+    "Whole",
+    "request",
+    "step",
+]
+
+PAGE: Final = 500  # objects a page, as Go's client and kubectl ask for
+
+# A token is the base64 of a version and a key of etcd, some 400 bytes. Percent-encoded, this many still fit
+# the request line that proxies take, and httpx takes no URL of over 64 KiB.
+MAX_TOKEN: Final = 16 * 1024
+
+# Versions are numbers of 20 digits; those of other stores may be longer, and every watch sends one back.
+MAX_VERSION: Final = 1024
+
+# An API server fills each page up to the limit, so not even one empty page with a token comes from it.
+MAX_EMPTY_PAGES: Final = 10
+
+# Bounds the pages of a list, whatever the limit: at 500 objects a page this is six million objects.
+_MAX_PAGES: Final = 12_000
+_MAX_OBJECTS: Final = 1_000_000
+
+# Seconds. An API server gives a list 60 s, and ends it then (`--request-timeout`): whoever has not sent one
+# object in that time is not making progress, and ten times as long is enough for the slowest of proxies.
+PROGRESS: Final = 60.0
+LIST_TIMEOUT: Final = 600.0
+
+
+class Plan(Struct, frozen=True, kw_only=True, gc=False):
+    """What list is wanted. `on_expired`: what to do when the server forgets the version midway."""
+
+    version: str = ""
+    match: str = ""
+    limit: int = PAGE
+    on_expired: Literal["list whole", "go on", "fail"] = "list whole"
+
+
+class Ready(Struct, frozen=True, gc=False):
+    """Nothing has been asked yet."""
+
+    plan: Plan
+
+
+class First(Struct, frozen=True, gc=False):
+    """The first page has been asked for."""
+
+    plan: Plan
+
+
+class Following(Struct, frozen=True, gc=False):
+    """A further page has been asked for.
+
+    `pages` came before it, the last `empty` of them without an object; `first` names the object that the last
+    one began with.
+    """
+
+    plan: Plan
+    token: str
+    version: str
+    consistent: bool = True
+    pages: int = 1
+    empty: int = 0
+    first: str = ""
+
+
+class Whole(Struct, frozen=True, gc=False):
+    """The rest could not be had page by page: all has been asked for in one answer."""
+
+    plan: Plan
+
+
+class Done(Struct, frozen=True, gc=False):
+    """All pages are there. `paged` says that there was more than one, `consistent` that they fit together."""
+
+    version: str
+    paged: bool = False
+    consistent: bool = True
+
+
+class Lost(Struct, frozen=True, gc=False):
+    """The list has failed."""
+
+    outcome: Outcome
+
+
+State: TypeAlias = Ready | First | Following | Whole | Done | Lost
+
+
+class Started(Struct, frozen=True, gc=False):
+    """The caller wants it to begin."""
+
+
+class Listed(Struct, frozen=True, gc=False):
+    """A page is complete. `token` asks for the next one and is empty on the last; `count` is its objects.
+
+    `first` names the first of them, so that a server that sends the same page again can be told.
+    """
+
+    version: str
+    token: str = ""
+    count: int = 0
+    first: str = ""
+
+
+class Failed(Struct, frozen=True, gc=False):
+    """A request has failed, or its answer broke off."""
+
+    outcome: Outcome
+
+
+Event: TypeAlias = Started | Listed | Failed
+
+
+class SendList(Struct, frozen=True, kw_only=True, gc=False):
+    """Ask for a page at a time between `at` and `latest`; both are the same where no jitter is wanted.
+
+    After `idle` seconds in which no object was completed, or `timeout` seconds in all, the driver closes it
+    and reports `Failed(TimedOut(…))`.
+    """
+
+    at: float
+    latest: float
+    version: str = ""
+    match: str = ""
+    limit: int = 0
+    token: str = ""
+    idle: float = PROGRESS
+    timeout: float = LIST_TIMEOUT
+
+
+class Stage(Struct, frozen=True, gc=False):
+    """Take what has just come: it is part of a whole that is not complete yet."""
+
+
+class Commit(Struct, frozen=True, gc=False):
+    """What was staged is the whole, as it was at this version."""
+
+    version: str
+
+
+class Discard(Struct, frozen=True, gc=False):
+    """Forget what was staged."""
+
+
+class Abandon(Struct, frozen=True, gc=False):
+    """Tell the caller that this is the end, and why."""
+
+    outcome: Outcome
+
+
+Action: TypeAlias = SendList | Stage | Commit | Discard | Abandon
+
+
+def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, ...]]:
+    """What an event means in a state: the next state, and what to do."""
+    match state, event:
+        case Ready(plan), Started():
+            return _ask(First(plan), now)
+        case First() | Following() | Whole(), Listed() if endless := _endless(state, event):
+            return _lose(Garbled(endless))
+        case First() | Following() | Whole(), Listed(token=""):
+            done = _done(state, event)
+            return done, (Stage(), Commit(done.version))
+        case First(plan) | Whole(plan), Listed(version, token):
+            following = Following(plan, token, version, empty=int(not event.count), first=event.first)
+            return _ask(following, now, Stage())
+        case Following(), Listed(token=token):
+            empty = 0 if event.count else state.empty + 1
+            after = replace(state, token=token, pages=state.pages + 1, empty=empty, first=event.first)
+            return _ask(after, now, Stage())
+        case Following(Plan(on_expired="go on")), Failed(Expired(token=token)) if 0 < len(token) <= MAX_TOKEN:
+            return _ask(replace(state, token=token, consistent=False), now)
+        case Following(Plan(on_expired="list whole" | "go on") as plan), Failed(Expired()):
+            return _ask(Whole(replace(plan, on_expired="fail")), now, Discard())
+        case First() | Following() | Whole(), Failed(outcome):
+            return _lose(outcome)
+        case _:
+            raise LocalProtocolError(f"the pager cannot take {event} in {state}")
+
+
+def request(state: First | Following | Whole, *, at: float, latest: float) -> SendList:
+    """The request that this state waits for: the same again, for who wants to retry it."""
+    match state:
+        case First(plan):
+            return SendList(at=at, latest=latest, version=plan.version, match=plan.match, limit=plan.limit)
+        case Following(plan, token):
+            return SendList(at=at, latest=latest, limit=plan.limit, token=token)
+        case Whole(plan):
+            return SendList(at=at, latest=latest, version=plan.version, match=plan.match)
+
+
+def _endless(state: First | Following | Whole, page: Listed) -> str:
+    """Why this page cannot be gone on from, or would be for ever; "" if it can."""
+    if len(page.version) > MAX_VERSION:
+        return f"a version of {len(page.version)} characters came; {MAX_VERSION} are the limit"
+    if len(page.token) > MAX_TOKEN:
+        return f"a continue token of {len(page.token)} characters came; {MAX_TOKEN} are the limit"
+    if not isinstance(state, Following) or not page.token:
+        return ""
+    if page.token == state.token:
+        return "the server answers each page with the token that it was asked with"
+    if page.first and page.first == state.first:
+        return "the server sends the same page again under another token"
+    if not page.count and state.empty + 1 >= MAX_EMPTY_PAGES:
+        return f"{MAX_EMPTY_PAGES} pages in a row have a token for the next page, and no object"
+    most = max(_MAX_PAGES, _MAX_OBJECTS // max(state.plan.limit, 1))
+    return f"the list goes on after {most} pages" if state.pages >= most else ""
+
+
+def _ask(state: First | Following | Whole, now: float, *before: Action) -> tuple[State, tuple[Action, ...]]:
+    return state, (*before, request(state, at=now, latest=now))
+
+
+def _done(state: First | Following | Whole, last: Listed) -> Done:
+    match state:
+        case Following(version=version, consistent=consistent):
+            return Done(version, paged=True, consistent=consistent)
+        case _:
+            return Done(last.version)
+
+
+def _lose(outcome: Outcome) -> tuple[State, tuple[Action, ...]]:
+    return Lost(outcome), (Abandon(outcome),)

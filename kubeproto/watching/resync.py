@@ -1,0 +1,210 @@
+"""The resync machine: keeps one cache in step with the server, whatever the server and the network do.
+
+It recovers a list and watch. It is not what client-go calls a resync, a periodic delivery of everything
+again: kubeproto does not do that. Normally it goes Idle, Asking, Streaming, Watching where the server has
+streaming lists, and Idle, Listing, Opening, Watching where it has not; then from Watching to Opening and
+back. All arrows::
+
+    Idle ─────── Started ───► Asking, Listing, Opening
+    Idle ─────── Stopped ───► Ended
+
+    Asking ───── Opened ────► Streaming
+    Asking ───── Failed ────► Asking, Listing
+    Asking ───── Refreshed ─► Asking
+    Asking ───── Paused ────► Idle
+    Asking ───── Stopped ───► Ended
+    Streaming ── Received ──► Streaming, Lagging, Watching, Listing
+    Streaming ── Closed ────► Asking, Listing
+    Streaming ── Failed ────► Asking, Listing
+    Streaming ── Refreshed ─► Streaming
+    Streaming ── Paused ────► Idle
+    Streaming ── Stopped ───► Ended
+    Lagging ──── Received ──► Lagging, Watching, Listing
+    Lagging ──── Closed ────► Asking, Listing
+    Lagging ──── Failed ────► Asking, Listing
+    Lagging ──── Refreshed ─► Lagging
+    Lagging ──── Paused ────► Idle
+    Lagging ──── Stopped ───► Ended
+
+    Listing ──── Received ──► Listing
+    Listing ──── Listed ────► Listing, Opening
+    Listing ──── Failed ────► Listing
+    Listing ──── Refreshed ─► Listing
+    Listing ──── Paused ────► Idle
+    Listing ──── Stopped ───► Ended
+
+    Opening ──── Opened ────► Watching
+    Opening ──── Failed ────► Opening, Asking, Listing, Ended
+    Opening ──── Refreshed ─► Asking, Listing
+    Opening ──── Paused ────► Idle
+    Opening ──── Stopped ───► Ended
+    Watching ─── Received ──► Watching, Asking, Listing, Ended
+    Watching ─── Closed ────► Opening, Asking, Listing
+    Watching ─── Failed ────► Opening, Asking, Listing, Ended
+    Watching ─── Refreshed ─► Asking, Listing
+    Watching ─── Paused ────► Idle
+    Watching ─── Stopped ───► Ended
+
+The arms of a phase stand in one file: streaming lists in `_resync_streaming`, plain lists in
+`_resync_listing`, watches in `_resync_watching`, and what the program asks for in this one.
+
+Rules
+
+- Objects do not pass through here. The driver turns a chunk into a few words (`Received`), steps, and does
+  with the chunk what the actions say: `Stage` it, or `Apply` it. `Commit` shows the staged snapshot at
+  once, so no reader ever sees half of one; until then readers keep the old snapshot and its `version`.
+- After a 410 a relist asks for the last version or newer, which spares the server; only if that is refused
+  too, for the latest one. What would always be refused (Rejected), or must be newer (a lost event, an
+  object that cannot be read, a refresh that the program asked for), asks for the latest at once.
+- A streaming list is asked for to get a snapshot, never to go on from one. A server without streaming lists
+  is remembered (`Endpoint`). So is one that leaves out the initial-events-end bookmark three times; and as
+  soon as live events have come for ten seconds, or nothing at all, this one relist is made with a plain
+  list, for a server may hold such a stream open for ten minutes.
+- A clean end of a watch is normal: the next one starts where it left off. A watch that ends within a second
+  with nothing new did not work, and counts as a failure: else a proxy that hangs up politely would make a
+  tight loop.
+- Only progress forgives failures: a version that advanced on a watch, or a watch that stayed open for a
+  minute. A list that worked forgives none, so list, watch and 410 cannot spin at full speed.
+- Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
+  none. So whatever a server does, it is asked at most ten times at once and then once a second.
+- Bookmarks come about every minute and tell a quiet connection from a dead one: after 75 s without an event
+  the watch is closed. Bytes that make no event prove nothing: else a server that sends one of them now and
+  then would be believed for ever. A list must bring an object every 60 s. It costs one watch to find out
+  that a server sends no bookmarks. Two mute watches in a row lead to a relist: a server that was set back
+  to an older state keeps a watch at a future version open for ever.
+- A watch that opens, and fails on the server's side five times in a row without progress, fails because of
+  something at that version: a relist follows. A server that does not let a watch open is waited for.
+- 401, 403, 404 and requests that are wrong wait at least ten seconds and go on asking: rights and kinds
+  appear.
+- The machine uses no randomness. A request says the earliest and the latest time for it, and the driver
+  draws the time between them, as it draws the length of a watch. So a row of the test table shows both
+  ends, and no event has to carry a number that it may not need.
+- `now` may jump. A clock set back makes a watch look short, and costs a delay, never a loop or a crash.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .._errors import InvalidRequest
+from . import _resync_listing as listing
+from . import _resync_streaming as streaming
+from . import _resync_watching as watching
+from ._resync_digest import digest, newer
+from ._resync_pace import Backoff
+from ._resync_requests import Step, refuse, relist, to_opening
+from ._resync_status import SyncStatus, sync_status
+from ._resync_values import (
+    Action,
+    Apply,
+    Asking,
+    Close,
+    Closed,
+    Ended,
+    Endpoint,
+    Event,
+    Idle,
+    Lagging,
+    Listing,
+    Opened,
+    Opening,
+    Paused,
+    Received,
+    Refreshed,
+    Report,
+    SendWatch,
+    Settings,
+    State,
+    Stopped,
+    Streaming,
+    SyncContext,
+    SyncFailure,
+    Watching,
+)
+from .pager import Abandon, Commit, Discard, Failed, Listed, SendList, Stage, Started
+
+__all__ = [
+    "Abandon",
+    "Action",
+    "Apply",
+    "Asking",
+    "Backoff",
+    "Close",
+    "Closed",
+    "Commit",
+    "Discard",
+    "Ended",
+    "Endpoint",
+    "Event",
+    "Failed",
+    "Idle",
+    "Lagging",
+    "Listed",
+    "Listing",
+    "Opened",
+    "Opening",
+    "Paused",
+    "Received",
+    "Refreshed",
+    "Report",
+    "SendList",
+    "SendWatch",
+    "Settings",
+    "Stage",
+    "Started",
+    "State",
+    "Stopped",
+    "Streaming",
+    "SyncContext",
+    "SyncFailure",
+    "SyncStatus",
+    "Watching",
+    "begin",
+    "digest",
+    "newer",
+    "step",
+    "sync_status",
+]
+
+_SETTINGS: Final = Settings()
+_ENDPOINT: Final = Endpoint()
+
+
+def begin(settings: Settings = _SETTINGS, *, version: str = "", endpoint: Endpoint = _ENDPOINT) -> Idle:
+    """Return a machine that has not asked for anything yet.
+
+    With the version of a snapshot that the caller has kept, it goes on from there. InvalidRequest, which is a
+    ValueError, for "0", which is not a place in history, and for following without a version.
+    """
+    if version == "0" or (settings.follow and not version):
+        raise InvalidRequest(f"version {version!r} is no place to go on from: it names no moment in history")
+    return Idle(SyncContext(settings, endpoint, version))
+
+
+def step(state: State, event: Event, now: float) -> Step:
+    """Return the next state and the actions for an event."""
+    match state, event:
+        case Opening() | Watching(), Opened() | Received() | Closed() | Failed():
+            return watching.step(state, event, now)
+        case Asking() | Streaming() | Lagging(), Opened() | Received() | Closed() | Failed():
+            return streaming.step(state, event, now)
+        case Listing(), Received() | Listed() | Failed():
+            return listing.step(state, event, now)
+
+        # What the program asks for.
+        case Idle(context), Started() if context.version:
+            # Readers have a snapshot already, and its version may still be in the server's history.
+            return to_opening(context, now)
+        case Idle(context), Started():
+            return relist(context, "", now)
+        case Asking() | Streaming() | Lagging() | Listing(), Refreshed():
+            return state, ()  # a new snapshot is on its way
+        case Opening(context) | Watching(context), Refreshed() if not context.settings.follow:
+            # The latest: the program knows of something that this cache has not seen.
+            return relist(context, "", now, Close())
+        case Asking() | Streaming() | Lagging() | Listing() | Opening() | Watching(), Paused():
+            return Idle(state.context), (Close(), Discard())
+        case Idle() | Asking() | Streaming() | Lagging() | Listing() | Opening() | Watching(), Stopped():
+            return Ended(state.context), (Close(), Discard())
+        case _:
+            raise refuse(state, event)

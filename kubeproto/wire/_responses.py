@@ -1,0 +1,177 @@
+"""Reading the frame of an answer: its headers, and the Status in a body that may be anything at all.
+
+A refusal comes from the API server as a Status, and from whatever stands before it as HTML, plain text,
+nothing, or half of something. Each becomes a Status here, and no body may raise: whoever was refused must
+learn that, and not that the refusal was badly written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, cast
+
+import msgspec
+
+from .._errors import ApiError, RemoteProtocolError, api_error
+from ..objects import Status, StatusCause, StatusDetails
+from ._inflate import inflate
+from ._transport import Head, Headers
+
+# Go's client keeps as much of a foreign body; enough to recognise a proxy's page.
+_QUOTED: Final = 2048
+
+# A refusal may be compressed, but nobody has this much to say in one.
+_MAX_REFUSAL: Final = 4 << 20
+
+# Of a refusal as much is read, and for so many seconds: what has come by then says why.
+MAX_REFUSAL: Final = 1 << 20
+REFUSAL_TIME: Final = 10.0
+
+# A server that asks for more than a day is mistaken, and a clock must not overflow for it.
+_MAX_WAIT: Final = 86_400.0
+
+# RFC 7234, 5.5: code, agent, text in quotes with escapes, perhaps a date in quotes; then a comma or the end.
+_WARNING: Final = r'\s*(?:,\s*)*\d{3} [^\s,"]+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?:,|$)'
+
+# The reason that a code stands for where no Status says it. A 409 depends on the verb.
+_REASONS: Final = {
+    400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
+    406: "NotAcceptable", 409: "Conflict", 410: "Gone", 413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable",
+    504: "Timeout",
+}  # fmt: skip
+
+
+def header(headers: Headers, name: str) -> str:
+    """The first value of a header, whatever the case of its name; empty if absent."""
+    name = name.lower()
+    return next((value for key, value in headers if key.lower() == name), "")
+
+
+def warnings(headers: Headers) -> tuple[str, ...]:
+    """The texts of the `Warning` headers. What breaks the syntax is given as it stands, not dropped."""
+    return tuple(text for key, value in headers if key.lower() == "warning" for text in _warnings(value))
+
+
+def _warnings(value: str) -> list[str]:
+    pattern = re.compile(_WARNING)
+    texts: list[str] = []
+    at = 0
+    while found := pattern.match(value, at):
+        texts.append(re.sub(r"\\(.)", r"\1", found[1]))
+        at = found.end()
+    rest = value[at:].strip(" \t,")
+    return [*texts, rest] if rest else texts
+
+
+def retry_after(headers: Headers, status: Status) -> float | None:
+    """The seconds that the server asks to wait: of its header, else of its Status; at most a day.
+
+    Only whole seconds count. The header may be a date as well, which no Kubernetes server sends, Go's client
+    ignores, and only a wall clock could read.
+    """
+    value = header(headers, "retry-after").strip()
+    if value.isascii() and value.isdigit():
+        return min(float(value), _MAX_WAIT)
+    seconds = status.details.retry_after_seconds
+    return float(min(seconds, int(_MAX_WAIT))) if seconds > 0 else None
+
+
+def read_status(code: int, headers: Headers, body: bytes, *, method: str = "") -> Status:
+    """The Status that a refusal carries, or one made from its code and the text of its body.
+
+    The body is taken as it came, compressed or not. One that was made has the cause
+    ``UnexpectedServerResponse``, and no reason only for a code that stands for none. Either has the
+    `Retry-After` of the headers in its details. `method` tells the two meanings of a bare 409 apart.
+    """
+    try:
+        body = _plain(headers, body)
+        status = _said(body, code)
+    except RemoteProtocolError as error:
+        return _made(code, headers, str(error), method)
+    return _with_wait(headers, status) if status else _made(code, headers, _quote(body), method)
+
+
+def is_enough(status: int, size: int, seconds: float) -> bool:
+    """Return True if no more of a refusal's body is to be read: it is too long, or is not coming to its end.
+
+    `size` bytes of it have come in `seconds`. Of any other response all is wanted.
+    """
+    return not 200 <= status < 300 and (size >= MAX_REFUSAL or seconds >= REFUSAL_TIME)
+
+
+def refusal(request: Head, code: int, headers: Headers, body: bytes) -> ApiError:
+    """The error that an answer outside 2xx is. It names the path, never the query or a header."""
+    status = read_status(code, headers, body, method=request.method)
+    path, _, _ = request.target.partition("?")
+    return api_error(status, request=f"{request.method} {path}", retry_after=retry_after(headers, status))
+
+
+def _plain(headers: Headers, body: bytes) -> bytes:
+    # Some HTTP libraries inflate a body and leave the header that says it is compressed.
+    inflated = "gzip" in header(headers, "content-encoding").lower() and not body.startswith(b"\x1f\x8b")
+    return body if inflated else inflate(headers, body, max_size=_MAX_REFUSAL)
+
+
+def _said(body: bytes, code: int) -> Status | None:
+    """The Status that a body is. An object of another kind must not be taken for an empty one."""
+    try:
+        value = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    match value.get("kind"), value.get("status"):
+        case ("Status", said) if said != "Success":
+            pass
+        case (None, "Failure"):  # the Status of a passed deadline has no kind
+            pass
+        case _:
+            return None
+    status = _fit(value)
+    return status if 400 <= status.code < 600 else msgspec.structs.replace(status, code=code)
+
+
+def _fit(value: dict[str, Any]) -> Status:
+    """A Status of the fields that fit: a null or a stray type costs its field, not the rest."""
+    fitting: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Status):
+        if value.get(field.encode_name) is None:
+            continue
+        try:
+            given = _without_nulls(value[field.encode_name])
+            fitting[field.name] = msgspec.convert(given, field.type, strict=False)
+        except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+            continue
+    return Status(**fitting)
+
+
+def _without_nulls(value: object) -> object:
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {key: _without_nulls(item) for key, item in items if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in cast("list[object]", value) if item is not None]
+    return value
+
+
+def _made(code: int, headers: Headers, message: str, method: str) -> Status:
+    reason = _REASONS.get(code, "InternalError" if code >= 500 else "")
+    if code == 409 and method == "POST":
+        reason = "AlreadyExists"
+    details = StatusDetails(causes=(StatusCause(reason="UnexpectedServerResponse"),))
+    status = Status(status="Failure", message=message, reason=reason, details=details, code=code)
+    return _with_wait(headers, status)
+
+
+def _with_wait(headers: Headers, status: Status) -> Status:
+    after = int(retry_after(headers, status) or 0)
+    if after == status.details.retry_after_seconds:
+        return status
+    details = msgspec.structs.replace(status.details, retry_after_seconds=after)
+    return msgspec.structs.replace(status, details=details)
+
+
+def _quote(body: bytes) -> str:
+    """The beginning of a foreign body on one line, without what could upset a terminal."""
+    text = " ".join(body[:_QUOTED].decode("utf-8", "replace").split())
+    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    return text + "…" if len(body) > _QUOTED else text

@@ -1,0 +1,149 @@
+"""`BlockingAuthorized`: the transport with credentials, for threads; it performs what `Authorized` does."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager, contextmanager
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+from kubeproto import BlockingIncoming, BlockingTransport, Head, KubeprotoError
+from kubeproto.config import credentials as c
+
+from ..client._authorized import MOST_ANSWERED, check_open, refuses
+from ..client._credential_source import CredentialSource, T
+from ..client._effects import drive_blocking
+from ..client._files import read_all
+from ..client._identity_transports import IdentityTransport, IdentityTransports
+from ..client._plugins import run_plugin_blocking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from kubeproto.config import Ask, Config, Connection, Credentials
+
+    from ..client._credential_source import Errands
+
+BlockingOpener: TypeAlias = "Callable[[Connection], AbstractContextManager[BlockingTransport]]"
+
+_Line: TypeAlias = "IdentityTransport[tuple[BlockingTransport, AbstractContextManager[BlockingTransport]]]"
+
+
+class BlockingAuthorized:
+    """Carries requests with the credentials of a `Config`, over transports that `opener` makes for it.
+
+    A 401 renews them once, and the request is sent once more, a stream at its opening. A request that has
+    an Authorization of its own is left alone. Threads may share it, if they may share such a transport.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        opener: BlockingOpener,
+        *,
+        clock: Callable[[], float] = time.time,
+        keep: Callable[[c.Keep], None] | None = None,
+    ) -> None:
+        self._config = config
+        self._opener = opener
+        self._keys = CredentialSource(config.identity, Event, self._spawn, clock=clock, keep=keep)
+        self._lines: IdentityTransports[
+            tuple[BlockingTransport, AbstractContextManager[BlockingTransport]]
+        ] = IdentityTransports()
+        self._opening = Lock()
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._config.connection!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection; what is still being answered breaks, and nothing is sent any more."""
+        self._closed = True
+        with self._opening:
+            _close(self._lines.clear())
+
+    @contextmanager
+    def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[BlockingIncoming]:
+        """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
+        check_open(self._closed)
+        given = self._run(self._keys.obtain())
+        with self._exchange(head, given, timeout, idle) as incoming:
+            renewed = self._run(self._keys.renew(given)) if refuses(incoming, head) else None
+            if renewed is None:
+                yield incoming
+                return
+        with self._exchange(head, renewed, timeout, idle) as incoming:
+            yield incoming
+
+    @contextmanager
+    def _exchange(
+        self, head: Head, credentials: Credentials, timeout: float | None, idle: float | None
+    ) -> Generator[BlockingIncoming]:
+        line = self._lines.take(credentials.pair) or self._open(credentials)
+        transport, _ = line.transport
+        try:
+            with transport.send(credentials.sign(head), timeout=timeout, idle=idle) as incoming:
+                yield incoming
+        finally:
+            _close(self._lines.give_back(line))
+
+    def _open(self, credentials: Credentials) -> _Line:
+        with self._opening:  # ten requests at once need one transport
+            check_open(self._closed)
+            if line := self._lines.take(credentials.pair):
+                return line
+            context = self._opener(self._config.connection_for(credentials))
+            line = IdentityTransport((context.__enter__(), context), credentials.pair)
+            old = self._lines.add(line)
+        _close(old)
+        return line
+
+    def _spawn(self, renewal: Errands[Event, None]) -> None:
+        """Renew in a thread of its own, which does not keep the program from ending."""
+        Thread(target=drive_blocking, args=(renewal, self._do), name="kubeproto-renewal", daemon=True).start()
+
+    def _run(self, errands: Errands[Event, T]) -> T:
+        return drive_blocking(errands, self._do)
+
+    def _do(self, errand: c.Task | Event) -> c.Event | None:
+        match errand:
+            case c.ReadFiles(paths):
+                return c.FilesRead(read_all(paths))
+            case c.RunPlugin():
+                return run_plugin_blocking(errand)
+            case c.Discover() | c.Redeem():
+                return self._ask(errand)
+            case _:
+                errand.wait()
+                check_open(self._closed)  # else who waits would begin the renewal anew
+                return None
+
+    def _ask(self, ask: Ask) -> c.Event:
+        """Ask an identity provider, over a transport for this one request."""
+        try:
+            with (
+                self._opener(ask.connection) as transport,
+                transport.send(ask.head, timeout=ask.timeout) as incoming,
+            ):
+                body = bytearray()
+                for piece in incoming:
+                    body += piece
+                    if len(body) > MOST_ANSWERED:
+                        return c.Failed(f"the answer is longer than {MOST_ANSWERED} bytes")
+                return c.Answered(incoming.status, incoming.headers, bytes(body))
+        except KubeprotoError as error:
+            return c.Failed(" ".join(str(error).split()))
+
+
+def _close(lines: list[_Line]) -> None:
+    for line in lines:
+        _, context = line.transport
+        context.__exit__(None, None, None)

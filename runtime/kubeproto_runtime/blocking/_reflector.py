@@ -1,0 +1,258 @@
+"""`BlockingReflector`: an exact mirror of one kind, kept by a thread of its own and read by any other."""
+
+from __future__ import annotations
+
+import logging
+from threading import Condition, RLock, Thread
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+
+from kubeproto import DeadlineExceeded, InvalidObject, KubeObject, LocalProtocolError
+from kubeproto.control import CachedObject, Change, Store
+from kubeproto.objects import compare_versions
+from kubeproto.watching import resync
+from kubeproto.wire import Refused
+
+from ..client._discovery import KindNotServed
+from ..client._watching import _parted, warn_unplaced
+from ._resync_driver import BlockingResyncDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kubeproto import Api
+    from kubeproto.wire import Outcome
+
+    from ._client import BlockingClient
+
+K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
+
+_SETTINGS: Final = resync.Settings()
+
+_log: Final = logging.getLogger("kubeproto.watch")
+
+
+class Mirrored(Generic[K]):
+    """The sink of a mirror: a Store; who is to know of its changes is told."""
+
+    def __init__(
+        self,
+        api: Api[K],
+        changed: Callable[[list[Change[K]]], object],
+        *,
+        whole: Callable[[str], object] = lambda version: None,
+        troubled: Callable[[resync.SyncFailure], object] = lambda failure: None,
+    ) -> None:
+        self.store = Store(api.kind, resource=api.resource)
+        self._resource = api.resource
+        self._changed = changed
+        self._whole = whole
+        self._troubled = troubled
+
+    def stage(self, news: list[Any]) -> None:
+        """A part of a new world has come."""
+        warn_unplaced(_log, self._resource, self.store.stage(news))
+
+    def apply(self, news: list[Any]) -> None:
+        """The world has changed."""
+        self._changed(self.store.update(news))
+
+    def commit(self, version: str) -> None:
+        """The new world is whole, at this version."""
+        changes = self.store.replace(version)
+        self._changed([part for change in changes for part in _parted(change)])
+        self._whole(version)
+
+    def discard(self) -> None:
+        """The new world will not be."""
+        self.store.discard()
+
+    def report(self, failure: resync.SyncFailure) -> None:
+        """Something went wrong; it will be tried again."""
+        _log.warning("%s: %s: %s", self._resource, failure.about, failure.text)
+        self._troubled(failure)
+
+    def abandon(self, outcome: Outcome) -> None:
+        """What was to be followed is gone: where lists are allowed, that does not happen."""
+        _log.error("%s: given up: %s", self._resource, outcome.reason)
+
+
+def is_unknown(failure: resync.SyncFailure) -> bool:
+    """Whether the server does not know the kind that it was asked for."""
+    return isinstance(failure.outcome, Refused) and failure.outcome.code == 404
+
+
+class BlockingReflector(Generic[K]):
+    """The objects of one kind as the server has them; use it as a context, which starts and stops its thread.
+
+    Every reader gets objects of its own, and never sees a half-built world. What goes wrong is tried again
+    for ever; `proof` says how it stands. `stop` and `refresh` abort the read that is under way, where the
+    transport can (kubeproto_httpx can); else its thread ends as soon as the server says something, at the
+    latest when its watch has been silent for 75 seconds. No thread keeps the program from ending.
+    Whoever waits for a kind that the server does not know meets `KindNotServed`, unless this is `patient`.
+    `spawn` runs a function beside this one: by default in a thread.
+    """
+
+    def __init__(
+        self,
+        client: BlockingClient,
+        api: Api[K],
+        *,
+        settings: resync.Settings = _SETTINGS,
+        selection: dict[str, Any] | None = None,
+        patient: bool = False,
+        spawn: Callable[[Callable[[], None]], object] | None = None,
+    ) -> None:
+        self.api = api
+        self._lock = RLock()
+        self._changed = Condition(self._lock)
+        self._mirrored = Mirrored(api, self._news, troubled=self._trouble)
+        self._following = BlockingResyncDriver(
+            client,
+            api,
+            self._mirrored,
+            settings=settings,
+            selection=selection,
+            lock=self._lock,
+        )
+        self._spawn = spawn or self._thread
+        self._patient = patient
+        self._unknown = False
+        self._stopped = False
+        self._failure: Exception | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.api!r}, {len(self._mirrored.store)} objects)"
+
+    def __enter__(self) -> Self:
+        self._spawn(self._attend)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def get(self, name: str, namespace: str = "") -> K | None:
+        """An object of one's own, or None; `InvalidObject` if what the server holds does not fit the type.
+
+        Where this mirrors one namespace, that is meant.
+        """
+        own = self.api.namespace
+        with self._lock:
+            entry = self._world().entry(name, namespace or (own if isinstance(own, str) else ""))
+        return None if entry is None else self._mirrored.store.read(entry)
+
+    def __iter__(self) -> Iterator[K]:
+        """The objects of this moment, whatever changes meanwhile."""
+        with self._lock:
+            entries = self._world().entries()
+        return _typed(entries, self._mirrored.store)
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._world())
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is an object under ``namespace/name``, or ``name`` where there is no namespace."""
+        with self._lock:
+            return key in self._world()
+
+    @property
+    def version(self) -> str:
+        """How far it has come; "" until there is a world."""
+        with self._lock:
+            return self._world().version
+
+    @property
+    def sync_status(self) -> resync.SyncStatus:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return self._following.sync_status
+
+    def wait(self, condition: Callable[[], T | None], timeout: float | None = None) -> T:
+        """Wait until a condition holds, and give what it gave; it is looked at after each change.
+
+        Nothing changes while it looks. `DeadlineExceeded` if it does not hold in time.
+        """
+
+        def look() -> T | None:
+            self._check()
+            found = condition()
+            if not found and self._unknown and not self._patient:
+                raise KindNotServed(self.api.resource)
+            if not found and self._stopped:
+                raise LocalProtocolError(
+                    f"{self.api} was stopped, so nothing more will come that is waited for"
+                )
+            return found
+
+        with self._changed:
+            found = self._changed.wait_for(look, timeout)
+        if not found:
+            raise DeadlineExceeded(f"{self.api}: the condition did not hold within {timeout:g} s")
+        return found
+
+    def reached(self, version: str, timeout: float | None = None) -> None:
+        """Wait until it has come as far as this version: that of an object which one has just written."""
+        self.wait(lambda: _is_reached(self.version, version), timeout)
+
+    def synced(self, timeout: float | None = None) -> None:
+        """Wait until there is a world."""
+        self.wait(lambda: self.version, timeout)
+
+    def refresh(self) -> None:
+        """Build the world anew from a list; readers keep the old one until then."""
+        if self._following.refresh():
+            self._spawn(self._attend)
+
+    def stop(self) -> None:
+        """Follow no more, and wake whoever waits. What was mirrored can still be read."""
+        self._following.stop()
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _news(self, changes: list[Change[K]]) -> None:
+        self._unknown = False
+        self._changed.notify_all()
+
+    def _trouble(self, failure: resync.SyncFailure) -> None:
+        self._unknown = is_unknown(failure)
+        self._changed.notify_all()
+
+    def _world(self) -> Store[K]:
+        self._check()
+        return self._mirrored.store
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise RuntimeError(f"{self.api} is mirrored no more: its thread has failed") from self._failure
+
+    def _attend(self) -> None:
+        try:
+            for _ in self._following.attend():
+                pass
+        except Exception as failure:
+            # A bug, for what can go wrong outside is tried again: readers must not take old news for new.
+            _log.exception("%s is mirrored no more", self.api)
+            with self._lock:
+                self._failure = failure
+                self._changed.notify_all()
+
+    def _thread(self, work: Callable[[], None]) -> None:
+        Thread(target=work, name=f"reflector of {self.api.resource.plural}", daemon=True).start()
+
+
+def _typed(entries: dict[str, CachedObject], store: Store[K]) -> Iterator[K]:
+    """The objects; what is no object at all is left out, as by the Store."""
+    for entry in entries.values():
+        try:
+            obj = store.read(entry)
+        except InvalidObject:
+            continue
+        yield obj
+
+
+def _is_reached(here: str, version: str) -> bool:
+    try:
+        return bool(here) and compare_versions(here, version) >= 0
+    except ValueError:
+        return here == version

@@ -1,0 +1,298 @@
+"""`BlockingResyncDriver`: performs what the resync machine says, in whichever thread attends to it.
+
+    machine ── SendList, SendWatch ──► transport ──► decoder ──┬── objects ──► sink
+       ▲                                                       │
+       └──────────────── a few words a chunk ──────────────────┘
+
+Nothing is decided here. A thread that reads cannot be cancelled, so `refresh` and `stop` do not wait for it:
+the exchange that is open becomes stale, its read is aborted where the transport can (else it ends when the
+server says something), and whoever takes the next plan attends from then on. Who finds no plan, ends.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from math import inf
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from kubeproto import DeadlineExceeded, KubeObject, ListDecoder, TransportError, WatchFailed
+from kubeproto.watching import resync
+from kubeproto.wire import classify, is_enough
+
+from ..client._exchanges import first_of
+from ..client._outcomes import OUTCOMES, outcome_of
+from ..client._sharding import keep, shard_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from kubeproto import Api, BlockingIncoming, Head, WatchEvent
+
+    from ..client._resync_driver import Sink
+    from ._client import BlockingClient
+
+K = TypeVar("K", bound=KubeObject)
+
+Planned: TypeAlias = resync.SendList | resync.SendWatch
+
+_SETTINGS: Final = resync.Settings()
+_ENDPOINT: Final = resync.Endpoint()
+
+
+class BlockingResyncDriver(Generic[K]):
+    """Keeps one sink in step with the server while somebody attends.
+
+    `selection` are parameters that list and watch share: selectors, and a shard. The sink is only called
+    while `lock` is held. At the time `until`, or once there is `enough`, nothing more is wanted.
+    """
+
+    def __init__(
+        self,
+        client: BlockingClient,
+        api: Api[K],
+        sink: Sink,
+        *,
+        settings: resync.Settings = _SETTINGS,
+        endpoint: resync.Endpoint = _ENDPOINT,
+        version: str = "",
+        selection: dict[str, Any] | None = None,
+        lock: RLock | None = None,
+        until: float = inf,
+        enough: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
+        self._client = client
+        self._api = api
+        self._sink = sink
+        self._selection = selection or {}
+        self._shard = shard_of(self._selection)
+        self._lock = lock or RLock()
+        self._until = until
+        self._enough = enough
+        self._planned: Planned | None = None
+        self._exchange = 0
+        self._reading: BlockingIncoming | None = None
+
+    def attend(self) -> Generator[None]:
+        """Ask and listen, until this is stopped or somebody else attends. Yields when something has come."""
+        with self._lock:
+            if isinstance(self.state, resync.Idle):
+                self._advance(resync.Started())
+        while not self._enough() and (taken := self._take()):
+            planned, exchange = taken
+            try:
+                yield from self._perform(planned, exchange)
+            except OUTCOMES as error:
+                if self._client.clock() >= self._until:
+                    return  # it ended because nothing more is wanted
+                self._hear(exchange, resync.Failed(outcome_of(error)))
+
+    def refresh(self) -> bool:
+        """Build the world anew. True if somebody must attend to that."""
+        with self._lock:
+            if not isinstance(self.state, resync.Idle | resync.Ended):
+                self._advance(resync.Refreshed())
+            return self._planned is not None
+
+    def stop(self) -> None:
+        """Want no more: whoever attends ends, as soon as what is being read brings something."""
+        with self._lock:
+            if not isinstance(self.state, resync.Ended):
+                self._advance(resync.Stopped())
+
+    @property
+    def sync_status(self) -> resync.SyncStatus:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        with self._lock:
+            return resync.sync_status(self.state, self._client.clock())
+
+    def _take(self) -> tuple[Planned, int] | None:
+        with self._lock:
+            planned, self._planned = self._planned, None
+            if planned is None:
+                return None
+            self._exchange += 1
+            return planned, self._exchange
+
+    def _hear(self, exchange: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
+        """Tell the machine what has come of an exchange. False if that is over, or is so now."""
+        with self._lock:
+            if exchange != self._exchange:
+                return False
+            if isinstance(event, resync.Failed | resync.Closed | resync.Listed):
+                self._exchange += 1
+            self._advance(event, batch)
+            return exchange == self._exchange
+
+    def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
+        news: list[Any] = [] if batch is None else batch
+        self.state, actions = resync.step(self.state, event, self._client.clock())
+        for action in actions:
+            match action:
+                case resync.Apply(after):
+                    self._sink.apply(keep(self._shard, resync.newer(news, after)))
+                case resync.Stage():
+                    self._sink.stage(keep(self._shard, news))
+                case resync.SendList() | resync.SendWatch():
+                    self._planned = action
+                case resync.Commit(version):
+                    self._sink.commit(version)
+                case resync.Discard():
+                    self._sink.discard()
+                case resync.Close():
+                    self._exchange += 1
+                    self._planned = None
+                    self._abort()
+                case resync.Report(failure):
+                    self._sink.report(failure)
+                case resync.Abandon(outcome):
+                    self._sink.abandon(outcome)
+
+    def _perform(self, planned: Planned, exchange: int) -> Generator[None]:
+        at = self._client.random.uniform(planned.at, planned.latest)
+        self._client.sleep_until(min(at, self._until))
+        if exchange != self._exchange or self._client.clock() >= self._until:
+            return
+        self._client.admit(self._until)
+        if isinstance(planned, resync.SendList):
+            yield from self._list(planned, exchange)
+        else:
+            yield from self._watch(planned, exchange)
+
+    def _list(self, planned: resync.SendList, exchange: int) -> Generator[None]:
+        request = self._api.list(
+            resource_version=planned.version,
+            resource_version_match="NotOlderThan" if planned.match else "",
+            limit=planned.limit,
+            continue_=planned.token,
+            **self._selection,
+        )
+        first, timeout = "", self._within(planned.timeout)
+        with self._open(exchange, request, planned.idle, timeout) as incoming:
+            if exchange != self._exchange:
+                return
+            decoder = ListDecoder(self._api.kind, status=incoming.status, headers=incoming.headers)
+            progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
+            for chunk in _read(incoming, progress):
+                items = decoder.feed(chunk)
+                progress.note(items)
+                first = first or (first_of(items) if items else "")
+                if not self._stage(exchange, items):
+                    return
+            items = decoder.finish()
+            if not self._stage(exchange, items):
+                return
+        first = first or (first_of(items) if items else "")
+        metadata = decoder.metadata
+        self._hear(exchange, resync.Listed(metadata.resource_version, metadata.continue_, 0, first))
+        yield
+
+    def _stage(self, exchange: int, items: list[Any]) -> bool:
+        if items and isinstance(last := items[-1], WatchFailed):
+            return self._hear(exchange, resync.Failed(classify(last.status)))
+        return self._hear(exchange, resync.Received(len(items)), items)
+
+    def _watch(self, planned: resync.SendWatch, exchange: int) -> Generator[None]:
+        seconds = self._client.random.randint(*planned.seconds)
+        request = self._api.watch(
+            resource_version=planned.version,
+            send_initial_events=planned.initial or None,
+            timeout_seconds=seconds,
+            **self._selection,
+        )
+        timeout = self._within(seconds + planned.grace)
+        with self._open(exchange, request, planned.idle, timeout) as incoming:
+            if exchange != self._exchange:
+                return
+            decoder = request.open(incoming.status, incoming.headers)
+            opened = 200 <= incoming.status < 300
+            if opened:
+                self._hear(exchange, resync.Opened())
+            progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
+            for chunk in _read(incoming, progress):
+                news = decoder.feed(chunk)
+                progress.note(news)
+                if not opened:
+                    continue  # what a refusal says is known at its end
+                going = self._digest(exchange, news)
+                yield
+                if not going:
+                    return
+            if self._digest(exchange, decoder.finish()):
+                self._hear(exchange, resync.Closed())
+        yield
+
+    @contextmanager
+    def _open(
+        self, exchange: int, head: Head, idle: float | None, timeout: float | None
+    ) -> Generator[BlockingIncoming]:
+        """Send a request. Its read is aborted when it is called off, if the transport knows how."""
+        with self._client.transport.send(head, idle=idle, timeout=timeout) as incoming:
+            with self._lock:
+                if exchange == self._exchange:
+                    self._reading = incoming
+            try:
+                yield incoming
+            finally:
+                with self._lock:
+                    if self._reading is incoming:
+                        self._reading = None
+
+    def _abort(self) -> None:
+        """End the read that is under way, which may be in another thread."""
+        reading, self._reading = self._reading, None
+        abort: Callable[[], None] | None = getattr(reading, "abort", None)
+        if abort is not None:
+            abort()
+
+    def _within(self, seconds: float) -> float | None:
+        """So many seconds, but not longer than anything is wanted; None for ever."""
+        limit = min(seconds, max(self._until - self._client.clock(), 0.001))
+        return None if limit == inf else limit
+
+    def _digest(self, exchange: int, events: list[WatchEvent[K]]) -> bool:
+        return all(self._hear(exchange, event, batch) for batch, event in resync.digest(events))
+
+
+class _Progress:
+    """When a response last came on: its head, or an object. Bytes alone are no progress."""
+
+    def __init__(self, clock: Callable[[], float], request: Head, status: int, idle: float | None) -> None:
+        self.refused = not 200 <= status < 300
+        self._clock = clock
+        self._request = request
+        self._status = status
+        self._idle = idle
+        self._last = clock()
+        self._size = 0
+        self._noted = True
+
+    def note(self, news: list[Any]) -> None:
+        """Take what a chunk has completed."""
+        self._noted = bool(news)
+
+    def ended(self, chunk: bytes) -> bool:
+        """Return True if this was enough of a refusal; `DeadlineExceeded` if nothing comes on."""
+        now = self._clock()
+        if self._noted:
+            self._last = now
+        self._size += len(chunk)
+        if self.refused:
+            return is_enough(self._status, self._size, now - self._last)
+        if not self._noted and self._idle is not None and now - self._last >= self._idle:
+            what = f"{self._request.method} {self._request.target.partition('?')[0]}"
+            raise DeadlineExceeded(f"{what}: bytes came, and no object in {self._idle:g} s")
+        return False
+
+
+def _read(incoming: BlockingIncoming, progress: _Progress) -> Iterator[bytes]:
+    """Give the chunks of a response; of one that refuses, those that came before it broke off."""
+    try:
+        for chunk in incoming:
+            yield chunk
+            if progress.ended(chunk):
+                return
+    except TransportError:
+        if not progress.refused:
+            raise

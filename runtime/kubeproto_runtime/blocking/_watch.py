@@ -1,0 +1,105 @@
+"""`BlockingFollowed`: the events of one kind for ever, as an iterator that survives everything."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from kubeproto import Bookmark, KubeObject
+
+from ..client._discovery import KindNotServed
+from ..client._watching import Told, _event
+from ._reflector import Mirrored, is_unknown
+from ._resync_driver import BlockingResyncDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from kubeproto import Api
+    from kubeproto.control import Change
+    from kubeproto.watching import resync
+
+    from ._client import BlockingClient
+
+K = TypeVar("K", bound=KubeObject)
+
+
+class BlockingFollowed(Generic[K]):
+    """Iterate for what becomes of objects; use it as a context if the loop may be left early.
+
+    ::
+
+        with books.follow() as events:
+            for event in events:
+                match event: ...
+
+    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. It keeps
+    what it has told as bytes: what vanished while nobody could see it comes as `Deleted`, with its last known
+    state, and what did not change comes not again.
+
+    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
+    `KindNotServed`, unless it is `patient`. An object that is no JSON comes as `Malformed`.
+    """
+
+    def __init__(
+        self,
+        client: BlockingClient,
+        api: Api[K],
+        *,
+        settings: resync.Settings,
+        selection: dict[str, Any],
+        patient: bool = False,
+        until: float = inf,
+        troubled: Callable[[resync.SyncFailure], object] = lambda failure: None,
+    ) -> None:
+        self._resource = api.resource
+        self._patient = patient
+        self._troubled = troubled
+        self._ready: list[Told[K]] = []
+        self._mirrored = Mirrored(api, self._changed, whole=self._whole, troubled=self._trouble)
+        self._following = BlockingResyncDriver(
+            client, api, self._mirrored, settings=settings, selection=selection, until=until
+        )
+        self._events = self._run()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Told[K]:
+        return next(self._events)
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._events.close()
+
+    @property
+    def version(self) -> str:
+        """How far it has come."""
+        return self._mirrored.store.version
+
+    @property
+    def sync_status(self) -> resync.SyncStatus:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return self._following.sync_status
+
+    def _run(self) -> Generator[Told[K]]:
+        for _ in self._following.attend():
+            yield from self._ready
+            self._ready.clear()
+
+    def _changed(self, changes: list[Change[K]]) -> None:
+        self._ready += map(_event, changes)
+
+    def _whole(self, version: str) -> None:
+        self._ready.append(Bookmark(version, initial_events_end=True))
+
+    def _trouble(self, failure: resync.SyncFailure) -> None:
+        if is_unknown(failure) and not (self._patient or self.version):
+            raise KindNotServed(self._resource)
+        self._troubled(failure)

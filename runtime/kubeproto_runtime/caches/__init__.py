@@ -1,0 +1,1 @@
+"""Caches of kinds that follow the server: stores, indexes, views and subscriptions."""

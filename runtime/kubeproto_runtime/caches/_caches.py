@@ -1,0 +1,296 @@
+"""`Caches`: exact mirrors of kinds, each shared by all who ask for the same.
+
+A `Cache` is what readers see of one mirror. Its truth is bytes: who reads an object gets one of his own, so
+none can spoil what another one reads, and what nobody reads is never typed.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AsyncExitStack
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import anyio
+
+from kubeproto import ALL, KubeObject, LocalProtocolError, Selector
+from kubeproto.control import CachedObject, Change, Store, drop_managed_fields
+from kubeproto.watching import resync
+
+from ..client._stray_cancellations import complain, failures
+from ._reflector import Reflector
+from ._subscriptions import Subscription
+from ._views import View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from anyio.abc import TaskGroup
+
+    from kubeproto import Api, FieldSelector, Resource
+    from kubeproto.requests import AllNamespaces
+
+    from ..client._client import Client
+
+K = TypeVar("K", bound=KubeObject)
+
+_SETTINGS: Final = resync.Settings()
+
+_log: Final = logging.getLogger("kubeproto.cache")
+
+
+class Cache(Generic[K]):
+    """The objects of one kind as the server has them. Who reads it never sees half of a world."""
+
+    def __init__(self, reflector: Reflector[K], namespace: str | AllNamespaces) -> None:
+        self._reflector = reflector
+        self._store = reflector.store
+        self.kind = reflector.store.kind
+        self.resource: Resource = reflector.resource
+        self.namespace = namespace
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.resource}, {len(self)} objects)"
+
+    # How it stands
+
+    @property
+    def version(self) -> str:
+        """How far it has come; "" until there is a world."""
+        return self._store.version
+
+    @property
+    def synced(self) -> bool:
+        """Whether there is a world."""
+        return self._reflector.synced
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is followed no more."""
+        return self._reflector.closed
+
+    @property
+    def size(self) -> int:
+        """The bytes of all objects as they are kept."""
+        return self._store.size
+
+    @property
+    def sync_status(self) -> resync.SyncStatus:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return self._reflector.sync_status
+
+    async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
+        """Wait until there is a world. `KindNotServed` if the server does not know the kind, unless that is
+        to be waited for; `DeadlineExceeded` says why there is none yet.
+        """
+        await self._reflector.wait_synced(timeout=timeout, wait_for_definition=wait_for_definition)
+
+    async def reached(self, version: str, *, timeout: float | None = None) -> None:
+        """Wait until one reads here what was written at this version, such as one's own writes.
+
+        A world that is rebuilt from an older state, when a server was set back, counts as well: what was
+        written is either in it, or gone.
+        """
+        await self._reflector.reached(version, timeout=timeout)
+
+    def refresh(self) -> None:
+        """Build the world anew from a list; readers keep the old one until then."""
+        self._reflector.refresh()
+
+    # What is in it
+
+    def get(self, name: str, namespace: str = "") -> K | None:
+        """An object of one's own, or None; `InvalidObject` if what the server holds does not fit the type.
+
+        Where one namespace is mirrored, it need not be named; to ask for another one is a mistake.
+        """
+        own = self.namespace if isinstance(self.namespace, str) else ""
+        if own and namespace not in ("", own):
+            raise LocalProtocolError(f"{self!r} holds namespace {own!r}, and not {namespace!r}")
+        return self._store.get(name, namespace or own)
+
+    def entry(self, key: str) -> CachedObject | None:
+        """The version and the bytes of the object under ``namespace/name``, or ``name``."""
+        return self._store.find(key)
+
+    def keys(self) -> list[str]:
+        """The keys of this moment."""
+        return list(self._store.entries())
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._store
+
+    def __iter__(self) -> Iterator[K]:
+        """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
+        return iter(self._store)
+
+    # Parts of it
+
+    def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
+        """Keep an index from now on: under which values each object is to be found.
+
+        An object for which the function fails is left out, and that is said once; see `failed_in`.
+        """
+        self._reflector.add_index(name, values_of)
+
+    def by_index(self, index: str, value: str) -> list[K]:
+        """The objects that have this value, each one's own; what is no object at all is left out."""
+        return list(self.view(**{index: value}))
+
+    def index_values(self, index: str) -> list[str]:
+        """The values that any object has."""
+        return self._reflector.index(index).values()
+
+    def failed_in(self, index: str) -> dict[str, str]:
+        """Which objects the index lacks because its function failed, and why."""
+        return dict(self._reflector.index(index).failed)
+
+    def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:
+        """A part of this, by namespace, labels and indexes (``view(namespace="a", node="n1")``).
+
+        It holds nothing of its own, and can be made for a moment as well as for long.
+        """
+        labels = Selector.parse(selector) if isinstance(selector, str) else selector
+        for name in indexed:
+            self._reflector.index(name)
+        return View(self._reflector, namespace, labels if labels.requirements else None, indexed)
+
+    # What changes in it
+
+    def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
+        """Have this called with all changes that come together, right after them; the result ends it.
+
+        If there is a world already, it is called with that first, before this returns. It holds everything
+        up, so it must return at once, and an error that it raises ends all caches.
+        """
+        return self._reflector.listen(callback)
+
+    def subscribe(self) -> Subscription[K]:
+        """The world first, then what changes in it, for who takes his time: see `Subscription`."""
+        return Subscription(self._reflector)
+
+
+class Caches:
+    """The mirrors of one program, which run as long as this context is open."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._shared: dict[Any, tuple[Cache[Any], Reflector[Any]]] = {}
+        self._tasks: TaskGroup | None = None
+        self._stack = AsyncExitStack()
+        self._ended = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({[cache for cache, _ in self._shared.values()]})"
+
+    async def __aenter__(self) -> Self:
+        if self._tasks is not None or self._ended:
+            raise LocalProtocolError("these caches have been opened already")
+        self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        self._stack.callback(self._end)
+        for _, reflector in self._shared.values():
+            self._start(reflector)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._stack.__aexit__(exc_type, exc, traceback)
+        except ExceptionGroup as group:
+            error, *others = group.exceptions
+            if others:
+                raise
+        if error is exc:
+            return False  # it leaves as it came
+        raise error  # out here, so that what it has met stays its context
+
+    def _end(self) -> None:
+        assert self._tasks is not None
+        self._ended = True
+        self._tasks.cancel_scope.cancel()
+
+    def _start(self, reflector: Reflector[Any]) -> None:
+        if self._tasks is not None:
+            self._tasks.start_soon(complain, reflector.run, name=f"cache of {reflector.resource}")
+
+    def cache(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | AllNamespaces = ALL,
+        label_selector: str | Selector = "",
+        field_selector: str | FieldSelector = "",
+        resource: Resource | None = None,
+        managed_fields: bool = False,
+        transform: Callable[[bytes], bytes] | None = None,
+        max_objects: float = inf,
+        most_bytes: float = inf,
+        settings: resync.Settings = _SETTINGS,
+    ) -> Cache[K]:
+        """The mirror of these objects, the same one for the same arguments. It begins when first asked for.
+
+        Managed fields, a third of many objects, are kept only if wanted. `transform` makes other JSON of that
+        of an object, which is kept instead; where it fails, the object is kept as it came, and that is said
+        once. More objects or bytes than the most to be kept are a `StoreFull`, which ends all caches.
+        """
+        if self._ended:
+            raise LocalProtocolError("these caches have been closed")
+        selection = {"label_selector": str(label_selector), "field_selector": str(field_selector)}
+        api = self._client.requests(kind, namespace=namespace, resource=resource)
+        given = (kind, api.namespace, api.resource, *selection.values())
+        mark = (*given, managed_fields, transform, max_objects, most_bytes, settings)
+        if mark in self._shared:
+            return self._shared[mark][0]
+        store = Store(
+            kind,
+            resource=api.resource,
+            transform=_transform(api, managed_fields, transform),
+            max_objects=max_objects,
+            most_bytes=most_bytes,
+        )
+        selection = {name: text for name, text in selection.items() if text}
+        reflector = Reflector(self._client, api, store, settings=settings, selection=selection)
+        cache = Cache(reflector, api.namespace)
+        self._shared[mark] = cache, reflector
+        self._start(reflector)
+        return cache
+
+    def drop(self, cache: Cache[Any]) -> None:
+        """Follow this no more. It can still be read; who asks for the same anew gets another one."""
+        for mark, (found, reflector) in list(self._shared.items()):
+            if found is cache:
+                del self._shared[mark]
+                reflector.close()
+
+
+def _transform(
+    api: Api[Any], managed_fields: bool, transform: Callable[[bytes], bytes] | None
+) -> Callable[[bytes], bytes] | None:
+    """What is done to the bytes of each object."""
+    if transform is None:
+        return None if managed_fields else drop_managed_fields
+    said = False
+
+    def attempt(raw: bytes) -> bytes:
+        nonlocal said
+        raw = raw if managed_fields else drop_managed_fields(raw)
+        try:
+            return transform(raw)
+        except failures():
+            if not said:
+                said = True
+                _log.exception(
+                    "%s: a transform fails, and what it fails for is kept as it came", api.resource
+                )
+            return raw
+
+    return attempt

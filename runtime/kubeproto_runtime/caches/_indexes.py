@@ -1,0 +1,92 @@
+"""Indexes over a mirror: which objects have a value, kept up to date by the changes.
+
+What a program asks of an object may fail for some objects. That must not stop the mirror, so such an object
+has no place in the index; the first one is said, and all can be asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from kubeproto import KubeObject
+from kubeproto.control import Change
+
+from ..client._stray_cancellations import failures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kubeproto.control import CachedObject, Store
+
+K = TypeVar("K", bound=KubeObject)
+
+_log: Final = logging.getLogger("kubeproto.cache")
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+class Index(Generic[K]):
+    """The keys of the objects under each value that a function gives for them.
+
+    `failed` says of which objects the values could not be had, and why.
+    """
+
+    def __init__(self, name: str, store: Store[K], values_of: Callable[[K], Iterable[str]]) -> None:
+        self.name = name
+        self.values_of = values_of
+        self.failed: dict[str, str] = {}
+        self._store = store
+        self._keys: dict[str, set[str]] = {}
+        self._values: dict[str, tuple[str, ...]] = {}
+        self._said = False
+
+    def build(self, world: Mapping[str, CachedObject]) -> None:
+        """Take the objects that are there already."""
+        for key, entry in world.items():
+            self._add(key, entry)
+
+    def apply(self, changes: Iterable[Change[K]]) -> None:
+        """Follow what has changed."""
+        for change in changes:
+            self._remove(change.key)
+            if change.type != "DELETED" and change.new is not None:
+                self._add(change.key, change.new)
+
+    def keys(self, value: str) -> set[str] | frozenset[str]:
+        """The keys of the objects that have this value."""
+        return self._keys.get(value, _NONE)
+
+    def values(self) -> list[str]:
+        """The values that any object has."""
+        return list(self._keys)
+
+    def values_in(self, key: str, entry: CachedObject) -> tuple[str, ...]:
+        """The values of one object; none if they cannot be had."""
+        return self._read(key, entry)[0]
+
+    def _read(self, key: str, entry: CachedObject) -> tuple[tuple[str, ...], str]:
+        """The values of one object, and why they could not be had."""
+        try:
+            return tuple(dict.fromkeys(self.values_of(self._store.read(entry)))), ""
+        except failures() as error:
+            if not self._said:
+                self._said = True
+                _log.exception("index %r: %s is left out, and so is any other that fails", self.name, key)
+            return (), f"{type(error).__name__}: {error}"
+
+    def _add(self, key: str, entry: CachedObject) -> None:
+        values, why = self._read(key, entry)
+        if why:
+            self.failed[key] = why  # only here: of an object that is gone, `values_in` may still be asked
+        if values:
+            self._values[key] = values
+        for value in values:
+            self._keys.setdefault(value, set()).add(key)
+
+    def _remove(self, key: str) -> None:
+        self.failed.pop(key, None)
+        for value in self._values.pop(key, ()):
+            keys = self._keys[value]
+            keys.discard(key)
+            if not keys:
+                del self._keys[value]

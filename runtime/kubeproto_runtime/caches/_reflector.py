@@ -1,0 +1,271 @@
+"""`Reflector`: a Store that follows the server, and tells what changes in it.
+
+    Following ── stage, apply, commit ──► Store ── changes ──► indexes ──► listeners
+
+All of it happens in one step of the event loop: when a listener is called, readers see the world that the
+changes have led to, and nothing has happened since. A listener that raises has missed a change and would be
+out of step for ever, and nobody could tell it so later: the others are told, and then the error ends the
+task group that all caches run in.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import anyio
+
+from kubeproto import DeadlineExceeded, KubeObject, KubeprotoError, LocalProtocolError
+from kubeproto.control import Change, Store
+from kubeproto.objects import compare_versions
+from kubeproto.watching import resync
+from kubeproto.wire import Refused
+
+from ..client._discovery import KindNotServed
+from ..client._resync_driver import ResyncDriver
+from ..client._stray_cancellations import failures
+from ..client._watching import warn_unplaced
+from ._indexes import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kubeproto import Api, Resource
+    from kubeproto.wire import Outcome
+
+    from ..client._client import Client
+
+K = TypeVar("K", bound=KubeObject)
+
+_log: Final = logging.getLogger("kubeproto.cache")
+
+
+class Reflector(Generic[K]):
+    """Mirrors what one list and watch bring, while `run` runs."""
+
+    def __init__(
+        self,
+        client: Client,
+        api: Api[K],
+        store: Store[K],
+        *,
+        settings: resync.Settings,
+        selection: dict[str, Any],
+    ) -> None:
+        self.store = store
+        self.resource: Resource = api.resource
+        self.closed = False
+        self._missing: KubeprotoError | None = None
+        self._following = ResyncDriver(client, api, self, settings=settings, selection=selection)
+        self._scope = anyio.CancelScope()
+        self._indexes: dict[str, Index[K]] = {}
+        self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
+        self._notified: dict[object, Callable[[], None]] = {}
+        self._highest = ""
+        self._setbacks = 0
+        self._failure: Exception | None = None
+        self._opaque: dict[object, str] = {}  # versions without an order that somebody waits for
+        self._said = ""
+
+    async def run(self) -> None:
+        """Follow until cancelled or closed."""
+        try:
+            with self._scope:
+                await self._following.run()
+        except Exception as error:
+            self._failure = error
+            raise
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Follow no more. What is mirrored can still be read; who waits is told."""
+        self.closed = True
+        self._scope.cancel()
+        self._wake()
+
+    def refresh(self) -> None:
+        """Build the world anew; readers keep the old one until then."""
+        self._following.refresh()
+
+    @property
+    def sync_status(self) -> resync.SyncStatus:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return self._following.sync_status
+
+    @property
+    def synced(self) -> bool:
+        """Whether there is a world."""
+        return bool(self.store.version)
+
+    # Who is told
+
+    def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
+        """Have this called with all changes that come together; first with the world, if there is one."""
+        self._check()
+        mark = object()
+        kind = self.store.kind
+        if world := [
+            Change(kind, "ADDED", key, None, entry, initial=True, resource=self.store.resource)
+            for key, entry in self.store.entries().items()
+        ]:
+            callback(world)
+        self._listeners[mark] = callback
+        return lambda: _forget(self._listeners, mark)
+
+    def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have this called whenever something has moved: the world, its version, or the end has come."""
+        mark = object()
+        self._notified[mark] = wake
+        return lambda: _forget(self._notified, mark)
+
+    def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
+        """Keep an index from now on; the same one again is no other one."""
+        found = self._indexes.get(name)
+        if found is None:
+            found = Index(name, self.store, values_of)
+            found.build(self.store.entries())
+            self._indexes[name] = found
+        elif found.values_of != values_of:
+            raise LocalProtocolError(f"{self.resource} has another index of the name {name!r} already")
+
+    def index(self, name: str) -> Index[K]:
+        """The index of this name, or a KeyError that says which there are."""
+        if (found := self._indexes.get(name)) is None:
+            known = ", ".join(map(repr, self._indexes)) or "none"
+            raise KeyError(f"{self.resource} has no index {name!r}; there are: {known}")
+        return found
+
+    # Who waits
+
+    async def wait_synced(self, *, timeout: float | None, wait_for_definition: bool) -> None:
+        """Wait until there is a world."""
+
+        def look() -> bool:
+            if self._missing is not None and not (self.synced or wait_for_definition):
+                raise self._missing
+            return self.synced
+
+        await self._wait(look, timeout, "there is no world yet")
+
+    async def reached(self, version: str, *, timeout: float | None) -> None:
+        """Wait until the world has come as far as this version, or has been rebuilt from an older state."""
+        setbacks = self._setbacks
+        what = f"version {version} has not come"
+        if _order(version, version) is not None:
+            await self._wait(lambda: self._passed(version) or setbacks != self._setbacks, timeout, what)
+            return
+        # A version without an order is only known when it is met, in the world or on an object.
+        if any(entry.version == version for entry in self.store.entries().values()):
+            return
+        mark = object()
+        self._opaque[mark] = version
+        try:
+            await self._wait(lambda: mark not in self._opaque or self.store.version == version, timeout, what)
+        finally:
+            _forget(self._opaque, mark)
+
+    def _passed(self, version: str) -> bool:
+        order = _order(self._highest, version)
+        return order is not None and order >= 0
+
+    async def _wait(self, condition: Callable[[], bool], timeout: float | None, what: str) -> None:
+        moved = anyio.Event()
+        end = self.notify(lambda: moved.set())
+        try:
+            with anyio.move_on_after(timeout):
+                while not condition():
+                    self._check()
+                    await moved.wait()
+                    moved = anyio.Event()
+                return
+        finally:
+            end()
+        why = self.sync_status.why
+        raise DeadlineExceeded(
+            f"{self.resource}: {what} within {timeout:g} s{f', for {why}' if why else ', though it is live'}"
+        )
+
+    def _check(self) -> None:
+        if self.closed:
+            if self._failure is not None:
+                raise LocalProtocolError(f"{self.resource} is mirrored no more") from self._failure
+            raise LocalProtocolError(f"{self.resource} is mirrored no more: its caches have been closed")
+
+    def _wake(self) -> None:
+        for wake in list(self._notified.values()):
+            wake()
+
+    # What the following brings
+
+    def stage(self, news: list[Any]) -> None:
+        """A part of a new world has come."""
+        warn_unplaced(_log, self.resource, self.store.stage(news))
+
+    def apply(self, news: list[Any]) -> None:
+        """The world has changed."""
+        self._notify(self.store.update(news))
+
+    def commit(self, version: str) -> None:
+        """The new world is whole, at this version."""
+        before = self.store.version
+        self.store.stage(())  # of an empty world nothing has come
+        changes = self.store.replace(version)
+        if _order(version, before) == -1:
+            self._setbacks += 1
+            self._highest = version  # what was higher is gone, and will be given to other writes
+        self._missing, self._said = None, ""
+        self._notify(changes)
+
+    def discard(self) -> None:
+        """The new world will not be."""
+        self.store.discard()
+
+    def report(self, failure: resync.SyncFailure) -> None:
+        """Something went wrong; it will be tried again. The same once more is said to those who debug."""
+        level = logging.DEBUG if failure.text == self._said else logging.WARNING
+        self._said = failure.text
+        _log.log(level, "%s: %s: %s", self.resource, failure.about, failure.text)
+        if not self.synced and isinstance(failure.outcome, Refused) and failure.outcome.code == 404:
+            self._missing = KindNotServed(self.resource)
+            self._wake()
+
+    def abandon(self, outcome: Outcome) -> None:
+        """What was to be followed is gone: where lists are allowed, that does not happen."""
+        _log.error("%s: given up: %s", self.resource, outcome.reason)
+
+    def _notify(self, changes: list[Change[K]]) -> None:
+        version = self.store.version
+        if (order := _order(version, self._highest)) is None or order > 0:
+            self._highest = version
+        if not changes:
+            self._wake()
+            return
+        for index in self._indexes.values():
+            index.apply(changes)
+        for mark, awaited in list(self._opaque.items()):
+            if any(change.new is not None and change.new.version == awaited for change in changes):
+                del self._opaque[mark]
+        self._wake()
+        errors: list[BaseException] = []
+        for mark, callback in list(self._listeners.items()):
+            if mark in self._listeners:  # or one before has ended it
+                try:
+                    callback(changes)
+                except failures() as error:
+                    errors.append(error)
+        if errors:
+            # Not as it is: an ApiError would pass for one of the watch itself, and be tried again.
+            raise RuntimeError(f"a listener of {self.resource} has failed: {errors[0]!r}") from errors[0]
+
+
+def _order(version: str, than: str) -> int | None:
+    """-1, 0 or 1 as one is older, the same or newer; None if they have no order."""
+    try:
+        return compare_versions(version, than)
+    except ValueError:
+        return None
+
+
+def _forget(told: dict[object, Any], mark: object) -> None:
+    told.pop(mark, None)

@@ -1,0 +1,134 @@
+"""Views: a part of a mirror, by namespace, labels and indexes.
+
+A view holds nothing. It says of each object whether it is meant, and of each change what it is to those who
+see only this part: an object that comes to match is added, one that no longer does is deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from kubeproto import InvalidObject, KubeObject, Metadata
+from kubeproto.control import CachedObject, Change, key_of
+from kubeproto.objects import decode
+
+from ._subscriptions import Subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kubeproto import Selector
+
+    from ._reflector import Reflector
+
+K = TypeVar("K", bound=KubeObject)
+
+
+class View(Generic[K]):
+    """The objects of a cache that are in a namespace, match a selector and have values in indexes."""
+
+    def __init__(
+        self, reflector: Reflector[K], namespace: str, selector: Selector | None, indexed: Mapping[str, str]
+    ) -> None:
+        self._reflector = reflector
+        self._prefix = f"{namespace}/" if namespace else ""
+        self._selector = selector
+        self._indexed = dict(indexed)
+
+    @property
+    def synced(self) -> bool:
+        """Whether there is a world."""
+        return self._reflector.synced
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing comes any more."""
+        return self._reflector.closed
+
+    def get(self, name: str, namespace: str = "") -> K | None:
+        """An object of one's own, if it is in this view; in that of one namespace, this need not be named."""
+        entry = self.entry(key_of(name, namespace or self._prefix[:-1]))
+        return None if entry is None else self._reflector.store.read(entry)
+
+    def entry(self, key: str) -> CachedObject | None:
+        """The version and the bytes of an object, if it is in this view."""
+        entry = self._reflector.store.find(key)
+        return entry if entry is not None and self._means(key, entry) else None
+
+    def keys(self) -> list[str]:
+        """The keys of this moment."""
+        return [key for key, _ in self._entries()]
+
+    def __iter__(self) -> Iterator[K]:
+        """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
+        read = self._reflector.store.read
+        for _, entry in list(self._entries()):
+            try:
+                obj = read(entry)
+            except InvalidObject:
+                continue
+            yield obj
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._entries())
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.entry(key) is not None
+
+    def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
+        """Have this called with all changes of this part that come together; with the world first."""
+
+        def narrowed(changes: list[Change[K]]) -> None:
+            if mine := [seen for change in changes if (seen := self._see(change)) is not None]:
+                callback(mine)
+
+        return self._reflector.listen(narrowed)
+
+    def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Have this called when there is a world, and when nothing comes any more."""
+        return self._reflector.notify(wake)
+
+    def subscribe(self) -> Subscription[K]:
+        """The world first, then what changes in it, for who takes his time."""
+        return Subscription(self)
+
+    def _entries(self) -> Iterable[tuple[str, CachedObject]]:
+        store = self._reflector.store
+        if not self._indexed:
+            found: Iterable[tuple[str, CachedObject]] = store.entries().items()
+        else:
+            sets = [self._reflector.index(name).keys(value) for name, value in self._indexed.items()]
+            first, *others = sorted(sets, key=len)
+            keys = first.intersection(*others)
+            found = [(key, entry) for key in sorted(keys) if (entry := store.find(key)) is not None]
+        return ((key, entry) for key, entry in found if self._means(key, entry, indexed=False))
+
+    def _see(self, change: Change[K]) -> Change[K] | None:
+        """A change as it looks from here; None for what is not seen."""
+        key, old, new = change.key, change.old, change.new
+        was = old is not None and self._means(key, old)
+        is_now = change.type != "DELETED" and new is not None and self._means(key, new)
+        if was and is_now:
+            return change
+        if was:
+            return Change(change.kind, "DELETED", key, old, new, resource=change.resource)
+        if is_now:
+            return Change(change.kind, "ADDED", key, None, new, change.initial, change.resource)
+        return None
+
+    def _means(self, key: str, entry: CachedObject, *, indexed: bool = True) -> bool:
+        if not key.startswith(self._prefix):
+            return False
+        if self._selector is not None and not self._selector.matches(_labels(entry)):
+            return False
+        return not indexed or all(
+            value in self._reflector.index(name).values_in(key, entry)
+            for name, value in self._indexed.items()
+        )
+
+
+def _labels(entry: CachedObject) -> dict[str, str] | None:
+    try:
+        return decode(entry.raw, Metadata).metadata.labels
+    except InvalidObject:
+        return None

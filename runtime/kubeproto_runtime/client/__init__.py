@@ -1,0 +1,1 @@
+"""Requests over a transport: the client, its verbs, credentials, discovery, waiting and following."""

@@ -1,0 +1,227 @@
+"""`apply_manifests`: a whole file is applied in an order in which each object finds what it needs.
+
+Namespaces come first, then definitions of custom resources, which are waited for if the file goes on with
+objects of theirs; then what others refer to (rights, configuration, volumes, services), then what runs, then
+all kinds that are not known here, and last what stands in the way of requests: webhooks and aggregated APIs.
+Within a rank the order is that of the file. Nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, Unpack
+
+from msgspec import Struct
+
+from kubeproto import (
+    Dynamic,
+    GroupVersionKind,
+    InvalidRequest,
+    KubeObject,
+    KubeprotoError,
+    NotFound,
+    ObjectRef,
+    Resource,
+    decode,
+    encode,
+    parse_manifest,
+)
+
+from ..conditions import established
+from ._core import call
+from ._discovery import KindNotServed, discover
+from ._effects import SleepUntil
+from ._waiting import Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kubeproto import Discovery
+
+    from ._client import Client
+    from ._core import ClientCore
+    from ._effects import Effects
+
+Manifests: TypeAlias = "str | bytes | Iterable[KubeObject]"
+
+_SERVED_WITHIN: Final = 30.0  # seconds from the definition to its kind; mostly it is one or two
+_AGAIN: Final = 0.5
+
+_DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_NAMESPACE: Final = ("", "Namespace")
+
+_RANKS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
+    (_NAMESPACE,),
+    (_DEFINITION,),
+    (("scheduling.k8s.io", "PriorityClass"), ("storage.k8s.io", "StorageClass"),
+     ("node.k8s.io", "RuntimeClass"), ("networking.k8s.io", "IngressClass"), ("", "ResourceQuota"),
+     ("", "LimitRange")),
+    (("", "ServiceAccount"), ("rbac.authorization.k8s.io", "ClusterRole"),
+     ("rbac.authorization.k8s.io", "Role")),
+    (("rbac.authorization.k8s.io", "ClusterRoleBinding"), ("rbac.authorization.k8s.io", "RoleBinding")),
+    (("", "ConfigMap"), ("", "Secret"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim")),
+    (("", "Service"), ("networking.k8s.io", "NetworkPolicy"), ("policy", "PodDisruptionBudget")),
+    (("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
+     ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"),
+     ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")),
+    (),  # all else, custom resources above all: who looks after them runs by now
+    (("apiregistration.k8s.io", "APIService"),
+     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")),
+)  # fmt: skip
+_RANK: Final[dict[tuple[str, str], int]] = {kind: rank for rank, kinds in enumerate(_RANKS) for kind in kinds}
+_OTHERS: Final = _RANKS.index(())
+
+
+class Applying(TypedDict, total=False):
+    """How a file is applied: `field_manager` has to be given.
+
+    `force` takes over fields of other managers. `namespace` is for what names none. `dry_run` does all but
+    keep the result; what then lacks a namespace or a kind of the same file is not asked for. `timeout` bounds
+    the wait for definitions.
+    """
+
+    field_manager: str
+    force: bool
+    namespace: str
+    dry_run: bool
+    timeout: float
+
+
+class Applied(Struct, frozen=True):
+    """What has become of an object: as the server has it now, or as it was given if it was not asked for."""
+
+    obj: Dynamic
+    outcome: Literal["created", "configured", "not asked for"]
+
+    def __str__(self) -> str:
+        return f"{ObjectRef.of(self.obj)} {self.outcome}"
+
+
+class ApplyError(KubeprotoError):
+    """An object was refused. `obj` is that one, `applied` what went before; the cause says why."""
+
+    def __init__(self, obj: KubeObject, place: int, why: object, applied: list[Applied]) -> None:
+        super().__init__(f"object {place} of the manifests, {ObjectRef.of(obj)}: {why}")
+        self.obj = obj
+        self.place = place
+        self.applied = applied
+
+
+async def apply_manifests(client: Client, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
+    """Apply every object of a file, or of several objects, in order of rank."""
+    return await client.run(apply(client, manifests, options))
+
+
+def apply(client: ClientCore, manifests: Manifests, options: Applying) -> Effects[list[Applied]]:
+    """Apply every object of a file, or of several objects, in order of rank."""
+    given = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
+    return (yield from _Application(client, [_dynamic(obj) for obj in given], options).run())
+
+
+class _Application:
+    """One file on its way."""
+
+    def __init__(self, client: ClientCore, objects: list[Dynamic], options: Applying) -> None:
+        self.manager = options.get("field_manager", "")
+        if not self.manager:
+            raise InvalidRequest("apply_manifests needs a field_manager: the name by which fields are owned")
+        self.client = client
+        self.places = {id(obj): place for place, obj in enumerate(objects, start=1)}
+        self.objects = sorted(objects, key=_rank)
+        self.options = options
+        self.dry = options.get("dry_run", False)
+        self.defined = _kinds_defined(objects)
+        self.namespaces = {obj.metadata.name for obj in objects if _kind(obj) == _NAMESPACE}
+        self.applied: list[Applied] = []
+        self.found: Discovery | None = None
+
+    def run(self) -> Effects[list[Applied]]:
+        for obj in self.objects:
+            try:
+                self.applied.append((yield from self._apply(obj)))
+            except (KubeprotoError, ValueError) as error:
+                raise ApplyError(obj, self.places[id(obj)], error, self.applied) from error
+        return self.applied
+
+    def _apply(self, obj: Dynamic) -> Effects[Applied]:
+        resource = yield from self._resource(obj)
+        if resource is None:
+            return Applied(obj, "not asked for")
+        namespace = obj.metadata.namespace or self.options.get("namespace", "")
+        api = self.client.requests(
+            Dynamic, namespace=namespace if resource.namespaced else "", resource=resource
+        )
+        request = api.apply(
+            obj,
+            field_manager=self.manager,
+            force=self.options.get("force", False),
+            dry_run=self.dry,
+        )
+        try:
+            reply = yield from call(self.client, request)
+        except NotFound:
+            if self.dry and resource.namespaced and str(api.namespace) in self.namespaces:
+                return Applied(obj, "not asked for")
+            raise
+        return Applied(reply.value, "created" if reply.status == 201 else "configured")
+
+    def _resource(self, obj: Dynamic) -> Effects[Resource | None]:
+        """What the server knows the kind by; None for one that it will only know after this file."""
+        gvk = GroupVersionKind.of(obj.api_version, obj.kind)
+        if self.found is None:
+            self.found = yield from discover(self.client)
+        definition = self.defined.get(gvk)
+        if definition is None or self.dry:
+            found = self.found.get(gvk)
+            if found is None and definition is None:
+                raise KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
+            return found
+        return (yield from self._served(gvk, definition))
+
+    def _served(self, gvk: GroupVersionKind, definition: Dynamic) -> Effects[Resource]:
+        """The kind of a definition in this file, once the server has made it so."""
+        end = self.client.now() + self.options.get("timeout", _SERVED_WITHIN)
+        resource = yield from self._resource(definition)
+        crds = self.client.requests(Dynamic, resource=resource)
+        name, seconds = definition.metadata.name, end - self.client.now()
+        waiting = Waiting(self.client, crds, name, established(), seconds)
+        yield from waiting.look()
+        waiting.result()
+        # Established is said a moment before the kind is served, and discovery learns of it after that.
+        while (found := (yield from discover(self.client)).get(gvk)) is None:
+            if self.client.now() >= end:
+                raise KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
+            yield SleepUntil(self.client.now() + _AGAIN)
+        del self.defined[gvk]
+        self.found = self.client.discovery
+        return found
+
+
+def _dynamic(obj: KubeObject) -> Dynamic:
+    return obj if isinstance(obj, Dynamic) else decode(encode(obj), Dynamic)
+
+
+def _kind(obj: KubeObject) -> tuple[str, str]:
+    group, slash, _ = obj.api_version.partition("/")
+    return group if slash else "", obj.kind
+
+
+def _rank(obj: KubeObject) -> int:
+    return _RANK.get(_kind(obj), _OTHERS)
+
+
+def _kinds_defined(objects: list[Dynamic]) -> dict[GroupVersionKind, Dynamic]:
+    """The kinds that definitions in these objects make."""
+    defined: dict[GroupVersionKind, Dynamic] = {}
+    for obj in objects:
+        if _kind(obj) == _DEFINITION:
+            spec: dict[str, Any] = obj.get("spec") or {}
+            names: dict[str, Any] = spec.get("names") or {}
+            for version in spec.get("versions") or ():
+                kind = names.get("kind", "")
+                defined[GroupVersionKind(spec.get("group", ""), version.get("name", ""), kind)] = obj
+    return defined

@@ -1,0 +1,222 @@
+"""`Authorized`: a transport that has credentials in hand, made of transports that know nothing of them.
+
+It performs what the credentials machine says. A request waits for credentials as long as they take: a plugin
+may have to ask a person, and has a deadline of its own, while `timeout` bounds each exchange with the server.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+import anyio
+
+from kubeproto import (
+    BlockingIncoming,
+    Head,
+    Incoming,
+    KubeprotoError,
+    LocalProtocolError,
+    Transport,
+    Unauthorized,
+    UpgradeRequest,
+)
+from kubeproto.config import credentials as c
+from kubeproto.wire import header
+
+from ._background import Background, spawn
+from ._credential_source import CredentialSource, Errands, T
+from ._effects import drive
+from ._files import read_all
+from ._identity_transports import IdentityTransport, IdentityTransports
+from ._plugins import run_plugin
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from kubeproto.config import Ask, Config, Connection, Credentials
+    from kubeproto.wire import WebSocket
+
+    _Upgrade: TypeAlias = Callable[..., AbstractAsyncContextManager[WebSocket]]
+
+Opener: TypeAlias = "Callable[[Connection], AbstractAsyncContextManager[Transport]]"
+
+# What an identity provider answers: two addresses or three tokens.
+MOST_ANSWERED: Final = 1024 * 1024
+
+_Line: TypeAlias = "IdentityTransport[tuple[Transport, AbstractAsyncContextManager[Transport]]]"
+
+
+class Authorized:
+    """Carries requests with the credentials of a `Config`, over transports that `opener` makes for it.
+
+    A 401 renews them once, and the request is sent once more, a stream at its opening. A request that has
+    an Authorization of its own is left alone. A transport is entered by whichever request needs it first and
+    left by another, so its context must not hold a task group.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        opener: Opener,
+        *,
+        clock: Callable[[], float] = time.time,
+        keep: Callable[[c.Keep], None] | None = None,
+    ) -> None:
+        self._config = config
+        self._opener = opener
+        self._keys = CredentialSource(config.identity, anyio.Event, self._spawn, clock=clock, keep=keep)
+        self._lines: IdentityTransports[tuple[Transport, AbstractAsyncContextManager[Transport]]] = (
+            IdentityTransports()
+        )
+        self._opening = anyio.Lock()
+        self._renewal: Background | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._config.connection!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection; what is still being answered breaks, and nothing is sent any more."""
+        self._closed = True
+        if self._renewal is not None:
+            await self._renewal.stop()
+        with anyio.CancelScope(shield=True):
+            async with self._opening:
+                await _close(self._lines.clear())
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Incoming]:
+        """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
+        check_open(self._closed)
+        given = await self._run(self._keys.obtain())
+        async with self._exchange(head, given, timeout, idle) as incoming:
+            renewed = await self._run(self._keys.renew(given)) if refuses(incoming, head) else None
+            if renewed is None:
+                yield incoming
+                return
+        async with self._exchange(head, renewed, timeout, idle) as incoming:
+            yield incoming
+
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[WebSocket]:
+        """Turn a request into a WebSocket; a `LocalProtocolError` if these transports know none."""
+        check_open(self._closed)
+        given = await self._run(self._keys.obtain())
+        async with AsyncExitStack() as stack:
+            try:
+                socket = await stack.enter_async_context(self._upgraded(request, given, timeout, idle))
+            except Unauthorized:
+                renewed = await self._run(self._keys.renew(given)) if is_ours(request) else None
+                if renewed is None:
+                    raise
+                socket = await stack.enter_async_context(self._upgraded(request, renewed, timeout, idle))
+            yield socket
+
+    @asynccontextmanager
+    async def _upgraded(
+        self, request: UpgradeRequest, credentials: Credentials, timeout: float | None, idle: float | None
+    ) -> AsyncGenerator[WebSocket]:
+        line = self._lines.take(credentials.pair) or await self._open(credentials)
+        transport, _ = line.transport
+        try:
+            upgrade: _Upgrade | None = getattr(transport, "upgrade", None)
+            if upgrade is None:
+                raise LocalProtocolError(f"{transport!r} has no WebSockets, which {request.verb} needs")
+            async with upgrade(credentials.sign(request), timeout=timeout, idle=idle) as socket:
+                yield socket
+        finally:
+            await _close(self._lines.give_back(line))
+
+    @asynccontextmanager
+    async def _exchange(
+        self, head: Head, credentials: Credentials, timeout: float | None, idle: float | None
+    ) -> AsyncGenerator[Incoming]:
+        line = self._lines.take(credentials.pair) or await self._open(credentials)
+        transport, _ = line.transport
+        try:
+            async with transport.send(credentials.sign(head), timeout=timeout, idle=idle) as incoming:
+                yield incoming
+        finally:
+            await _close(self._lines.give_back(line))
+
+    async def _open(self, credentials: Credentials) -> _Line:
+        async with self._opening:  # ten requests at once need one transport
+            check_open(self._closed)
+            if line := self._lines.take(credentials.pair):
+                return line
+            context = self._opener(self._config.connection_for(credentials))
+            line = IdentityTransport((await context.__aenter__(), context), credentials.pair)
+            old = self._lines.add(line)
+        await _close(old)
+        return line
+
+    def _spawn(self, renewal: Errands[anyio.Event, None]) -> None:
+        """Renew in a task of its own. There is one at a time; the last one has ended, or is about to."""
+        self._renewal = spawn(lambda: drive(renewal, self._do))
+
+    async def _run(self, errands: Errands[anyio.Event, T]) -> T:
+        return await drive(errands, self._do)
+
+    async def _do(self, errand: c.Task | anyio.Event) -> c.Event | None:
+        match errand:
+            case c.ReadFiles(paths):
+                return c.FilesRead(read_all(paths))
+            case c.RunPlugin():
+                return await run_plugin(errand)
+            case c.Discover() | c.Redeem():
+                return await self._ask(errand)
+            case _:
+                await errand.wait()
+                check_open(self._closed)  # else who waits would begin the renewal anew
+                return None
+
+    async def _ask(self, ask: Ask) -> c.Event:
+        """Ask an identity provider, over a transport for this one request."""
+        try:
+            async with (
+                self._opener(ask.connection) as transport,
+                transport.send(ask.head, timeout=ask.timeout) as incoming,
+            ):
+                body = bytearray()
+                async for piece in incoming:
+                    body += piece
+                    if len(body) > MOST_ANSWERED:
+                        return c.Failed(f"the answer is longer than {MOST_ANSWERED} bytes")
+                return c.Answered(incoming.status, incoming.headers, bytes(body))
+        except KubeprotoError as error:
+            return c.Failed(" ".join(str(error).split()))
+
+
+def check_open(closed: bool) -> None:
+    """Refuse to send anything over a transport that was closed."""
+    if closed:
+        raise LocalProtocolError("this client is closed: the context of connect() has been left")
+
+
+def refuses(incoming: Incoming | BlockingIncoming, head: Head) -> bool:
+    """True if other credentials of ours could be taken where those that were shown are not."""
+    return incoming.status == 401 and is_ours(head)
+
+
+def is_ours(head: Head) -> bool:
+    """True if a request takes our credentials, and has none of its own."""
+    return not header(head.headers, "authorization")
+
+
+async def _close(lines: list[_Line]) -> None:
+    for line in lines:
+        with anyio.CancelScope(shield=True):
+            _, context = line.transport
+            await context.__aexit__(None, None, None)

@@ -1,0 +1,294 @@
+"""`Client`: sends the core's requests over a transport, on asyncio and on trio.
+
+What a request is and what a response means is the core's; when to retry is decided by its policy, and all
+else by the generators that `BlockingClient` runs too. What is done here is what these ask for.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from math import inf
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
+
+import anyio
+
+from kubeproto import KubeObject, LocalProtocolError
+from kubeproto.requests import health, openapi_document, openapi_index, version
+
+from ._applying import Applying, apply
+from ._attempts import RETRIES, TIMEOUT
+from ._bodies import LIMITS, BodyLimits, Collected
+from ._core import ClientCore, call, fetch
+from ._discovery import discover, require
+from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
+from ._resync_driver import ResyncDriver
+from ._verbs import BoundApi
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+    from typing import Self
+
+    from kubeproto import (
+        Decoder,
+        Discovery,
+        Head,
+        Headers,
+        Incoming,
+        Reply,
+        Request,
+        Resource,
+        StreamRequest,
+        Transport,
+        UpgradeRequest,
+    )
+    from kubeproto.control import Rate
+    from kubeproto.requests import AllNamespaces, Health, ServerVersion
+    from kubeproto.wire import RetryPolicy, WebSocket
+
+    from ._applying import Applied, Manifests
+    from ._effects import Effect, Effects
+
+K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
+E = TypeVar("E")
+
+_Endpoint = Literal["livez", "readyz", "healthz"]
+
+
+def _wall() -> datetime:
+    return datetime.now(UTC)
+
+
+class Client(ClientCore):
+    """One server, as one user sees it. `namespace` is meant where none is named.
+
+    A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
+    what is sent, and is off by default: servers say themselves when it is too much. `limits` bound what is
+    read of a response. `wall` gives the time that is written into objects, `dice` draws what several clients
+    should not do at the same moment.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        namespace: str = "default",
+        retries: RetryPolicy = RETRIES,
+        timeout: float | None = TIMEOUT,
+        rate: Rate | None = None,
+        limits: BodyLimits = LIMITS,
+        wall: Callable[[], datetime] = _wall,
+        rng: random.Random | None = None,
+    ) -> None:
+        super().__init__(
+            namespace=namespace, retries=retries, timeout=timeout, rate=rate, limits=limits, rng=rng
+        )
+        self.transport = transport
+        self.wall = wall
+        self._turn = anyio.Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
+
+    # The verbs
+
+    def api(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | AllNamespaces = "",
+        resource: Resource | None = None,
+    ) -> BoundApi[K]:
+        """The verbs on one kind, awaitable: in one namespace, in all (`ALL`), or in that of this client."""
+        return BoundApi(self, self.requests(kind, namespace=namespace, resource=resource))
+
+    async def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
+        """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
+
+        Kinds are looked up on the server. It stops at what is refused, with a `ApplyError` that says which
+        object it was; a text that cannot be read is an `InvalidManifest` that names the line.
+        """
+        return await self.run(apply(self, manifests, options))
+
+    # The server
+
+    async def version(self) -> ServerVersion:
+        """Which server this is."""
+        return (await self.call(version())).value
+
+    async def health(
+        self, endpoint: _Endpoint = "readyz", *, check: str = "", verbose: bool = False,
+        exclude: Sequence[str] = (),
+    ) -> Health:  # fmt: skip
+        """Whether the server lives or is ready, by all checks or by one."""
+        return (await self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude))).value
+
+    async def openapi_index(self) -> dict[str, str]:
+        """Which OpenAPI v3 documents there are, each with its hash."""
+        return (await self.call(openapi_index())).value
+
+    async def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
+        """One OpenAPI v3 document; with its hash, the answer may be kept for ever."""
+        return (await self.call(openapi_document(path, hash=hash))).value
+
+    async def discover(self) -> Discovery:
+        """All kinds that the server serves. Asking again costs little while nothing changes."""
+        return await self.run(discover(self))
+
+    async def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
+        """Make sure that the server knows these kinds, or `KindNotServed` names the first that it does not.
+
+        With `within`, wait so many seconds for somebody to install them.
+        """
+        await self.run(require(self, kinds, within=within))
+
+    # Requests
+
+    async def call(
+        self,
+        request: Request[T],
+        *,
+        timeout: float | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> Reply[T]:
+        """Send a request and read its answer, warnings and all; or the `ApiError` that it is.
+
+        If an earlier attempt may have been carried out, the error of a later one has it among its causes.
+        """
+        return await self.run(call(self, request, timeout=timeout, retries=retries))
+
+    async def fetch(
+        self,
+        request: Request[Any],
+        *,
+        timeout: float | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> tuple[int, Headers, bytes]:
+        """The same, for who reads the answer by himself, also one that refuses: as it came."""
+        return await self.run(fetch(self, request, timeout=timeout, retries=retries))
+
+    @asynccontextmanager
+    async def open(
+        self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Streamed[E]]:
+        """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
+        await self.admit()
+        async with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
+            streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
+            try:
+                yield streamed
+            finally:
+                await streamed.aclose()
+
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[WebSocket]:
+        """Turn a request into a WebSocket; a `LocalProtocolError` if this transport knows none."""
+        upgrade = getattr(self.transport, "upgrade", None)
+        if upgrade is None:
+            raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
+        await self.admit()
+        limit = self.timeout if timeout is None else timeout
+        async with upgrade(request, timeout=limit, idle=idle) as socket:
+            yield socket
+
+    async def admit(self, deadline: float = inf) -> None:
+        """Wait until the rate permits another request; `DeadlineExceeded`, at once, if that is too late."""
+        if self.rate is None:
+            return
+        self.admission.check(self.rate, self.now(), deadline)
+        self.admission.waiting += 1
+        try:
+            async with self._turn:
+                await anyio.sleep_until(self.admission.next_at(self.rate, self.now()))
+                self.admission.take(self.rate, self.now())
+        finally:
+            self.admission.waiting -= 1
+
+    # What the generators ask for
+
+    async def run(self, effects: Effects[T]) -> T:
+        """Perform what the logic of a client asks for; see `_effects`."""
+        return await drive(effects, self._perform)
+
+    def now(self) -> float:
+        """The time of the event loop."""
+        return anyio.current_time()
+
+    async def _perform(self, effect: Effect) -> Any:
+        match effect:
+            case SendRequest(head, timeout, idle):
+                return await self._exchange(head, timeout, idle)
+            case Admit(deadline):
+                await self.admit(deadline)
+            case SleepUntil(at):
+                await anyio.sleep_until(at)
+            case Follow():
+                await self._follow(effect)
+        return None
+
+    async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
+        async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+            body = Collected(head, incoming.status, self.limits, self.now())
+            pieces = aiter(incoming)
+            try:
+                async for piece in pieces:
+                    if body.take(piece, self.now()):
+                        break
+            finally:
+                await close_pieces(pieces)
+        return WholeResponse(incoming.status, incoming.headers, body.whole())
+
+    async def _follow(self, effect: Follow) -> None:
+        following = ResyncDriver(
+            self,
+            effect.requests,
+            effect.observer,
+            settings=effect.settings,
+            version=effect.version,
+            selection=effect.selection,
+        )
+        with anyio.CancelScope(deadline=effect.until) as scope:
+            effect.observer.finished = scope.cancel
+            await following.run()
+
+
+class Streamed(Generic[E]):
+    """An answer that goes on: iterate for what has come, a list a chunk."""
+
+    def __init__(self, incoming: Incoming, decoder: Decoder[E]) -> None:
+        self.status = incoming.status
+        self.headers = incoming.headers
+        self._chunks: AsyncIterator[bytes] | None = aiter(incoming)
+        self._decoder = decoder
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> list[E]:
+        while self._chunks is not None:
+            try:
+                chunk = await anext(self._chunks)
+            except StopAsyncIteration:
+                self._chunks = None
+                news = self._decoder.finish()
+            else:
+                news = self._decoder.feed(chunk)
+            if news:
+                return news
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Read no more."""
+        await close_pieces(self._chunks)
+        self._chunks = None
+
+
+async def close_pieces(pieces: object) -> None:
+    """Close an iterator that may not be at its end."""
+    # A generator would be left to the garbage collector, which trio warns of.
+    if (close := getattr(pieces, "aclose", None)) is not None:
+        await close()

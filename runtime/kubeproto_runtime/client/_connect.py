@@ -1,0 +1,166 @@
+"""`connect()`: from what lies around to a client, by way of a configuration, credentials and a transport."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import asynccontextmanager
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+
+from kubeproto.config import Config, ConfigError, Impersonation, Overrides, PluginPolicy
+
+from ._authorized import Authorized, Opener
+from ._background import event_loop
+from ._client import Client
+from ._files import FoundConfig, find, keep
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+
+    from kubeproto import Headers
+    from kubeproto.config import credentials as c
+    from kubeproto.control import Rate
+    from kubeproto.wire import RetryPolicy
+
+    from ._bodies import BodyLimits
+
+TRANSPORTS: Final = "kubeproto.transports"
+BLOCKING_TRANSPORTS: Final = "kubeproto.blocking_transports"
+
+# The best one first: the doors on the event loop itself, then httpx, which many programs have anyway.
+PREFERRED: Final = {"asyncio": ("asyncio", "httpx"), "trio": ("trio", "httpx"), "threads": ("httpx",)}
+
+_log: Final = logging.getLogger("kubeproto.connect")
+
+
+class ConnectOptions(TypedDict, total=False):
+    """What a program wants otherwise than it stands in the files: see `connect`."""
+
+    kubeconfig: str | os.PathLike[str]
+    context: str
+    cluster: str
+    user: str
+    namespace: str
+    user_agent: str
+    impersonate: str | Impersonation
+    headers: Mapping[str, str] | Headers
+    plugins: PluginPolicy
+
+
+class ClientOptions(TypedDict, total=False):
+    """What a client takes beside its transport and namespace."""
+
+    retries: RetryPolicy
+    timeout: float | None
+    rate: Rate | None
+    limits: BodyLimits
+
+
+@asynccontextmanager
+async def connect(
+    *,
+    config: Config | None = None,
+    transport: str | Opener | None = None,
+    client: ClientOptions | None = None,
+    **wanted: Unpack[ConnectOptions],
+) -> AsyncGenerator[Client]:
+    """Connect to the cluster that kubectl would take, or to that of the pod that this is.
+
+    `kubeconfig` is a path that stands for all other files; `context`, `cluster`, `user` and `namespace`
+    choose from them; `impersonate` acts as somebody else; `headers` and `user_agent` go with every request;
+    `plugins` says which programs may be started for credentials. With a `config` nothing is looked for.
+    `transport` is the name of an installed one, or what makes one from a `Connection`; by default the best
+    that is installed for the event loop that runs. `client` is what a `Client` takes besides.
+    """
+    opener = find_opener(transport, TRANSPORTS, event_loop())
+    found = found_by(config, wanted)
+    async with Authorized(found.config, opener, keep=keeping(found)) as authorized:
+        yield Client(authorized, namespace=found.config.namespace, **(client or {}))
+
+
+def found_by(config: Config | None, wanted: ConnectOptions) -> FoundConfig:
+    """The configuration that was given or is found, with its warnings said."""
+    if config is None:
+        found = find(_wishes(**wanted))
+    elif wanted:
+        raise ConfigError(
+            f"a config leaves nothing to be looked for: {', '.join(wanted)} make no sense beside"
+        )
+    else:
+        found = FoundConfig(config)
+    for warning in found.config.warnings:
+        _log.warning("%s: %s", found.config.source or "the configuration", warning)
+    return found
+
+
+def _wishes(
+    *,
+    kubeconfig: str | os.PathLike[str] = "",
+    context: str = "",
+    cluster: str = "",
+    user: str = "",
+    namespace: str = "",
+    user_agent: str = "",
+    impersonate: str | Impersonation = "",
+    headers: Mapping[str, str] | Headers = (),
+    plugins: PluginPolicy | None = None,
+) -> Overrides:
+    if isinstance(impersonate, str):
+        impersonation = Impersonation(user=impersonate) if impersonate else None
+    else:
+        impersonation = impersonate
+    return Overrides(
+        path=os.path.expanduser(os.fspath(kubeconfig)),
+        context=context,
+        cluster=cluster,
+        user=user,
+        namespace=namespace,
+        impersonation=impersonation,
+        user_agent=user_agent,
+        headers=headers if isinstance(headers, tuple) else tuple(headers.items()),
+        policy=plugins or PluginPolicy(),
+    )
+
+
+def keeping(found: FoundConfig) -> Callable[[c.Keep], None] | None:
+    """What puts renewed tokens back to where they came from; None if they came from no file."""
+    if found.login is None:
+        return None
+    login = found.login
+
+    def put(tokens: c.Keep) -> None:
+        nonlocal login
+        login = keep(login, tokens)
+
+    return put
+
+
+def find_opener(
+    wanted: str | Callable[..., Any] | None,
+    group: str,
+    runs_on: str,
+    installed: Callable[[str], Iterable[EntryPoint]] = lambda group: entry_points(group=group),
+) -> Any:
+    """What makes a transport from a `Connection`: what is given, what has that name, or the best there is."""
+    if wanted is not None and not isinstance(wanted, str):
+        return wanted
+    there = {point.name: point for point in installed(group)}
+    if isinstance(wanted, str) and wanted not in there:
+        raise ConfigError(f"there is no transport {wanted!r}; there is {', '.join(sorted(there)) or 'none'}")
+    if wanted in PREFERRED and wanted != runs_on:
+        raise ConfigError(f"the transport {wanted!r} does not run on {runs_on}, which runs here")
+    names = PREFERRED[runs_on] if wanted is None else (wanted,)
+    problem = "it is not installed"
+    for name in names:
+        if name not in there:
+            continue
+        try:
+            return there[name].load()
+        except ImportError as error:  # the package is there, and what it stands on is not
+            problem = str(error)
+    raise ConfigError(f"there is no transport for {runs_on} ({problem}): {_advice(names)}")
+
+
+def _advice(names: Iterable[str]) -> str:
+    return " or ".join(f"pip install 'kubeproto[{name}]'" for name in names)

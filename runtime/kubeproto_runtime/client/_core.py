@@ -1,0 +1,150 @@
+"""`ClientCore`: what both clients are made of, and what their calls decide, as generators of effects."""
+
+from __future__ import annotations
+
+import random
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kubeproto import Api, ApiError, DeadlineExceeded, KubeObject, RemoteProtocolError, Reply, TransportError
+
+from ._admission import Admission
+from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
+from ._bodies import LIMITS, BodyLimits
+from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubeproto import Discovery, Head, Headers, Request, Resource
+    from kubeproto.control import Rate
+    from kubeproto.requests import AllNamespaces
+    from kubeproto.wire import RetryPolicy
+
+K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
+
+
+class ClientCore:
+    """One server, as one user sees it, without the I/O."""
+
+    def __init__(
+        self,
+        *,
+        namespace: str = "default",
+        retries: RetryPolicy = RETRIES,
+        timeout: float | None = TIMEOUT,
+        rate: Rate | None = None,
+        limits: BodyLimits = LIMITS,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.namespace = namespace
+        self.retries = retries
+        self.timeout = timeout
+        self.rate = rate
+        self.limits = limits
+        self.random = rng or random.Random()  # spreads retries, guards nothing
+        self.discovery: Discovery | None = None
+        self.warned = Warned()
+        self.admission = Admission()
+
+    def now(self) -> float:
+        """The time on the clock that this client waits by."""
+        raise NotImplementedError
+
+    def requests(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | AllNamespaces = "",
+        resource: Resource | None = None,
+    ) -> Api[K]:
+        """The same verbs as requests, for `call` and `open`."""
+        return requests_of(kind, namespace, resource, self.namespace)
+
+
+def call(
+    client: ClientCore,
+    request: Request[T],
+    *,
+    timeout: float | None = None,
+    retries: RetryPolicy | None = None,
+) -> Effects[Reply[T]]:
+    """Send a request, and again as the policy says, and read its response."""
+    reply, _ = yield from read(client, request, timeout=timeout, retries=retries)
+    return reply
+
+
+def read(
+    client: ClientCore,
+    request: Request[T],
+    *,
+    timeout: float | None = None,
+    retries: RetryPolicy | None = None,
+) -> Effects[tuple[Reply[T], bytes]]:
+    """The same, with the text that was read."""
+
+    def both(status: int, headers: Headers, body: bytes) -> tuple[Reply[T], bytes]:
+        return request.parse(status, headers, body), body
+
+    reply, body = yield from _persist(client, request, both, timeout, retries)
+    client.warned.say(reply.warnings)
+    return reply, body
+
+
+def fetch(
+    client: ClientCore,
+    request: Request[Any],
+    *,
+    timeout: float | None = None,
+    retries: RetryPolicy | None = None,
+) -> Effects[tuple[int, Headers, bytes]]:
+    """The same, for callers that read the response themselves, also one that refuses: as it came."""
+    responses: list[tuple[int, Headers, bytes]] = []
+
+    def keep(*response: *tuple[int, Headers, bytes]) -> None:
+        responses.append(response)
+        request.parse(*response)
+
+    try:
+        yield from _persist(client, request, keep, timeout, retries)
+    except (ApiError, RemoteProtocolError):
+        if not responses:
+            raise
+    return responses[-1]
+
+
+def _persist(
+    client: ClientCore,
+    request: Request[Any],
+    read: Callable[[int, Headers, bytes], T],
+    timeout: float | None,
+    retries: RetryPolicy | None,
+) -> Effects[T]:
+    """Send a request until there is a response, or until the policy gives up."""
+    policy = client.retries if retries is None else retries
+    limit = client.timeout if timeout is None else timeout
+    deadline = None if limit is None else client.now() + limit
+    attempts = Attempts(request.safety, policy, deadline)
+    while True:
+        try:
+            response = yield from _attempt(client, request, deadline)
+            return read(response.status, response.headers, response.body)
+        except (ApiError, TransportError, RemoteProtocolError) as error:
+            at = attempts.again_at(error, client.now(), client.random.random())
+            if at is None:
+                raise
+        yield SleepUntil(at)
+
+
+def _attempt(client: ClientCore, head: Head, deadline: float | None) -> Effects[WholeResponse]:
+    yield Admit(inf if deadline is None else deadline)
+    timeout = None if deadline is None else max(0.0, deadline - client.now())
+    try:
+        response: WholeResponse = yield SendRequest(head, timeout, SILENCE)
+    except DeadlineExceeded as error:
+        if deadline is not None and client.now() >= deadline:
+            raise
+        # The connection is dead; there is time to try another.
+        raise TransportError(str(error)) from error
+    return response

@@ -1,0 +1,160 @@
+"""`CredentialSource`: drives the credentials machine, for tasks on an event loop and for threads alike.
+
+What takes time is not done here: `obtain`, `renew` and a renewal are generators of effects, driven as all
+others (`_effects`). An effect is a task of the machine, which is sent what came of it, or a signal to be
+waited for.
+
+A renewal runs beside the requests: `spawn` is given it, and drives it in a task or thread of its own. So a
+request that is cancelled does not end the renewal that it began, and requests use what is still valid
+meanwhile. However a renewal ends, the machine is told: one that raises has failed, one that is given up is
+abandoned, and in either case the requests that wait for it go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from kubeproto.config import ConfigError, Credentials
+from kubeproto.config import credentials as c
+
+from ._plugins import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from kubeproto.config import Identity
+
+
+class ChangeSignal(Protocol):
+    """An event that is set once: anyio's, or that of threads."""
+
+    def set(self) -> object:
+        """Let all who wait go on."""
+        ...
+
+    def wait(self) -> Any:
+        """Wait until it is set."""
+        ...
+
+
+S = TypeVar("S", bound=ChangeSignal)
+T = TypeVar("T")
+
+Errands: TypeAlias = "Generator[c.Task | S, Any, T]"
+
+_log: Final = logging.getLogger("kubeproto.credentials")
+
+
+class CredentialSource(Generic[S]):
+    """The credentials of one user. `clock` gives Unix time, `keep` puts renewed tokens where they belong."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        signal: Callable[[], S],
+        spawn: Callable[[Errands[S, None]], object],
+        *,
+        clock: Callable[[], float] = time.time,
+        keep: Callable[[c.Keep], None] | None = None,
+    ) -> None:
+        self._state = c.begin(identity, clock(), terminal=terminal())
+        self._signal = signal
+        self._spawn = spawn
+        self._changed = signal()
+        self._clock = clock
+        self._keep = keep
+        self._lock = Lock()  # a step takes microseconds, so tasks of an event loop may hold it too
+        self._warned = ""
+
+    def obtain(self) -> Errands[S, Credentials]:
+        """Credentials for a request, or the `CredentialsError` that says why there are none."""
+        while True:
+            answer, changed = yield from self._advance(c.Wanted())
+            match answer:
+                case c.Use(credentials):
+                    return credentials
+                case c.Refuse():
+                    raise answer.error
+                case _:
+                    yield changed
+
+    def renew(self, refused: Credentials) -> Errands[S, Credentials | None]:
+        """Other credentials than those that a 401 was the answer to; None if there are no others."""
+        yield from self._advance(c.CredentialsRejected(refused.generation))
+        credentials = yield from self.obtain()
+        return credentials if credentials.generation != refused.generation else None
+
+    def _advance(self, event: c.Event) -> Errands[S, tuple[c.Action | None, S]]:
+        """Step, and begin the renewal that is due. Returns the answer, and what the next step sets."""
+        actions, changed = self._step(event)
+        answer: c.Action | None = None
+        for action in actions:
+            match action:
+                case c.ReadFiles():  # it takes no time, and what stands there is wanted at once
+                    yield from self._renewal(action)
+                    return (yield from self._advance(c.Wanted()))
+                case c.RunPlugin() | c.Discover() | c.Redeem():
+                    self._spawn(self._renewal(action))
+                case c.Warn(why):
+                    self._warn(why)
+                case c.CloseConnections() | c.Keep():
+                    pass
+                case c.Use() | c.Wait() | c.Refuse():
+                    answer = action
+        return answer, changed
+
+    def _renewal(self, task: c.Task) -> Errands[S, None]:
+        """Perform a task and those that come of it, to the end."""
+        planned: c.Task | None = task
+        try:
+            while planned is not None:
+                planned = yield from self._performed(planned)
+        except GeneratorExit:
+            self._step(c.Abandoned())
+            raise
+
+    def _performed(self, task: c.Task) -> Errands[S, c.Task | None]:
+        """Perform one task and tell the machine what came of it; the next one, if there is one."""
+        try:
+            actions, _ = self._step((yield task) or c.Failed("it was given up"))
+        except Exception as error:  # else the machine would wait for its end, and every request with it
+            _log.debug("a renewal of credentials failed", exc_info=True)
+            actions, _ = self._step(c.Failed(f"it ended with {type(error).__name__}"))
+        following: c.Task | None = None
+        for action in actions:
+            match action:
+                case c.ReadFiles() | c.RunPlugin() | c.Discover() | c.Redeem():
+                    following = action
+                case c.Keep():
+                    self._put_away(action)
+                case c.Warn(why):
+                    self._warn(why)
+                case _:
+                    pass  # whoever lends connections looks at the certificate that they show
+        return following
+
+    def _step(self, event: c.Event) -> tuple[tuple[c.Action, ...], S]:
+        with self._lock:
+            state, actions = c.step(self._state, event, self._clock())
+            if state is not self._state:
+                self._state = state
+                self._changed.set()
+                self._changed = self._signal()
+            return actions, self._changed
+
+    def _put_away(self, tokens: c.Keep) -> None:
+        if self._keep is None:
+            return
+        try:
+            self._keep(tokens)
+        except ConfigError as error:
+            self._warn(f"the renewed login will be lost when this program ends: {error}")
+
+    def _warn(self, why: str) -> None:
+        """Say it once in a row: a token that is wrong is refused with every request."""
+        if why != self._warned:
+            self._warned = why
+            _log.warning("%s", why)

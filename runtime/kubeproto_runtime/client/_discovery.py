@@ -1,0 +1,69 @@
+"""What a server serves: asked for as discovery says, and waited for where something is to be installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, get_args, get_origin
+
+from kubeproto import Discovering, KubeObject, KubeprotoError, Metadata, Resource
+
+from ._core import fetch
+from ._effects import SleepUntil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kubeproto import Discovery
+
+    from ._core import ClientCore
+    from ._effects import Effects
+
+_AGAIN: Final = 1.0  # seconds; a definition is served within one or two
+
+
+class KindNotServed(KubeprotoError):
+    """The server does not know a kind. `resource` says which."""
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__(resource)
+        self.resource = resource
+
+    def __str__(self) -> str:
+        return f"the definition of {self.resource.kind} ({self.resource.api_version}) is not installed"
+
+
+def discover(client: ClientCore) -> Effects[Discovery]:
+    """Ask for all that a server serves."""
+    asking = Discovering(client.discovery)
+    while (result := asking.result) is None:
+        request = asking.requests[0]
+        asking = asking.received(request, *(yield from fetch(client, request)))
+    client.discovery = result
+    return result
+
+
+def require(
+    client: ClientCore, kinds: Iterable[type[KubeObject] | Resource], *, within: float
+) -> Effects[None]:
+    """Make sure that the server knows these kinds, or wait for them."""
+    wanted = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
+    end = client.now() + within
+    while True:
+        found = yield from discover(client)
+        missing = [resource for resource in wanted if not _serves(found, resource)]
+        if not missing:
+            return
+        if client.now() >= end:
+            raise KindNotServed(missing[0])
+        yield SleepUntil(min(client.now() + _AGAIN, end))
+
+
+def _serves(found: Discovery, resource: Resource) -> bool:
+    served = found.get(resource.gvk)
+    if served is None:
+        return resource.api_version in found.stale  # the server behind it is down: nobody can tell
+    return served.plural == resource.plural
+
+
+def _resource_of(kind: type[KubeObject]) -> Resource:
+    described = get_args(kind)[0] if get_origin(kind) is Metadata else kind
+    return described.resource

@@ -1,0 +1,107 @@
+"""The effects that the logic of a client asks for, and the two drivers that perform them.
+
+What a client decides (retries, pages, conflicts, waiting, applying, credentials) is written once, as
+generators. They do no I/O: they yield an effect, and are sent its outcome or thrown its error. `drive` awaits
+each effect on an event loop, `drive_blocking` performs it in the thread that calls::
+
+    def entry(client, api, name) -> Effects[K]:
+        reply = yield from call(client, api.get(name))     # yields Admit, Exchange, SleepUntil
+        ...
+
+A generator that is cancelled is closed at the effect for which it waits, so its `finally` runs at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from kubeproto import Head, Headers
+from kubeproto.watching import resync
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Generator
+
+T = TypeVar("T")
+Y = TypeVar("Y")
+
+Effects: TypeAlias = "Generator[Effect, Any, T]"
+
+
+class SendRequest(Struct, frozen=True):
+    """Send a request and read its whole response, a `WholeResponse`."""
+
+    head: Head
+    timeout: float | None
+    idle: float | None
+
+
+class WholeResponse(Struct, frozen=True):
+    """A whole response as it came."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+class Admit(Struct, frozen=True):
+    """Wait until the rate of the client permits another request."""
+
+    deadline: float
+
+
+class SleepUntil(Struct, frozen=True):
+    """Wait for a time on the clock of the client."""
+
+    at: float
+
+
+class Follow(Struct, frozen=True, kw_only=True):
+    """Follow objects until the observer has seen enough or the time is up."""
+
+    requests: Any  # an `Api`, which a Struct could not name: it resolves its annotations
+    observer: Any  # an `Observer`
+    settings: resync.Settings
+    version: str
+    selection: dict[str, Any]
+    until: float
+
+
+Effect: TypeAlias = SendRequest | Admit | SleepUntil | Follow
+
+
+async def drive(effects: Generator[Y, Any, T], perform: Callable[[Y], Awaitable[Any]]) -> T:
+    """Perform effects on an event loop, to the end or until this is cancelled."""
+    try:
+        effect = next(effects)
+        while True:
+            try:
+                outcome = await perform(effect)
+            except Exception as error:
+                effect = effects.throw(error)
+            else:
+                effect = effects.send(outcome)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        effects.close()
+
+
+def drive_blocking(effects: Generator[Y, Any, T], perform: Callable[[Y], Any]) -> T:
+    """Perform effects in this thread."""
+    try:
+        effect = next(effects)
+        while True:
+            try:
+                outcome = perform(effect)
+            except Exception as error:
+                effect = effects.throw(error)
+            else:
+                effect = effects.send(outcome)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        effects.close()

@@ -1,0 +1,272 @@
+"""`Entry`: an object of the server in one's hand, or the place for one. `commit` sends what was changed.
+
+::
+
+    entry = await books.entry("moby-dick")
+    book = entry.or_insert(lambda: Book(spec=BookSpec(title="Moby-Dick")))
+    book.spec.authors = ["Herman Melville"]
+    await entry.commit()
+
+What is sent is the difference between what was read and what is held, as a merge patch for the version that
+was read. So a field that this program does not know is never lost, and what somebody else wrote meanwhile is
+not undone: if it is another field, the difference is made again for the new version; if it is the same one,
+the commit is a Conflict.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar, Unpack
+
+from kubeproto import AlreadyExists, Conflict, InvalidRequest, KubeObject, NotFound, settle
+from kubeproto.objects import make_json_patch
+from kubeproto.wire import ConflictPolicy
+
+from .._documents import created_as, known, merge_patch, parsed, with_servers_metadata
+from .._edits import Original, holds, rebased, same
+from ._core import read
+from ._reading import back_off, find_object, read_object
+from ._shapes import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from kubeproto import Api, Request
+
+    from ..blocking._client import BlockingClient
+    from ._client import Client
+    from ._core import ClientCore
+    from ._effects import Effects
+
+K = TypeVar("K", bound=KubeObject)
+
+# Several controllers that write one object meet a few times in a row; after two seconds it is something else.
+CONFLICTS: Final = ConflictPolicy(tries=8, factor=2.0)
+_ONCE: Final = ConflictPolicy(tries=1)
+
+
+class Writing(TypedDict, total=False):
+    """What a write takes."""
+
+    dry_run: bool
+    field_manager: str
+
+
+class Updating(Writing, Generic[K], total=False):
+    """What an update takes: `create` makes the object that it begins with if there is none."""
+
+    create: Callable[[], K]
+    conflicts: ConflictPolicy
+
+
+class Held(Generic[K]):
+    """An object as it was read and as it is held, without the I/O."""
+
+    def __init__(
+        self, client: ClientCore, requests: Api[K], name: str, found: tuple[K, bytes] | None
+    ) -> None:
+        self.requests = requests
+        self.name = name
+        self.obj: K | None = None
+        self._core = client
+        self._original: Original | None = None
+        if found is not None:
+            self._keep(*found)
+
+    def __repr__(self) -> str:
+        kind = self.requests.resource.kind
+        return f"<entry of {kind} {self.name!r}, {'there' if self.exists else 'not there'} when it was read>"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there was such an object when it was last read or written."""
+        return self._original is not None
+
+    @property
+    def changed(self) -> bool:
+        """Whether a commit would send anything."""
+        if self.obj is None:
+            return False
+        return self._original is None or not same(self._original.text, self._edited(self._original, self.obj))
+
+    def or_insert(self, make: Callable[[], K]) -> K:
+        """The object; if there is none, the one that `make` gives. A commit will create it."""
+        if self.obj is None:
+            self.obj = self._place(make())
+        return self.obj
+
+    def modify(self, change: Callable[[K], object]) -> Self:
+        """Change the object, if there is one."""
+        if self.obj is not None:
+            change(self.obj)
+        return self
+
+    def committed(self, conflicts: ConflictPolicy, options: Writing) -> Effects[K]:
+        """Send what was changed."""
+        obj = self._place(self._held())
+        if self._original is None:
+            return (yield from self._written(self.requests.create(obj, **options), options))
+        before = self._original.text
+        after = self._edited(self._original, obj)
+        attempt = 0
+        while not same(before, after):
+            attempt += 1
+            try:
+                return (yield from self._written(self._patch(before, after, options), options))
+            except Conflict as error:
+                # With a cause, the conflict may be with this very write, the response to which was lost.
+                unsure = error.__cause__ is not None
+                policy = CONFLICTS if unsure else conflicts
+                yield from back_off(self._core, error, attempt, policy)
+                fresh, text = yield from read_object(self._core, self.requests, self.name)
+                found = parsed(text)
+                if found["metadata"]["uid"] != before["metadata"]["uid"]:
+                    raise
+                # Only then: another writer may have meant another change by the same value.
+                if unsure and holds(before, after, found):
+                    return fresh if options.get("dry_run") else self._keep(fresh, text)
+                after, alone = rebased(before, after, found)
+                if attempt >= conflicts.tries or not alone:
+                    raise
+                before = found
+        return obj
+
+    def replaced(self, options: Writing) -> Effects[K]:
+        """Write what is held."""
+        obj = self._place(self._held())
+        verb = self.requests.create if self._original is None else self.requests.replace
+        return (yield from self._written(verb(obj, **options), options))
+
+    def _written(self, request: Request[K], options: Writing) -> Effects[K]:
+        """Write the object; it is what is held then, unless nothing was written."""
+        try:
+            reply, text = yield from read(self._core, request)
+        except (AlreadyExists, Conflict) as error:
+            if error.__cause__ is None or request.method == "PATCH":
+                raise
+            # An earlier attempt may have been carried out, and this error be about its object.
+            found = yield from find_object(self._core, self.requests, self.name)
+            if found is None or not created_as(self._known(found[0]), parsed(request.body)):
+                raise
+            obj, text = found
+        else:
+            obj = reply.value
+        return obj if options.get("dry_run") else self._keep(obj, text)
+
+    def _patch(self, before: dict[str, Any], after: dict[str, Any], options: Writing) -> Request[K]:
+        """The patch for one version. No other object has that one, also if it is new under the name."""
+        version = before["metadata"]["resourceVersion"]
+        patch = merge_patch(before, after)
+        if patch is None:
+            guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
+            return self.requests.json_patch(self.name, [guard, *make_json_patch(before, after)], **options)
+        patch["metadata"] = patch.get("metadata", {}) | {"resourceVersion": version}
+        return self.requests.merge_patch(self.name, patch, **options)
+
+    def _held(self) -> K:
+        if self.obj is None:
+            kind = self.requests.resource.kind
+            raise InvalidRequest(f"there is no {kind} {self.name!r} to write: or_insert makes one")
+        return self.obj
+
+    def _place(self, obj: K) -> K:
+        """See that the object belongs here."""
+        meta, namespace = obj.metadata, self.requests.namespace
+        if meta.generate_name or (meta.name and meta.name != self.name):
+            other = meta.name or meta.generate_name
+            raise InvalidRequest(f"the entry of {self.name!r} cannot hold {other!r}: names do not change")
+        meta.name = self.name
+        if isinstance(namespace, str) and namespace:
+            if meta.namespace and meta.namespace != namespace:
+                raise InvalidRequest(
+                    f"the entry of {self.name!r} in {namespace!r} cannot hold one of {meta.namespace!r}"
+                )
+            meta.namespace = namespace
+        return obj
+
+    def _edited(self, original: Original, obj: K) -> dict[str, Any]:
+        """The text of the object with what was changed."""
+        shape = shape_of(self.requests.kind, self.requests.resource)
+        edited: dict[str, Any] = original.edited(obj, self._known(obj), shape)
+        return with_servers_metadata(edited, original.text)
+
+    def _known(self, obj: K) -> dict[str, Any]:
+        return known(obj, self.requests.kind)
+
+    def _keep(self, obj: K, text: bytes) -> K:
+        self.obj = settle(obj)
+        self._original = Original(obj, parsed(text), self._known(obj))
+        return obj
+
+
+class Entry(Held[K]):
+    """An object as it was read and as it is held: `obj` may be changed, `commit` sends the difference."""
+
+    def __init__(self, client: Client, requests: Api[K], name: str, found: tuple[K, bytes] | None) -> None:
+        super().__init__(client, requests, name, found)
+        self._client = client
+
+    async def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
+        """Send what was changed, if anything was, and return the object as the server has it now.
+
+        A Conflict means that somebody else has changed the same fields, an AlreadyExists that there is such
+        an object by now; the entry is as it was, as it is after a dry run.
+        """
+        return await self._client.run(self.committed(conflicts, options))
+
+    async def replace(self, **options: Unpack[Writing]) -> K:
+        """Write exactly what is held, and nothing else; a Conflict if the object has changed."""
+        return await self._client.run(self.replaced(options))
+
+
+class BlockingEntry(Held[K]):
+    """The same for threads; see `Entry`."""
+
+    def __init__(
+        self, client: BlockingClient, requests: Api[K], name: str, found: tuple[K, bytes] | None
+    ) -> None:
+        super().__init__(client, requests, name, found)
+        self._client = client
+
+    def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
+        """Send what was changed, if anything was, and return the object as the server has it now.
+
+        A Conflict means that somebody else has changed the same fields, an AlreadyExists that there is such
+        an object by now; the entry is as it was, as it is after a dry run.
+        """
+        return self._client.run(self.committed(conflicts, options))
+
+    def replace(self, **options: Unpack[Writing]) -> K:
+        """Write exactly what is held, and nothing else; a Conflict if the object has changed."""
+        return self._client.run(self.replaced(options))
+
+
+def update(
+    client: ClientCore,
+    api: Api[K],
+    name: str,
+    change: Callable[[K], object],
+    *,
+    create: Callable[[], K] | None = None,
+    conflicts: ConflictPolicy = CONFLICTS,
+    **options: Unpack[Writing],
+) -> Effects[K]:
+    """Read, change and write an object, again and again while others come between."""
+    attempt = 0
+    found: tuple[K, bytes] | None
+    while True:
+        attempt += 1
+        if create is None:
+            found = yield from read_object(client, api, name)
+        else:
+            found = yield from find_object(client, api, name)
+        held = Held(client, api, name, found)
+        if create is not None:
+            held.or_insert(create)
+        held.modify(change)
+        try:
+            return (yield from held.committed(_ONCE, options))
+        except (Conflict, AlreadyExists, NotFound) as error:
+            if not isinstance(error, Conflict) and create is None:
+                raise
+            yield from back_off(client, error, attempt, conflicts)

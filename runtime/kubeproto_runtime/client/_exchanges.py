@@ -1,0 +1,222 @@
+"""One list or watch on its way: a request is sent, and its answer is taken a chunk at a time.
+
+What comes is told to the machine as it comes; how it ended is given back, and told once it is closed.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from kubeproto import DeadlineExceeded, KubeObject, ListDecoder, TransportError, WatchFailed
+from kubeproto.watching import resync
+from kubeproto.wire import classify, is_enough
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from kubeproto import Api, Decoder, Head, Incoming, WatchEvent
+
+    from ._client import Client
+
+K = TypeVar("K", bound=KubeObject)
+
+End: TypeAlias = resync.Listed | resync.Closed | resync.Failed
+
+# What is decoded before other tasks have their turn: some milliseconds.
+_SLICE: Final = 128 * 1024
+
+
+class Tell(Protocol):
+    """Takes an event of the machine, and what has come with it."""
+
+    def __call__(self, event: resync.Event, batch: list[Any] | None = None) -> None:
+        """Take it."""
+        ...
+
+
+class PacedExchange:
+    """A request and its answer. One that is `dropped` has nothing more to say, and is to be closed."""
+
+    def __init__(self, notify: Tell) -> None:
+        self.dropped = False
+        self._notify = notify
+        self._stack = AsyncExitStack()
+        self._taken = 0
+        self._size = 0
+        self._progressed = False  # an object was completed since the last look
+        self._progress = 0.0  # when that was seen, or when the head came
+
+    async def open(self) -> None:
+        """Send the request, and wait for the head of its answer."""
+        raise NotImplementedError
+
+    async def hear(self) -> End | None:
+        """Take the next chunk; gives the end when it has come."""
+        try:
+            chunk = await anext(self._chunks)
+        except StopAsyncIteration:
+            return None if self.dropped else self._finish()
+        except TransportError:
+            if self.dropped or not self._refused:
+                raise
+            return self._finish()  # that it refuses is known; why, as far as it came
+        if self.dropped:  # while this was waited for
+            return None
+        self._size += len(chunk)
+        for piece in _slices(chunk):
+            end = self._feed(piece)
+            if end is not None or self.dropped:
+                return end
+            self._taken += len(piece)
+            if self._taken >= _SLICE:
+                self._taken = 0
+                await checkpoint()
+        return self._check_progress()
+
+    def _check_progress(self) -> End | None:
+        """End what does not come on, though it may bring bytes."""
+        now = anyio.current_time()
+        if self._progressed:
+            self._progress, self._progressed = now, False
+        elif self._refused and is_enough(self._status, self._size, now - self._progress):
+            return self._finish()
+        elif self._idle is not None and now - self._progress >= self._idle:
+            what = f"{self._request.method} {self._request.target.partition('?')[0]}"
+            raise DeadlineExceeded(f"{what}: bytes came, and no object in {self._idle:g} s")
+        return None
+
+    async def close(self, error: BaseException | None = None) -> None:
+        """Leave the answer, be it at its end or not, because of an error or not."""
+        try:
+            await self._stack.__aexit__(None if error is None else type(error), error, None)
+        except BaseException as again:
+            if again is not error:
+                raise
+
+    async def _send(
+        self, client: Client, request: Head, *, idle: float | None, timeout: float | None
+    ) -> Incoming:
+        self._request, self._idle = request, idle
+        sending = client.transport.send(request, idle=idle, timeout=timeout)
+        incoming = await self._stack.enter_async_context(sending)
+        self._progress = anyio.current_time()
+        self._status = incoming.status
+        self._refused = not 200 <= incoming.status < 300
+        self._chunks: AsyncIterator[bytes] = aiter(incoming)
+        # One that is a generator would be left to the garbage collector, of which trio warns.
+        if (close := getattr(self._chunks, "aclose", None)) is not None:
+            self._stack.push_async_callback(close)
+        return incoming
+
+    def _feed(self, piece: bytes) -> End | None:
+        raise NotImplementedError
+
+    def _finish(self) -> End | None:
+        raise NotImplementedError
+
+
+class ListExchange(PacedExchange, Generic[K]):
+    """A page of a list."""
+
+    def __init__(
+        self, client: Client, api: Api[K], planned: resync.SendList, selection: dict[str, Any], notify: Tell
+    ) -> None:
+        super().__init__(notify)
+        self._client = client
+        self._kind = api.kind
+        self._planned = planned
+        self._first = ""
+        self._list = api.list(
+            resource_version=planned.version,
+            resource_version_match="NotOlderThan" if planned.match else "",
+            limit=planned.limit,
+            continue_=planned.token,
+            **selection,
+        )
+
+    async def open(self) -> None:
+        """Send the request, and wait for the head of its answer."""
+        planned = self._planned
+        incoming = await self._send(self._client, self._list, idle=planned.idle, timeout=planned.timeout)
+        self._decoder = ListDecoder(self._kind, status=incoming.status, headers=incoming.headers)
+
+    def _feed(self, piece: bytes) -> End | None:
+        return self._stage(self._decoder.feed(piece))
+
+    def _finish(self) -> End | None:
+        if (end := self._stage(self._decoder.finish())) is not None or self.dropped:
+            return end
+        metadata = self._decoder.metadata
+        return resync.Listed(metadata.resource_version, metadata.continue_, 0, self._first)
+
+    def _stage(self, items: list[Any]) -> End | None:
+        if items and isinstance(last := items[-1], WatchFailed):
+            return resync.Failed(classify(last.status))
+        if items:
+            self._progressed = True
+            self._first = self._first or first_of(items)
+        self._notify(resync.Received(len(items)), items)
+        return None
+
+
+class WatchExchange(PacedExchange, Generic[K]):
+    """A watch, which may begin with a streaming list."""
+
+    def __init__(
+        self, client: Client, api: Api[K], planned: resync.SendWatch, selection: dict[str, Any], notify: Tell
+    ) -> None:
+        super().__init__(notify)
+        self._client = client
+        self._planned = planned
+        seconds = client.random.randint(*planned.seconds)
+        self._timeout = seconds + planned.grace
+        self._watch = api.watch(
+            resource_version=planned.version,
+            send_initial_events=planned.initial or None,
+            timeout_seconds=seconds,
+            **selection,
+        )
+
+    async def open(self) -> None:
+        """Send the request, and wait for the head of its answer."""
+        idle, timeout = self._planned.idle, self._timeout
+        incoming = await self._send(self._client, self._watch, idle=idle, timeout=timeout)
+        self._decoder: Decoder[WatchEvent[K]] = self._watch.open(incoming.status, incoming.headers)
+        if not self._refused:
+            self._notify(resync.Opened())
+
+    def _feed(self, piece: bytes) -> End | None:
+        news = self._decoder.feed(piece)
+        # What a refusal says is known at its end.
+        return None if self._refused else self._hear(news)
+
+    def _finish(self) -> End | None:
+        rest = self._decoder.finish()
+        end = self._hear(rest) if rest else None
+        return end if end is not None or self.dropped else resync.Closed()
+
+    def _hear(self, events: list[WatchEvent[K]]) -> End | None:
+        self._progressed = self._progressed or bool(events)
+        for batch, event in resync.digest(events):
+            if isinstance(event, resync.Failed):
+                return event
+            self._notify(event, batch)
+            if self.dropped:
+                break
+        return None
+
+
+def first_of(items: Sequence[Any]) -> str:
+    """Name the object that a page begins with; "" if it has no name."""
+    metadata = items[0].metadata
+    return "" if metadata is None else f"{metadata.namespace}/{metadata.name}"
+
+
+def _slices(chunk: bytes) -> Sequence[bytes]:
+    if len(chunk) <= _SLICE:
+        return (chunk,)
+    return [chunk[at : at + _SLICE] for at in range(0, len(chunk), _SLICE)]

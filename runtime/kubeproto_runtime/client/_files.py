@@ -1,0 +1,187 @@
+"""The files of a configuration: reads those that the core asks for, and keeps the tokens of a login.
+
+They are read where they are wanted and not in a thread: they are small, local, and looked at once a minute.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kubeproto.config import (
+    Config,
+    ConfigError,
+    Needs,
+    Overrides,
+    UnreadableFile,
+    dump_kubeconfig,
+    infer,
+    kubeconfig_paths,
+    merge_kubeconfigs,
+    read_kubeconfig,
+)
+from kubeproto.wire import Concealed
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+
+    from kubeproto.config import credentials as c
+
+# A kubeconfig of a thousand clusters has some megabytes; what is longer is a device, or a mistake.
+_MOST: Final = 64 * 1024 * 1024
+
+Files = dict[str, bytes | UnreadableFile]
+
+
+class Login(Struct, frozen=True):
+    """Where the tokens of a user came from: the file, the user's name in it, and the token that was there."""
+
+    path: str
+    user: str
+    refresh_token: str
+
+    def __repr__(self) -> str:
+        return f"Login(path={self.path!r}, user={self.user!r})"
+
+
+class FoundConfig(Struct, frozen=True):
+    """What was found to connect by. `login` is there if tokens that are renewed belong into a file."""
+
+    config: Config
+    login: Login | None = None
+
+
+def find(wishes: Overrides, environ: Mapping[str, str] = os.environ) -> FoundConfig:
+    """What kubectl would connect by: the kubeconfig, or the pod that this is. Else it is a `ConfigError`."""
+    home = os.path.expanduser("~")
+    home = "" if home == "~" else home  # whoever has none is a pod, or names a file
+    files: Files = {}
+    while isinstance(found := infer(environ, files, wishes, home=home, separator=os.pathsep), Needs):
+        files.update((path, read(path)) for path in found.paths)
+    paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=os.pathsep)
+    if found.identity.holds_secret:
+        read_by_others = [path for path in paths if isinstance(files.get(path), bytes) and _is_open(path)]
+        found = replace(found, warnings=(*found.warnings, *map(_open_warning, read_by_others)))
+    if found.identity.oidc is None or not found.identity.oidc.refresh_token:
+        return FoundConfig(found)
+    return FoundConfig(found, _login(paths, files, wishes, found.identity.oidc.refresh_token))
+
+
+def read(path: str) -> bytes | UnreadableFile:
+    """What is in a file, or why that cannot be told."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_MOST + 1)
+    except OSError as error:
+        return UnreadableFile(error.strerror or type(error).__name__, isinstance(error, FileNotFoundError))
+    except ValueError:  # a zero byte in the path
+        return UnreadableFile("the path makes no sense")
+    return UnreadableFile(f"it is longer than {_MOST} bytes") if len(content) > _MOST else Concealed(content)
+
+
+def _is_open(path: str) -> bool:
+    """Whether other users of this machine may read a file; Windows does not tell in this way."""
+    try:
+        return os.name == "posix" and bool(Path(path).stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+    except OSError:
+        return False
+
+
+def _open_warning(path: str) -> str:
+    return f"{path} holds credentials, and other users of this machine can read it: chmod 600 {path}"
+
+
+def read_all(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
+    """The same for several."""
+    return tuple(read(path) for path in paths)
+
+
+def _login(paths: Iterable[str], files: Files, wishes: Overrides, refresh_token: str) -> Login | None:
+    """Which of the files has the chosen user: the first that names it, as when they are merged."""
+    configs = [read_kubeconfig(content, path) for path in paths if isinstance(content := files[path], bytes)]
+    choice = merge_kubeconfigs(configs).choose(
+        context=wishes.context, cluster=wishes.cluster, user=wishes.user, namespace=wishes.namespace
+    )
+    for config in configs:
+        if choice and any(user.name == choice.user_name for user in config.users):
+            return Login(config.path, choice.user_name, refresh_token)
+    return None
+
+
+def keep(login: Login, tokens: c.Keep) -> Login:
+    """Write renewed tokens to where they came from; the login as it is then. `ConfigError` says why not.
+
+    As kubectl does: under its lock, all at once, and not if somebody has logged in anew meanwhile.
+    """
+    path = Path(os.path.realpath(login.path))  # else a link would be replaced by a file
+    try:
+        with _locked(path):
+            content = path.read_bytes()
+            renewed = _with_tokens(content, login, tokens)
+            _replace(path, renewed)
+    except FileExistsError:
+        problem = f"somebody else is writing {path}, or left {path}.lock behind"
+    except OSError as error:
+        problem = f"{path} cannot be written: {error.strerror}"
+    else:
+        return Login(login.path, login.user, tokens.refresh_token)
+    raise ConfigError(problem)
+
+
+def _with_tokens(content: bytes, login: Login, tokens: c.Keep) -> bytes:
+    """The kubeconfig with these tokens, and everything else as it is; only comments are lost."""
+    config = read_kubeconfig(content)  # without its path, so that paths in it stay as they are
+    document: dict[str, Any] = msgspec.json.decode(config.document)
+    provider = _provider(document, login.user)
+    if provider.get("refresh-token") != login.refresh_token:
+        raise ConfigError(f"the user {login.user!r} in {login.path} has another login by now")
+    provider["id-token"], provider["refresh-token"] = tokens.id_token, tokens.refresh_token
+    changed = msgspec.structs.replace(config, document=msgspec.json.encode(document))
+    return dump_kubeconfig(changed, json=content.lstrip().startswith(b"{"))
+
+
+def _provider(document: dict[str, Any], user: str) -> dict[str, str]:
+    """The settings of the user's auth-provider, to be changed in place; the file was checked when read."""
+    entries: list[dict[str, Any]] = document.get("users") or []
+    for entry in entries:
+        if entry.get("name") == user:
+            said: dict[str, Any] = entry.get("user") or {}
+            provider: dict[str, Any] = said.get("auth-provider") or {}
+            config: dict[str, str] = provider.get("config") or {}
+            return config
+    return {}
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    """Hold the lock that kubectl takes when it writes: a file beside, which must not be there yet."""
+    lock = path.with_name(f"{path.name}.lock")
+    os.close(os.open(lock, os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            lock.unlink()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Readers see the old file or the new one, and nobody else's eyes see a secret in between."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # readable by its owner alone
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(path.stat().st_mode & 0o777)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,65 @@
+"""Which transport a request goes over: the one that shows the client certificate of its credentials.
+
+When the certificate changes, a new transport takes the place of the old one. What the old one still answers
+goes on, and after the last of it that one is to be closed.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Generic, TypeVar
+
+X = TypeVar("X")
+
+
+class IdentityTransport(Generic[X]):
+    """One transport in use. `pair` is the client certificate that it shows, with its key."""
+
+    def __init__(self, transport: X, pair: tuple[bytes, bytes]) -> None:
+        self.transport = transport
+        self.pair = pair
+        self.users = 0
+
+
+class IdentityTransports(Generic[X]):
+    """The transports of one server: the newest, and old ones that still answer."""
+
+    def __init__(self) -> None:
+        self._newest: IdentityTransport[X] | None = None
+        self._open: list[IdentityTransport[X]] = []
+        self._lock = Lock()
+
+    def take(self, pair: tuple[bytes, bytes]) -> IdentityTransport[X] | None:
+        """The newest line, if it shows this certificate; it is to be given back."""
+        with self._lock:
+            line = self._newest
+            if line is None or line.pair != pair:
+                return None
+            line.users += 1
+            return line
+
+    def add(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
+        """Make this the newest line, and take it. Gives what is to be closed."""
+        with self._lock:
+            old, self._newest = self._newest, line
+            line.users += 1
+            self._open.append(line)
+            return self._forgotten(old)
+
+    def give_back(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
+        """An answer has ended. Gives what is to be closed."""
+        with self._lock:
+            line.users -= 1
+            return self._forgotten(line)
+
+    def clear(self) -> list[IdentityTransport[X]]:
+        """Forget all lines, whatever they still answer: they are to be closed."""
+        with self._lock:
+            lines, self._open, self._newest = self._open, [], None
+            return lines
+
+    def _forgotten(self, line: IdentityTransport[X] | None) -> list[IdentityTransport[X]]:
+        if line is None or line is self._newest or line.users or line not in self._open:
+            return []
+        self._open.remove(line)
+        return [line]

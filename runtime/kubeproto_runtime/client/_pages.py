@@ -1,0 +1,192 @@
+"""A long list as an iterator: page by page, or object by object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypedDict, TypeVar
+
+from msgspec.structs import replace
+
+from kubeproto import ApiError, KubeObject, ObjectList, RemoteProtocolError
+from kubeproto.watching import pager
+from kubeproto.wire import Expired, classify
+
+from ._core import call
+from ._exchanges import first_of
+from ._sharding import keep, shard_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from kubeproto import Api, FieldSelector, Selector, Shard
+
+    from ..blocking._client import BlockingClient
+    from ._client import Client
+    from ._core import ClientCore
+    from ._effects import Effects
+
+K = TypeVar("K", bound=KubeObject)
+
+OnExpired: TypeAlias = Literal["fail", "go on"]
+
+
+class Selection(TypedDict, total=False):
+    """Which objects are meant."""
+
+    label_selector: str | Selector
+    field_selector: str | FieldSelector
+    shard_selector: str | Shard
+
+
+class Paging(Generic[K]):
+    """The pages of one list. A page that failed, or was cancelled, is asked for again by whoever goes on."""
+
+    def __init__(
+        self,
+        client: ClientCore,
+        api: Api[K],
+        *,
+        limit: int,
+        on_expired: OnExpired,
+        selection: Selection,
+    ) -> None:
+        self._client = client
+        self._api = api
+        self._selection = selection
+        self._shard = shard_of(selection)
+        self._seen: set[tuple[str, str]] = set()
+        self._anew = False
+        self._plan = pager.Plan(limit=limit, on_expired=on_expired)
+        self._state: pager.State = pager.Ready(self._plan)
+        self._lost: Exception | None = None
+        self._advance(pager.Started())
+
+    @property
+    def consistent(self) -> bool:
+        """Whether all pages so far show one moment: False once the list went on after its version expired."""
+        return not self._anew and getattr(self._state, "consistent", True)
+
+    def next(self) -> Effects[ObjectList[K] | None]:
+        """The next page; None after the last."""
+        while isinstance(self._state, pager.First | pager.Following | pager.Whole):
+            now = self._client.now()
+            send = pager.request(self._state, at=now, latest=now)
+            request = self._api.list(limit=send.limit, continue_=send.token, **self._selection)
+            try:
+                page = (yield from call(self._client, request)).value
+            except ApiError as error:
+                outcome = classify(error)
+                if not isinstance(outcome, Expired):
+                    raise  # what has come is good, and the same page may be there later
+                self._advance(pager.Failed(outcome))
+                if isinstance(self._state, pager.Lost):
+                    self._lost = error
+            else:
+                first = first_of(page.items) if page.items else ""
+                self._advance(pager.Listed(page.version, page.next_page, len(page.items), first))
+                if isinstance(self._state, pager.Lost):
+                    self._lost = RemoteProtocolError(self._state.outcome.reason)
+                else:
+                    return self._new_ones(page)
+        if self._lost is not None:
+            raise self._lost
+        return None
+
+    def _new_ones(self, page: ObjectList[K]) -> ObjectList[K]:
+        """The page without what an earlier one had, which happens only where the list had to begin anew."""
+        items, more = keep(self._shard, page.items), isinstance(self._state, pager.Following)
+        if self._anew:
+            items = [item for item in items if _key(item) not in self._seen]
+        elif more and self._plan.on_expired != "fail":
+            self._seen.update(map(_key, items))
+        return replace(page, items=items) if len(items) != len(page.items) else page
+
+    def _advance(self, event: pager.Event) -> None:
+        self._state, actions = pager.step(self._state, event, self._client.now())
+        if any(isinstance(action, pager.Discard) for action in actions):
+            self._anew = True
+
+
+class ListPages(Generic[K]):
+    """The pages of a list: each is asked for when the iteration comes to it, and none ahead.
+
+    If the server forgets the version of the list midway, the rest is of a later moment: no object comes
+    twice, and `consistent` is False from then on. With "fail" that is a `Gone`. An iteration that ended with
+    an error, or was cancelled, may be continued: the page that is missing is asked for again.
+    """
+
+    def __init__(self, client: Client, paging: Paging[K]) -> None:
+        self._client = client
+        self._paging = paging
+
+    @property
+    def consistent(self) -> bool:
+        """Whether all pages so far are of one moment."""
+        return self._paging.consistent
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ObjectList[K]:
+        page = await self._client.run(self._paging.next())
+        if page is None:
+            raise StopAsyncIteration
+        return page
+
+
+class Items(Generic[K]):
+    """The objects of a list, one by one; a page is asked for when the one before is used up."""
+
+    def __init__(self, pages: ListPages[K]) -> None:
+        self._pages = pages
+        self._page: Iterator[K] = iter(())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> K:
+        while (item := next(self._page, None)) is None:
+            self._page = iter((await anext(self._pages)).items)
+        return item
+
+
+class BlockingPages(Generic[K]):
+    """The same for threads; see `ListPages`."""
+
+    def __init__(self, client: BlockingClient, paging: Paging[K]) -> None:
+        self._client = client
+        self._paging = paging
+
+    @property
+    def consistent(self) -> bool:
+        """Whether all pages so far are of one moment."""
+        return self._paging.consistent
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> ObjectList[K]:
+        page = self._client.run(self._paging.next())
+        if page is None:
+            raise StopIteration
+        return page
+
+
+class BlockingItems(Generic[K]):
+    """The same for threads; see `Items`."""
+
+    def __init__(self, pages: BlockingPages[K]) -> None:
+        self._pages = pages
+        self._page: Iterator[K] = iter(())
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> K:
+        while (item := next(self._page, None)) is None:
+            self._page = iter(next(self._pages).items)
+        return item
+
+
+def _key(obj: KubeObject) -> tuple[str, str]:
+    return obj.metadata.namespace, obj.metadata.name

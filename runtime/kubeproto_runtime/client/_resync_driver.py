@@ -1,0 +1,237 @@
+"""`ResyncDriver`: performs what the resync machine says, and hands what it brings to a sink.
+
+    machine ── SendList, SendWatch ──► transport ──► decoder ──┬── objects ──► sink
+       ▲                                                       │
+       └──────────────── a few words a chunk ──────────────────┘
+
+Nothing is decided here. It goes on a chunk at a time: `advance` asks for what is planned, or takes the next
+chunk of the answer that is open, so that a task can follow for ever (`run`), or an iterator for as long as
+somebody wants more. No cancel scope is open between two steps.
+
+An answer that the machine gives up is closed, and whatever still comes of it is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+import anyio
+
+from kubeproto import KubeObject
+from kubeproto.watching import resync
+
+from ._exchanges import End, ListExchange, PacedExchange, WatchExchange
+from ._outcomes import OUTCOMES, outcome_of
+from ._sharding import keep, shard_of
+
+if TYPE_CHECKING:
+    from kubeproto import Api
+    from kubeproto.wire import Outcome
+
+    from ._client import Client
+
+K = TypeVar("K", bound=KubeObject)
+
+Planned: TypeAlias = resync.SendList | resync.SendWatch
+
+_SETTINGS: Final = resync.Settings()
+_ENDPOINT: Final = resync.Endpoint()
+
+
+class Sink(Protocol):
+    """Takes what a `ResyncDriver` brings: events of a watch, objects of a list's page."""
+
+    def stage(self, news: list[Any]) -> None:
+        """A part of a new world has come."""
+        ...
+
+    def apply(self, news: list[Any]) -> None:
+        """The world has changed."""
+        ...
+
+    def commit(self, version: str) -> None:
+        """The new world is whole, at this version."""
+        ...
+
+    def discard(self) -> None:
+        """The new world will not be."""
+        ...
+
+    def report(self, failure: resync.SyncFailure) -> None:
+        """Something went wrong; it will be tried again."""
+        ...
+
+    def abandon(self, outcome: Outcome) -> None:
+        """What was to be followed is gone, and nothing will come any more."""
+        ...
+
+
+class ResyncDriver(Generic[K]):
+    """Keeps one sink in step with the server while `run` runs, or while somebody calls `advance`.
+
+    `selection` are parameters that list and watch share: selectors, and a shard.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        api: Api[K],
+        sink: Sink,
+        *,
+        settings: resync.Settings = _SETTINGS,
+        endpoint: resync.Endpoint = _ENDPOINT,
+        version: str = "",
+        selection: dict[str, Any] | None = None,
+    ) -> None:
+        self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
+        self._client = client
+        self._api = api
+        self._sink = sink
+        self._selection = selection or {}
+        self._shard = shard_of(self._selection)
+        self._planned: Planned | None = None
+        self._at = 0.0
+        self._answer: PacedExchange | None = None
+        self._scope = anyio.CancelScope()
+        self._busy = False
+        self._telling = False
+
+    async def run(self) -> None:
+        """Follow until stopped or cancelled; a following that is cancelled can be run again."""
+        if self._busy:
+            raise RuntimeError("this is being followed already")
+        self._busy = True
+        try:
+            self.begin()
+            while self.going:
+                with anyio.CancelScope() as self._scope:
+                    while self.going:
+                        await self.advance()
+        finally:
+            self._busy = False
+            await self.pause()
+
+    def begin(self) -> None:
+        """Plan the first request, or, after a pause, the one that goes on from there."""
+        if isinstance(self.state, resync.Idle):
+            self._advance(resync.Started())
+
+    @property
+    def going(self) -> bool:
+        """Whether there is anything to ask for, or to hear."""
+        return self._planned is not None or self._answer is not None
+
+    async def advance(self) -> None:
+        """Send the request that is planned, or take the next piece of the answer that is open."""
+        try:
+            if self._answer is None:
+                await self._ask()
+            else:
+                await self._hear(self._answer)
+        except OUTCOMES as error:
+            await self._close(resync.Failed(outcome_of(error)), error)
+        except BaseException as error:
+            await self._close(None, error)
+            raise
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the next request has a time, and nothing is open."""
+        return self._planned is not None and self._answer is None
+
+    async def pause(self) -> None:
+        """Close what is open. `begin` goes on from here."""
+        await self._close(None)
+        if not isinstance(self.state, resync.Idle | resync.Ended):
+            self._advance(resync.Paused())
+
+    def refresh(self) -> None:
+        """Build the world anew; readers keep the old one until then."""
+        if not isinstance(self.state, resync.Idle | resync.Ended):
+            self._interrupt(resync.Refreshed())
+
+    def stop(self) -> None:
+        """Want no more: `run` returns."""
+        if not isinstance(self.state, resync.Ended):
+            self._interrupt(resync.Stopped())
+
+    @property
+    def sync_status(self) -> resync.SyncStatus:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return resync.sync_status(self.state, anyio.current_time())
+
+    def _interrupt(self, event: resync.Event) -> None:
+        """Tell the machine something that it does not wait for, and wake who waits for something else."""
+        within, before = self._telling, self.state
+        self._advance(event)
+        if not within and self.state is not before:
+            self._scope.cancel()
+
+    def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
+        """Let the machine make a step, and do what it says."""
+        news: list[Any] = [] if batch is None else batch
+        within, self._telling = self._telling, True
+        try:
+            self._step(event, news)
+        finally:
+            self._telling = within
+
+    def _step(self, event: resync.Event, news: list[Any]) -> None:
+        self.state, actions = resync.step(self.state, event, anyio.current_time())
+        for action in actions:
+            match action:
+                case resync.Apply(after):
+                    self._sink.apply(keep(self._shard, resync.newer(news, after)))
+                case resync.Stage():
+                    self._sink.stage(keep(self._shard, news))
+                case resync.SendList() | resync.SendWatch():
+                    # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
+                    self._planned = action
+                    self._at = self._client.random.uniform(action.at, action.latest)
+                case resync.Commit(version):
+                    self._sink.commit(version)
+                case resync.Discard():
+                    self._sink.discard()
+                case resync.Close():
+                    self._planned = None
+                    if self._answer is not None:
+                        self._answer.dropped = True
+                case resync.Report(failure):
+                    self._sink.report(failure)
+                case resync.Abandon(outcome):
+                    self._sink.abandon(outcome)
+
+    async def _ask(self) -> None:
+        planned = self._planned
+        assert planned is not None
+        await anyio.sleep_until(self._at)
+        await self._client.admit()
+        if self._planned is not planned:
+            return  # who interrupts in the moment in which a wait ends has planned another one
+        self._planned = None
+        given = self._client, self._api
+        if isinstance(planned, resync.SendList):
+            self._answer = ListExchange(*given, planned, self._selection, self._advance)
+        else:
+            self._answer = WatchExchange(*given, planned, self._selection, self._advance)
+        await self._answer.open()
+
+    async def _hear(self, answer: PacedExchange) -> None:
+        end = None if answer.dropped else await answer.hear()
+        if end is not None or answer.dropped:
+            await self._close(end)
+
+    async def _close(self, end: End | None, error: BaseException | None = None) -> None:
+        """Leave the answer that is open, and tell how it ended, unless the machine has given it up."""
+        answer = self._answer
+        if answer is None:
+            return
+        try:
+            with anyio.CancelScope(shield=True):
+                await answer.close(error)
+        except OUTCOMES as late:
+            end = end and resync.Failed(outcome_of(late))
+        finally:
+            self._answer = None
+        if end is not None and not answer.dropped:
+            self._advance(end)

@@ -1,0 +1,265 @@
+"""`BoundApi[Book]`: every verb of `kubeproto.Api`, sent and awaited.
+
+The verbs are those of the core, with its parameters and its refusals: most of the lines below take one of
+them and wait for the answer. What needs more than one request stands in modules of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
+
+from anyio import move_on_after
+
+from kubeproto import Api, KubeObject
+from kubeproto.requests import Subresource
+from kubeproto.watching import pager, resync
+
+from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process, streamed
+from ._entry import Entry, update
+from ._pages import Items, ListPages, Paging
+from ._reading import find_object, get_or_none
+from ._statuses import patch_status
+from ._waiting import WAIT, Waiting
+from ._watching import Followed, follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import timedelta
+    from typing import TypeAlias
+
+    from kubeproto import Duration, Dynamic, Metadata, Object, Resource, Table
+    from kubeproto.kinds.autoscaling_v1 import Scale
+    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers
+    from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
+
+    from ..conditions import Condition, Presence
+    from ._client import Client
+    from ._entry import Updating
+    from ._pages import OnExpired, Selection
+
+    IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
+    Timeout: TypeAlias = float | timedelta | Duration | None
+
+    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    _Approved: TypeAlias = "Bound[HasApproval | Metadata[HasApproval] | Dynamic]"
+    _Finalized: TypeAlias = "Bound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
+    _Running: TypeAlias = "Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    _Scaled: TypeAlias = (
+        "Bound[HasScale | Object[Any, Any] | Metadata[HasScale | Object[Any, Any]] | Dynamic]"
+    )
+    _Reporting: TypeAlias = (
+        "Bound[HasStatus | Object[Any, Any] | Metadata[HasStatus | Object[Any, Any]] | Dynamic]"
+    )
+
+K = TypeVar("K", bound=KubeObject)
+K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
+S = TypeVar("S", bound=KubeObject)
+
+
+class Bound(Generic[K_co]):
+    """What only some kinds can be asked for; the others are refused, by type checkers too."""
+
+    client: Client
+    requests: Api[Any]
+
+    log = of_pods(Api.log)
+    follow_log = lines(Api.follow_log)
+    exec = process(Api.exec)
+    attach = process(Api.attach)
+    port_forward = ports(Api.port_forward)
+    evict = of_pods(Api.evict)
+    bind = of_pods(Api.bind)
+    create_token = of_accounts(Api.create_token)
+
+    @overload
+    def subresource(self, name: str) -> BoundSubresource[K_co]: ...
+    @overload
+    def subresource(self, name: str, kind: type[S]) -> BoundSubresource[S]: ...
+
+    def subresource(self, name: str, kind: type[Any] | None = None) -> BoundSubresource[Any]:
+        """Any subresource, which shows the object itself or, if a kind is given, that."""
+        requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
+        return BoundSubresource(self.client, requests)
+
+    @property
+    def status(self: _Reporting) -> BoundSubresource[K_co]:
+        """The status, which a controller writes apart from the rest."""
+        return BoundSubresource(self.client, self.requests.status)
+
+    @property
+    def scale(self: _Scaled) -> BoundSubresource[Scale]:
+        """How many replicas an object wants, whatever its kind. A server leaves 0 out: None means none."""
+        return BoundSubresource(self.client, self.requests.scale)
+
+    @property
+    def approval(self: _Approved) -> BoundSubresource[K_co]:
+        """The conditions of a certificate signing request that say Approved or Denied."""
+        return BoundSubresource(self.client, self.requests.approval)
+
+    @property
+    def ephemeral_containers(self: _Running) -> BoundSubresource[K_co]:
+        """The containers that debug a pod that runs."""
+        return BoundSubresource(self.client, self.requests.ephemeral_containers)
+
+    @property
+    def resize(self: _Running) -> BoundSubresource[K_co]:
+        """The resources of a pod that runs."""
+        return BoundSubresource(self.client, self.requests.resize)
+
+
+class BoundApi(Bound[K]):
+    """The verbs on one kind of object, in one namespace or in all, sent by a client."""
+
+    def __init__(self, client: Client, requests: Api[K]) -> None:
+        self.client = client
+        self.requests: Api[K] = requests
+
+    def __repr__(self) -> str:
+        return f"BoundApi({self.requests!r})"
+
+    @property
+    def kind(self) -> type[K]:
+        """What objects become."""
+        return self.requests.kind
+
+    @property
+    def resource(self) -> Resource:
+        """What the server knows the kind by."""
+        return self.requests.resource
+
+    @property
+    def namespace(self) -> str | AllNamespaces:
+        """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
+        return self.requests.namespace
+
+    get = awaited(Api[K].get)
+    list = awaited(Api[K].list)
+    watch = streamed(Api[K].watch)
+    create = awaited(Api[K].create)
+    replace = awaited(Api[K].replace)
+    json_patch = awaited(Api[K].json_patch)
+    merge_patch = awaited(Api[K].merge_patch)
+    strategic_patch = awaited(Api[K].strategic_patch)
+    apply = awaited(Api[K].apply)
+    delete = awaited(Api[K].delete)
+    delete_collection = awaited(Api[K].delete_collection)
+
+    async def finalize(self: _Finalized, obj: K, **options: Unpack[WriteOptions]) -> K:
+        """Write the finalizers in the spec of a namespace, the only way to change them."""
+        requests: Api[Any] = self.requests
+        written: K = (await self.client.call(requests.finalize(obj, **options))).value
+        return written
+
+    def as_table(self, *, include_object: IncludeObject = "Metadata") -> BoundTables[K]:
+        """Get and list as a server would print the objects; `include_object` is what each row carries."""
+        return BoundTables(self.client, self.requests.as_table(include_object=include_object))
+
+    # What takes more than one request
+
+    async def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
+        """Read it, or None if there is none."""
+        return await self.client.run(get_or_none(self.client, self.requests, name, resource_version))
+
+    def pages(
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
+    ) -> ListPages[K]:
+        """Iterate over a long list page by page: ``async for page in books.pages()``; see `Pages`."""
+        paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
+        return ListPages(self.client, paging)
+
+    def items(
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
+    ) -> Items[K]:
+        """Iterate over a long list object by object; it is asked for page by page."""
+        return Items(self.pages(limit=limit, on_expired=on_expired, **selection))
+
+    def follow(
+        self,
+        *,
+        wait_for_definition: bool = False,
+        settings: resync.Settings | None = None,
+        **selection: Unpack[Selection],
+    ) -> Followed[K]:
+        """Follow the objects for ever, whatever the server and the network do; see `Followed`."""
+        return follow(
+            self.client,
+            self.requests,
+            wait_for_definition=wait_for_definition,
+            settings=settings or resync.Settings(),
+            **selection,
+        )
+
+    @overload
+    async def wait_for(
+        self, name: str, condition: Presence[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K: ...
+    @overload
+    async def wait_for(self, name: str, condition: Condition[K], *, timeout: float = WAIT) -> K | None: ...
+
+    async def wait_for(
+        self, name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K | None:
+        """Wait until the object of this name is as it should be, and return it as it is then.
+
+        `WaitTimeout`, a TimeoutError, says what was still missing; `ConditionUnreachable` that it will never
+        come.
+        """
+        waiting = Waiting(self.client, self.requests, name, condition, timeout)
+        with move_on_after(timeout):  # the credentials for the first request may be long in coming
+            await self.client.run(waiting.look())
+        return waiting.result()
+
+    async def entry(self, name: str) -> Entry[K]:
+        """The object of this name, or the place for it: read it, change it, `commit` it."""
+        found = await self.client.run(find_object(self.client, self.requests, name))
+        return Entry(self.client, self.requests, name, found)
+
+    async def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
+        """Change an object, and again what has come of it for as long as others change it meanwhile.
+
+        `change` edits the object that it gets. With `create`, that makes the object to begin with if need be.
+        """
+        return await self.client.run(update(self.client, self.requests, name, change, **options))
+
+    async def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
+        """Write a status, if it says anything else than that of the object.
+
+        Only what differs is sent, so several who report in one status do not undo each other's fields. A list
+        is sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
+        """
+        return await self.client.run(
+            patch_status(self.client, self.requests, obj, status, field_manager=field_manager)
+        )
+
+
+class BoundSubresource(Generic[K]):
+    """One subresource of each object of a kind, read and written as a `K`."""
+
+    def __init__(self, client: Client, requests: Subresource[K]) -> None:
+        self.client = client
+        self.requests = requests
+
+    get = awaited_below(Subresource[K].get)
+    create = awaited_below(Subresource[K].create)
+    replace = awaited_below(Subresource[K].replace)
+    json_patch = awaited_below(Subresource[K].json_patch)
+    merge_patch = awaited_below(Subresource[K].merge_patch)
+    strategic_patch = awaited_below(Subresource[K].strategic_patch)
+    apply = awaited_below(Subresource[K].apply)
+
+
+class BoundTables(Generic[K]):
+    """The two reading verbs, answered by a table."""
+
+    def __init__(self, client: Client, requests: Tables[K]) -> None:
+        self.client = client
+        self.requests = requests
+
+    async def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Table:
+        """Read one object as a table of one row."""
+        request = self.requests.get(name, resource_version=resource_version, timeout=timeout)
+        return (await self.client.call(request)).value
+
+    async def list(self, **options: Unpack[ListOptions]) -> Table:
+        """Read the objects, or a page of them, as a table."""
+        return (await self.client.call(self.requests.list(**options))).value

@@ -1,0 +1,199 @@
+"""`follow`: the events of one kind for ever, as an iterator that survives everything, and is exact.
+
+It keeps what it has told, so that it knows after a gap what has vanished and what has not changed: objects
+that are gone are told as deleted with their last known state, and nothing is told twice.
+
+It runs in the task that iterates, and only then; nothing is left behind between two steps but an open answer.
+Who takes long is no trouble: the server ends the watch, and what was missed is made up for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from kubeproto import Added, Bookmark, Deleted, InvalidObject, KubeObject, KubeprotoError, Malformed, Modified
+from kubeproto.control import Change, Store
+from kubeproto.watching import resync
+from kubeproto.wire import Refused
+
+from ._discovery import KindNotServed
+from ._resync_driver import ResyncDriver
+
+if TYPE_CHECKING:
+    from typing import Self, Unpack
+
+    from kubeproto import Api, Resource
+    from kubeproto.wire import Outcome
+
+    from ._client import Client
+    from ._pages import Selection
+
+K = TypeVar("K", bound=KubeObject)
+
+Told: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malformed
+
+_SETTINGS: Final = resync.Settings()
+
+_log: Final = logging.getLogger("kubeproto.watch")
+
+
+def follow(
+    client: Client,
+    api: Api[K],
+    *,
+    wait_for_definition: bool = False,
+    settings: resync.Settings = _SETTINGS,
+    **selection: Unpack[Selection],
+) -> Followed[K]:
+    """What becomes of these objects; see `Followed`."""
+    return Followed(client, api, patient=wait_for_definition, settings=settings, selection=dict(**selection))
+
+
+class Followed(Generic[K]):
+    """Iterate for what becomes of objects.
+
+    ::
+
+        async with books.follow() as events:
+            async for event in events:
+                match event: ...
+
+    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. Without
+    the first line it works too, but who leaves the loop early leaves the connection to the garbage collector.
+
+    A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: what is open is closed, and
+    the next call goes on from there. A list has to fit into one call: look no more often than it takes.
+
+    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
+    `KindNotServed`, unless that is to be waited for. An object that is no JSON comes as `Malformed`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        api: Api[K],
+        *,
+        patient: bool,
+        settings: resync.Settings,
+        selection: dict[str, Any],
+    ) -> None:
+        self._resource = api.resource
+        self._store = Store(api.kind, resource=api.resource)
+        self._patient = patient
+        self._ready: deque[Change[K] | Bookmark] = deque()
+        self._failure: KubeprotoError | None = None
+        self._closed = False
+        self._following = ResyncDriver(client, api, self, settings=settings, selection=selection)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Told[K]:
+        while not self._closed:
+            if self._ready:
+                return _event(self._ready.popleft())
+            if self._failure is not None:
+                await self.aclose()
+                raise self._failure
+            self._following.begin()
+            try:
+                await self._following.advance()
+            except BaseException:
+                # A plan stays as it is. To plan anew with each call that is cancelled would put it off for
+                # ever: whoever looks every half second would outrun each backoff and each token of a second.
+                if not self._following.waiting:
+                    await self._following.pause()
+                raise
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Watch no more."""
+        self._closed = True
+        self._ready.clear()
+        await self._following.pause()
+
+    @property
+    def version(self) -> str:
+        """How far it has come."""
+        return self._store.version
+
+    @property
+    def sync_status(self) -> resync.SyncStatus:
+        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        return self._following.sync_status
+
+    # What the following brings
+
+    def stage(self, news: list[Any]) -> None:
+        """A part of a new world has come."""
+        warn_unplaced(_log, self._resource, self._store.stage(news))
+
+    def apply(self, news: list[Any]) -> None:
+        """The world has changed."""
+        self._ready += self._store.update(news)
+
+    def commit(self, version: str) -> None:
+        """The new world is whole, at this version."""
+        self._store.stage(())  # of an empty world nothing has come
+        for change in self._store.replace(version):
+            self._ready += _parted(change) if change.type == "MODIFIED" else (change,)
+        self._ready.append(Bookmark(version, initial_events_end=True))
+
+    def discard(self) -> None:
+        """The new world will not be."""
+        self._store.discard()
+
+    def report(self, failure: resync.SyncFailure) -> None:
+        """Something went wrong; it will be tried again."""
+        _log.warning("%s: %s: %s", self._resource, failure.about, failure.text)
+        missing = isinstance(failure.outcome, Refused) and failure.outcome.code == 404
+        if missing and not (self._patient or self._store.version):
+            self._failure = KindNotServed(self._resource)
+
+    def abandon(self, outcome: Outcome) -> None:
+        """What was to be followed is gone: where lists are allowed, that does not happen."""
+        _log.error("%s: given up: %s", self._resource, outcome.reason)
+        self._closed = True
+
+
+def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malformed]) -> None:
+    """Log that a list holds what is no object with a name: it is in no cache, and nobody else would tell."""
+    if unplaced:
+        log.warning(
+            "%s: %d items of a list have no readable name and are left out: %s",
+            resource,
+            len(unplaced),
+            unplaced[0].error,
+        )
+
+
+def _parted(change: Change[K]) -> tuple[Change[K], ...]:
+    """What has become of a name in a gap: if it is another object now, the old one was deleted."""
+    if not change.replaced:
+        return (change,)
+    gone = Change(change.kind, "DELETED", change.key, change.old, None, resource=change.resource)
+    return gone, Change(change.kind, "ADDED", change.key, None, change.new, resource=change.resource)
+
+
+def _event(change: Change[K] | Bookmark) -> Told[K]:
+    if isinstance(change, Bookmark):
+        return change
+    try:
+        match change.type:
+            case "ADDED":
+                return Added(change.object)
+            case "MODIFIED":
+                return Modified(change.object)
+            case "DELETED":
+                return Deleted(change.object)
+    except InvalidObject as error:
+        entry = change.new or change.old
+        return Malformed(None, error, b"" if entry is None else entry.raw, change.type)

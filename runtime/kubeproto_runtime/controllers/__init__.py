@@ -1,0 +1,1 @@
+"""What a program writes controllers with: the builder, finalizers and events."""

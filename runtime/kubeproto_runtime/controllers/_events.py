@@ -1,0 +1,149 @@
+"""`Events`: tells the server what a controller says about objects, behind the back of whoever says it.
+
+What becomes one Event and what is one too many is decided by `kubeproto.control.Recorder`; here its requests
+are sent. Nobody waits for an Event, and none fails a reconcile.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import asynccontextmanager
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from kubeproto import KubeObject
+from kubeproto.control import CreateEvent, EventRequest, PatchEvent, Recorder
+from kubeproto.wire import NO_RETRIES, Broken
+
+from ..client._outcomes import OUTCOMES, outcome_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from kubeproto.kinds.core_v1 import ObjectReference
+    from kubeproto.wire import Outcome
+
+    from ..client._client import Client
+
+# Of one request; the recorder tries again by itself.
+_TIMEOUT: Final = 10.0
+# What is told after the end is the reason for the end, and nobody should wait long for it.
+_GRACE: Final = 2.0
+
+_log: Final = logging.getLogger("kubeproto.events")
+
+
+class Events:
+    """What one controller says, under its name and that of the instance (a pod's name, mostly).
+
+    `record` may be called at any time; what it says goes out while `run` runs.
+    """
+
+    def __init__(self, client: Client, *, controller: str, instance: str) -> None:
+        from kubeproto.kinds.events_v1 import Event
+
+        self._client = client
+        self._kind = Event
+        self.recorder = Recorder(Event, controller=controller, instance=instance)
+        self._wake = anyio.Event()
+        self._stopping = False
+
+    def __repr__(self) -> str:
+        return f"<events, {self.recorder.sent} sent, {self.recorder.suppressed} suppressed>"
+
+    def record(
+        self,
+        regarding: KubeObject | ObjectReference,
+        reason: str,
+        note: str = "",
+        *,
+        action: str = "",
+        warning: bool = False,
+        related: KubeObject | ObjectReference | None = None,
+    ) -> bool:
+        """Say that something has happened: it will be told soon, unless it is one too many.
+
+        `reason` is a word like Created, `action` what was done; without one, it is the reason. What no server
+        would take is logged, and lost.
+        """
+        try:
+            allowed = self.recorder.record(
+                regarding,
+                reason=reason,
+                action=action or reason,
+                note=note,
+                warning=warning,
+                related=related,
+                now=anyio.current_time(),
+                at=self._client.wall(),
+            )
+        except ValueError:
+            _log.exception("an event that no server would take")
+            return False
+        self._wake.set()
+        return allowed
+
+    async def run(self) -> None:
+        """Tell what is recorded, until `stop` is called and nothing is left to tell, or until cancelled."""
+        while True:
+            self._wake = anyio.Event()
+            await self._send_reports()
+            at = self.recorder.next_at(anyio.current_time())
+            if at is None and self._stopping:
+                return
+            with anyio.move_on_at(inf if at is None else at):
+                await self._wake.wait()
+
+    def stop(self) -> None:
+        """Let `run` come to its end."""
+        self._stopping = True
+        self._wake.set()
+
+    async def _send_reports(self) -> None:
+        """Send what can be sent at this moment."""
+        while (request := self.recorder.next(anyio.current_time())) is not None:
+            failure: Outcome | None = Broken("nobody waits for it any more")
+            try:
+                failure = await self._send(request)
+            finally:
+                self.recorder.learn(request, failure, anyio.current_time())
+
+    async def _send(self, request: EventRequest) -> Outcome | None:
+        api = self._client.requests(self._kind, namespace=request.namespace)
+        match request:
+            case CreateEvent(event=event):
+                sent = api.create(event)
+            case PatchEvent(name=name, patch=patch):
+                sent = api.merge_patch(name, patch)
+        try:
+            await self._client.call(sent, timeout=_TIMEOUT, retries=NO_RETRIES)
+        except OUTCOMES as error:
+            _log.debug("an event was not told: %s", error)
+            return outcome_of(error)
+        return None
+
+
+@asynccontextmanager
+async def recording(client: Client, *, controller: str, instance: str) -> AsyncGenerator[Events]:
+    """Events that are told in the background until the block is left, and for two seconds more if need be."""
+    events = Events(client, controller=controller, instance=instance)
+    error: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        scope = anyio.CancelScope(shield=True)
+        tasks.start_soon(_run_in, scope, events)
+        try:
+            yield events
+        except Exception as raised:  # it leaves without the group around it
+            error = raised
+        finally:
+            events.stop()
+            scope.deadline = anyio.current_time() + _GRACE
+    if error is not None:
+        raise error
+
+
+async def _run_in(scope: anyio.CancelScope, events: Events) -> None:
+    with scope:
+        await events.run()

@@ -1,0 +1,114 @@
+"""`finalizer`: a reconcile that puts its finalizer in first, and cleans up before it takes it out again.
+
+::
+
+    reconcile = finalizer("books.example.com/shelf", apply=shelve, cleanup=clear_shelf)
+
+What is due at each moment of an object's life, and what the answer to a patch means, is decided by
+`kubeproto.control.finalizers`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from kubeproto import ApiError, KubeObject
+from kubeproto.control import Requeue, await_change, finalizers
+from kubeproto.objects import check_finalizer
+from kubeproto.wire import classify
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from kubeproto import Resource
+    from kubeproto.control import Action
+
+    from ..client._client import Client
+
+# Each time another has changed the list of finalizers in the same moment; a few are enough for all there are.
+_TRIES: Final = 5
+
+
+class FinalizerContext(Protocol):
+    """A context of a reconcile: what is needed of it here."""
+
+    @property
+    def client(self) -> Client:
+        """The client that patches."""
+        ...
+
+    @property
+    def resource(self) -> Resource:
+        """What the server knows the kind of the object by."""
+        ...
+
+
+K = TypeVar("K", bound=KubeObject)
+C = TypeVar("C", bound=FinalizerContext)
+
+
+def finalizer(
+    name: str,
+    *,
+    apply: Callable[[K, C], Awaitable[Action]],
+    cleanup: Callable[[K, C], Awaitable[Action | None]],
+) -> Callable[[K, C], Awaitable[Action]]:
+    """A reconcile of two: `apply` while the object is wanted, `cleanup` once it is being deleted.
+
+    `apply` is never called before the finalizer stands in the object, nor after the deletion; `cleanup`
+    until it has returned once, and then the finalizer goes. A `cleanup` that returns a `requeue` is not done
+    yet: it is called again when that says. An error of either leaves the finalizer where it is.
+    """
+    check_finalizer(name)
+
+    async def reconcile(obj: K, ctx: C) -> Action:
+        match decision := finalizers.decide(obj, name):
+            case finalizers.AddFirst():
+                # It goes on in the same run: a predicate such as `generation` would not let the change pass.
+                added = await _perform(ctx, obj, decision)
+                if added is None or not isinstance(finalizers.decide(added, name), finalizers.Reconcile):
+                    return await_change()
+                return await apply(added, ctx)
+            case finalizers.Reconcile():
+                return await apply(obj, ctx)
+            case finalizers.CleanUp():
+                if isinstance(again := await cleanup(obj, ctx), Requeue):
+                    return again
+                await _perform(ctx, obj, decision)
+                return await_change()
+            case finalizers.Nothing():
+                return await_change()
+
+    return reconcile
+
+
+async def _perform(
+    ctx: FinalizerContext, obj: K, decision: finalizers.AddFirst | finalizers.CleanUp
+) -> K | None:
+    """Patch the finalizer in or out, and again what has become of the object where another came between.
+
+    Returns the object as it is then; None if it is gone, or another has decided.
+    """
+    namespace, name = obj.metadata.namespace, obj.metadata.name
+    api = ctx.client.api(type(obj), namespace=namespace, resource=ctx.resource)
+    for attempt in range(1, _TRIES + 1):
+        try:
+            return await api.json_patch(name, decision.patch)
+        except ApiError as error:
+            outcome = classify(error)
+            match finalizers.judge(outcome):
+                case finalizers.Patched():
+                    return None
+                case finalizers.ReadAgain() if attempt < _TRIES:
+                    fresh = await api.get_or_none(name)
+                    again = finalizers.decide_again(decision, outcome, fresh)
+                case _:
+                    raise
+            if isinstance(again, finalizers.Failed):
+                raise
+            if isinstance(again, finalizers.Reconcile):
+                return fresh  # it is in place already: a response to an earlier attempt was lost
+            if not isinstance(again, type(decision)):
+                return None  # deleted before it was added, or taken out by somebody else
+            decision = again
+    return None

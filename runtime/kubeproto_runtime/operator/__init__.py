@@ -1,0 +1,1 @@
+"""Several controllers in one process: start and end, leader election, health and metrics pages."""

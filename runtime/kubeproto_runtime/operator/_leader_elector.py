@@ -1,0 +1,353 @@
+"""`LeaderElector`: does some work only while this process leads, as `kubeproto.control.election` decides.
+
+::
+
+    the election, shielded ── requests ──► the server
+        │ Lead: the work begins, or goes on until a later time
+        │ Lose, or that time: the work is cancelled
+        ▼
+    the work, in the task that called `run`
+
+While the work comes to its end, for whatever reason, the lease is still renewed: nobody else leads as long as
+this process has something to finish, and has its time. Only then is it given back.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from math import inf
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+from anyio.lowlevel import current_token
+
+from kubeproto import ObjectMeta
+from kubeproto.control import election
+from kubeproto.wire import NO_RETRIES
+
+from ..client._client import Client
+from ..client._metered import unmetered
+from ..client._outcomes import OUTCOMES, outcome_of
+from ..client._stray_cancellations import complain, failures
+from ._lease_candidate import Coordinated, keep_candidacy
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeAlias
+
+    from kubeproto import Request
+    from kubeproto.kinds.coordination_v1 import Lease
+
+    _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
+
+# Who is told to end wants to end; another will lead without this when the lease runs out.
+_RELEASE: Final = 5.0
+_LEAST_TIMEOUT: Final = 1.0
+# Seconds. A loop reads its clock once an iteration, and keeps that time until the next.
+_SAME: Final = 60.0
+
+_log: Final = logging.getLogger("kubeproto.leading")
+
+
+class MonotonicClock(Protocol):
+    """A monotonic clock, in seconds."""
+
+    def now(self) -> float:
+        """The time."""
+        ...
+
+    async def sleep_until(self, at: float) -> None:
+        """Return when it is that time."""
+        ...
+
+
+class LoopClock:
+    """The clock of the event loop. It may stand still while the machine sleeps."""
+
+    def now(self) -> float:
+        """The time."""
+        return anyio.current_time()
+
+    async def sleep_until(self, at: float) -> None:
+        """Return when it is that time."""
+        await anyio.sleep_until(at)
+
+
+class BootClock:
+    """A clock that goes on while the machine sleeps, where the system has one.
+
+    A leader on a laptop, or in a virtual machine that is paused, then sees within a second of waking up that
+    its time is over. It is what `LeaderElector` uses on an ordinary event loop.
+    """
+
+    def now(self) -> float:
+        """The time."""
+        return _boot_time()
+
+    async def sleep_until(self, at: float) -> None:
+        """Return when it is that time; the loop's own timers would sleep on."""
+        while (left := at - _boot_time()) > 0:
+            await anyio.sleep(min(left, 1.0))
+
+
+def default_clock() -> MonotonicClock:
+    """Return the clock for the running event loop: its own if its time is simulated."""
+    return BootClock() if _is_real() else LoopClock()
+
+
+def _is_real() -> bool:
+    """Return whether the time of the running event loop is the machine's."""
+    token = current_token()
+    loop = getattr(token, "native_token", token)
+    if hasattr(loop, "time"):  # asyncio and uvloop read the machine's monotonic clock
+        return abs(float(loop.time()) - time.monotonic()) < _SAME
+    testing = sys.modules.get("trio.testing")  # without it, nobody has made a simulated clock
+    from trio.lowlevel import current_clock
+
+    return testing is None or not isinstance(current_clock(), testing.MockClock)
+
+
+def _boot_time() -> float:
+    which = getattr(time, "CLOCK_BOOTTIME", None)
+    if which is None and sys.platform == "darwin":
+        which = time.CLOCK_MONOTONIC  # counts sleep there, where Python's monotonic() does not
+    return time.monotonic() if which is None else time.clock_gettime(which)
+
+
+class LeaderElector:
+    """One candidate for one Lease. The defaults are those of Go's clients, whose leases these are too.
+
+    `identity` is this process among the candidates: a pod's name, mostly. `lease_duration`, `renew_deadline`
+    and `retry_period` are as in `election.Candidate`, which refuses what cannot work. `on_leader` is called
+    with the identity of each new leader, "" for nobody. `clock` judges how long this one leads; unless given,
+    it is one that counts the time for which the machine was suspended, and that of the event loop where this
+    is simulated. `coordinated`
+    leaves it to the server who leads, where that has its feature gate on.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        name: str,
+        namespace: str = "",
+        identity: str,
+        lease_duration: int = 15,
+        renew_deadline: float = 10.0,
+        retry_period: float = 2.0,
+        release: bool = True,
+        coordinated: Coordinated | None = None,
+        on_leader: Callable[[str], object] | None = None,
+        clock: MonotonicClock | None = None,
+    ) -> None:
+        from kubeproto.kinds.coordination_v1 import Lease
+
+        self.clock: MonotonicClock = clock or LoopClock()
+        self._clock_given = clock is not None
+        self._on_leader = on_leader
+        self._candidate = election.Candidate(
+            lease=Lease(metadata=ObjectMeta(name=name, namespace=namespace or client.namespace)),
+            identity=identity,
+            lease_duration=lease_duration,
+            renew_deadline=renew_deadline,
+            retry_period=retry_period,
+            release=release,
+            coordinated=coordinated is not None,
+        )
+        self._coordinated = coordinated
+        # A rate that reconciles have used up must not cost the lead, and the machine tries again by itself.
+        self._client = Client(
+            unmetered(client.transport),
+            retries=NO_RETRIES,
+            timeout=max(_LEAST_TIMEOUT, renew_deadline / 2),
+            wall=client.wall,
+            rng=client.random,
+        )
+        self._api = self._client.requests(Lease, namespace=self._candidate.lease.metadata.namespace)
+        self._state: election.State = election.begin(self._candidate)
+        self._running = False
+        self._until: float | None = None
+        self._holds_until = -inf  # the last `until`, of a lease that is not known to be another's
+        self._lost = ""
+        self._won = anyio.Event()
+        self._term = anyio.CancelScope()
+        self._exchange = anyio.CancelScope()
+        self._planned: _Send | None = None
+        self._news = anyio.Event()
+
+    def __repr__(self) -> str:
+        return f"<{self._candidate.identity}, a candidate for {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """The lease that it is about."""
+        meta = self._candidate.lease.metadata
+        return f"{meta.namespace}/{meta.name}"
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process leads at this moment."""
+        return self.leadership_status.leads
+
+    @property
+    def holds(self) -> bool:
+        """Whether the lease that this one took has not run out, by its own clock, and is not another's.
+
+        That is so for somewhat longer than it leads: for as long as what is cut off may take to clean up.
+        """
+        own = self._candidate
+        return self.clock.now() < self._holds_until + own.lease_duration - own.renew_deadline
+
+    @property
+    def leadership_status(self) -> election.LeadershipStatus:
+        """Whether this one leads, who does, and whether all is well: for health checks and metrics."""
+        return election.leadership_status(self._state, self.clock.now())
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Stand for the lead, and do the work while leading: again, if the lead was lost and came back.
+
+        Returns, or raises, as soon as the work does, and gives the lease back then, and when cancelled. What
+        is cancelled for a lost lead should end within the rest of the lease, five seconds by default.
+        """
+        if self._running:
+            raise RuntimeError(f"{self!r} stands already")
+        self._running = True
+        try:
+            await self._run(work)
+        finally:
+            self._running = False
+            self._state = election.Ended(self._candidate)
+
+    async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        if not self._clock_given:
+            self.clock = default_clock()
+        self._state = election.begin(self._candidate)
+        self._holds_until = -inf
+        self._until, self._planned, self._won = None, None, anyio.Event()
+        error: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            shield = anyio.CancelScope(shield=True)
+            self._advance(election.Started())
+            tasks.start_soon(complain, self._stand, shield)
+            try:
+                await self._work(work)
+            except Exception as raised:  # it leaves without the group around it
+                error = raised
+            finally:
+                self._advance(election.Stopped())
+                shield.deadline = anyio.current_time() + _RELEASE
+        if error is not None:
+            raise error
+
+    # The work
+
+    async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await self._won.wait()
+            with anyio.CancelScope() as self._term:
+                if not self._won.is_set():
+                    continue  # lost again before this task had its turn
+                _log.info("%r leads", self)
+                await work()
+                if not self._term.cancel_called:
+                    return
+            _log.warning("%r leads no more: %s", self, self._lost)
+
+    def _cut(self, reason: str) -> None:
+        """Stop the work: at once, as far as anything can be."""
+        self._until, self._lost = None, reason
+        if self._won.is_set():
+            self._won = anyio.Event()
+        self._term.cancel()
+
+    # The election
+
+    async def _stand(self, shield: anyio.CancelScope) -> None:
+        with shield:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(complain, self._watch_the_clock)
+                if self._coordinated is not None:
+                    lease = self._candidate.lease.metadata
+                    place = lease.namespace, lease.name, self._candidate.identity
+                    tasks.start_soon(complain, keep_candidacy, self._client, *place, self._coordinated)
+                while not isinstance(self._state, election.Ended):
+                    await self._ask()
+                tasks.cancel_scope.cancel()
+
+    async def _watch_the_clock(self) -> None:
+        """Cut the work off when its time is up, whatever else is under way."""
+        while True:
+            await self._won.wait()
+            while (until := self._until) is not None and self.clock.now() < until:
+                await self.clock.sleep_until(until)
+            if until is not None:
+                self._cut("its time is up")
+                self._advance(election.LeaseExpired())
+
+    async def _ask(self) -> None:
+        """Make the request that is planned, and tell what has come of it."""
+        if self._planned is None:
+            self._news = anyio.Event()
+            await self._news.wait()
+            return
+        planned, self._planned = self._planned, None
+        event: election.Event | None = None
+        with anyio.CancelScope() as self._exchange:
+            await self.clock.sleep_until(self._client.random.uniform(planned.at, planned.latest))
+            event = await self._send(planned)
+        if event is not None and not self._exchange.cancel_called:
+            self._advance(event)
+
+    def _announce(self, leader: str) -> None:
+        if self._on_leader is not None:
+            try:
+                self._on_leader(leader)
+            except failures():  # whoever looks on must not cost the lead
+                _log.exception("%r: on_leader failed", self)
+
+    async def _send(self, planned: _Send) -> election.Event:
+        try:
+            match planned:
+                case election.SendGet():
+                    return election.Found(
+                        await self._call(self._api.get(self._candidate.lease.metadata.name))
+                    )
+                case election.SendCreate():
+                    return election.Wrote(
+                        await self._call(self._api.create(planned.body(self._client.wall())))
+                    )
+                case election.SendUpdate():
+                    return election.Wrote(
+                        await self._call(self._api.replace(planned.body(self._client.wall())))
+                    )
+        except OUTCOMES as error:
+            _log.debug("%r: %s", self, error)
+            return election.Failed(outcome_of(error))
+
+    async def _call(self, request: Request[Lease]) -> Lease:
+        return (await self._client.call(request)).value
+
+    def _advance(self, event: election.Event) -> None:
+        self._state, actions = election.step(self._state, event, self.clock.now())
+        for action in actions:
+            match action:
+                case election.StartLeading(until):
+                    self._until = self._holds_until = until
+                    self._won.set()
+                case election.StopLeading(reason):
+                    if self._until is not None and self.clock.now() < self._until:
+                        self._holds_until = -inf  # it is another's or gone, and has not merely run out
+                    self._cut(reason)
+                case election.Abandon():
+                    self._planned = None
+                    self._exchange.cancel()
+                case election.NewLeader(leader):
+                    if leader != self._candidate.identity:
+                        self._holds_until = -inf
+                    _log.info("%r: %s leads", self, leader or "nobody")
+                    self._announce(leader)
+                case election.SendGet() | election.SendCreate() | election.SendUpdate():
+                    self._planned = action
+        self._news.set()

@@ -1,0 +1,379 @@
+"""`Operator`: several controllers in one process, from their start to their end.
+
+    outer: health, signals, caches ──────────────────────────────────────────────►│
+      inner: sources of each controller ─────────────────────────────────────────►│
+        while it leads: the runs of each controller, other work ──► stop ──► grace ►│ end
+
+- Caches are shared by all controllers of one client, and filled while another process leads: who takes over
+  begins at once.
+- `stop` takes nothing more; what runs may end, for `grace` seconds; the lease is given back after that. Who
+  loses the lead is cut off without a grace, and stands by again.
+- An error in one part ends all the others, and is what `run` raises; several come as a group. What a
+  reconcile raises is no such error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import anyio
+
+from ..caches._caches import Caches
+from ..client._metered import Meter, MeteredTransport, current
+from ..client._stray_cancellations import Exiting, complain
+from ..reconciling._metrics import ControllerStats, exposition
+from ..reconciling._reconciling import ControllerPlan, Reconciling
+from ._signals import handle_signals
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from kubeproto.control import election as elections
+
+    from ..caches._caches import Cache
+    from ..client._client import Client
+
+
+_log: Final = logging.getLogger("kubeproto.operator")
+
+
+class Election(Protocol):
+    """Lets one of several processes work; `LeaderElector` is one on a Lease."""
+
+    @property
+    def name(self) -> str:
+        """What it is about, for people and figures."""
+        ...
+
+    @property
+    def leadership_status(self) -> elections.LeadershipStatus:
+        """Whether this process leads, who does, and whether all is well."""
+        ...
+
+    @property
+    def holds(self) -> bool:
+        """Whether no other process can lead at this moment: somewhat longer than this one does.
+
+        Until then, what is being wound up may still be written.
+        """
+        ...
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Wait until this process leads, run `work`, and give the lead back when that returns.
+
+        When it no longer leads, `work` is cancelled before another process can begin; it may be run again.
+        """
+        ...
+
+
+class Run:
+    """A controller that is ready to run: await it, or give it to an `Operator` together with others."""
+
+    def __init__(self, plan: ControllerPlan, election: Election | None = None) -> None:
+        self.plan = plan
+        self.election = election
+        self.begun = False
+
+    def __repr__(self) -> str:
+        return f"Run({self.plan.name})"
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        election, self.election = self.election, None
+        return Operator(election=election).run(self).__await__()
+
+
+OperatorPart: TypeAlias = Run | Callable[[], Coroutine[Any, Any, None]]
+"""What an operator runs: controllers, and other work that only the leader does."""
+
+
+class Operator:
+    """Runs controllers side by side until stopped; with an election, only while this process leads.
+
+    `port` shows ``/healthz``, ``/readyz`` and ``/metrics``; 0 takes any, and then `port` says which. With
+    `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is for how many seconds
+    runs may go on when it stops.
+    """
+
+    def __init__(
+        self,
+        *,
+        election: Election | None = None,
+        signals: bool = False,
+        grace: float = 30.0,
+        port: int | None = None,
+        host: str | None = None,
+    ) -> None:
+        self.port = port
+        self._election = election
+        self._signals = signals
+        self._grace = grace
+        self._host = host
+        self._controllers: dict[str, Reconciling] = {}
+        self._others: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._caches: dict[Client, Caches] = {}
+        self._transports: dict[Client, MeteredTransport] = {}
+        self._meter = Meter()
+        self._stages: _Stages | None = None
+        self._stopped = False
+
+    async def run(self, *parts: OperatorPart) -> None:
+        """Run these and what is added, until stopped; raises the error that ended it, if one did."""
+        if self._stages is not None:
+            raise RuntimeError("this operator has been run already")
+        self._stages = stages = _Stages()
+        if self._stopped:
+            return
+        if self._election is not None:
+            self._meter.name, self._meter.holds = self._election.name, _holding(self._election)
+        token = current.set(self._meter)
+        try:
+            await self._run(stages, parts)
+        except BaseExceptionGroup as group:
+            error = _only(group)
+        else:
+            return
+        finally:
+            current.reset(token)
+            for client, transport in self._transports.items():
+                transport.remove(client, self._meter)
+        raise error  # out here, so that what it has met stays its context
+
+    def add(self, *parts: OperatorPart) -> None:
+        """Run these as well; of an operator that runs, from now on."""
+        stages = self._stages
+        if stages is None or stages.following is None:
+            raise RuntimeError("parts are added to an operator that runs; give the first ones to `run`")
+        for part in parts:
+            token = current.set(self._meter)  # tasks inherit it, whichever task adds them
+            try:
+                self._add(part, stages, stages.following)
+            finally:
+                current.reset(token)
+
+    def stop(self) -> None:
+        """Take nothing more, let what runs end for as long as the grace lasts, and then end."""
+        self._stopped = True
+        for reconciling in self._controllers.values():
+            reconciling.stop()
+        if self._stages is not None:
+            self._stages.stopped.set()
+            if not self._stages.busy:
+                self._stages.standby.cancel()
+
+    # What it tells
+
+    @property
+    def leading(self) -> bool:
+        """Whether controllers of this process reconcile; without an election they always do."""
+        return self._election is None or self._election.leadership_status.leads
+
+    def well(self) -> tuple[bool, str]:
+        """Whether all goes on: no run that does not end although it was cut off, no lead held too long."""
+        now = anyio.current_time()
+        lines = [
+            (not (stuck := one.workers.stuck(now)), f"controller {name}: {_told(stuck) or 'works'}")
+            for name, one in self._controllers.items()
+        ]
+        if self._election is not None:
+            leadership_status = self._election.leadership_status
+            state = (
+                "leads"
+                if leadership_status.leads
+                else f"stands by for {leadership_status.leader or 'nobody'}"
+            )
+            lines.append((leadership_status.healthy, f"election {self._election.name}: {state}"))
+        return _listed(lines)
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether every cache has a world, be it for the leader or for one who stands by."""
+        caches = {id(cache): cache for one in self._controllers.values() for cache in one.caches}
+        lines = [
+            (cache.synced, f"cache of {_place(cache)}: {cache.sync_status.why or 'in step'}")
+            for cache in caches.values()
+        ]
+        lines += [
+            (one.synced, f"controller {name}: {'ready' if one.synced else 'waits for its caches'}")
+            for name, one in self._controllers.items()
+        ]
+        return _listed(lines)
+
+    def metrics(self) -> str:
+        """The figures of all controllers in Prometheus' text format."""
+        now = anyio.current_time()
+        election = self._election
+        return exposition(
+            (
+                ControllerStats(
+                    name, one.plan.concurrency, one.queue.running, one.tally, one.queue.metrics(now)
+                )
+                for name, one in self._controllers.items()
+            ),
+            self._meter.requests,
+            {} if election is None else {election.name: election.leadership_status.leads},
+        )
+
+    # How it goes
+
+    async def _run(self, stages: _Stages, parts: tuple[OperatorPart, ...]) -> None:
+        async with anyio.create_task_group() as stages.outer:
+            if self._signals:
+                end = stages.outer.cancel_scope.cancel
+                stages.outer.start_soon(complain, handle_signals, self.stop, end)
+            if self.port is not None:
+                # Imported here: most operators of a test show nothing, and need no h11.
+                from ._health import HealthPages, serve
+
+                pages = HealthPages(self.well, self.ready, self.metrics)
+                self.port = await stages.outer.start(serve, pages, self._host, self.port)
+            async with anyio.create_task_group() as following:
+                stages.following = following
+                try:
+                    self.add(*parts)
+                    await self._lead(stages)
+                finally:
+                    stages.following = None
+                following.cancel_scope.cancel()
+            stages.outer.cancel_scope.cancel()
+
+    def _add(self, part: OperatorPart, stages: _Stages, following: TaskGroup) -> None:
+        if not isinstance(part, Run):
+            self._others.append(part)
+            if stages.others is not None:
+                stages.others.start_soon(complain, part)
+            return
+        reconciling = self._begin(part, stages)
+        following.start_soon(complain, reconciling.follow)
+        if self._stopped:
+            reconciling.stop()
+        elif stages.working is not None:
+            stages.working.start_soon(complain, reconciling.work)
+
+    def _begin(self, run: Run, stages: _Stages) -> Reconciling:
+        name = run.plan.name
+        if run.begun:
+            raise RuntimeError(f"controller {name} has been run already")
+        if run.election is not None:
+            raise ValueError(f"controller {name} has an election of its own: give it to the operator instead")
+        if name in self._controllers:
+            raise ValueError(f"there are two controllers {name!r}: give one of them another name")
+        run.begun = True
+        caches = self._caches_of(run.plan.client, stages)
+        leads = None if self._election is None else _leading(self._election)
+        found = self._controllers[name] = Reconciling(run.plan, caches, leads)
+        return found
+
+    def _caches_of(self, client: Client, stages: _Stages) -> Caches:
+        found = self._caches.get(client)
+        if found is None:
+            if stages.outer is None:
+                raise RuntimeError("this operator does not run")
+            self._transports[client] = MeteredTransport.install(client, self._meter)
+            found = self._caches[client] = Caches(client)
+            stages.outer.start_soon(complain, _hold, found)
+        return found
+
+    async def _lead(self, stages: _Stages) -> None:
+        with stages.standby:
+            if self._election is None:
+                await self._work()
+            else:
+                await self._election.run(self._work)
+
+    async def _work(self) -> None:
+        """What only one process may do, from the start of its runs to the end of the last one."""
+        stages = self._stages
+        if stages is None or self._stopped:
+            return
+        stages.busy, ended = True, False
+        try:
+            with anyio.CancelScope() as scope:
+                await self._perform(stages, scope)
+            ended = True
+        finally:
+            stages.busy = False
+            if stages.stopped.is_set() and not (ended and self.leading):
+                # The lease was lost while the runs were ending: nothing is left to lead for.
+                stages.standby.cancel()
+        if scope.cancelled_caught:
+            _log.warning("runs had not ended within %g s and were cancelled", self._grace)
+
+    async def _perform(self, stages: _Stages, scope: anyio.CancelScope) -> None:
+        async with anyio.create_task_group() as others:
+            async with anyio.create_task_group() as working:
+                stages.others, stages.working = others, working
+                try:
+                    for other in self._others:
+                        others.start_soon(complain, other)
+                    for reconciling in self._controllers.values():
+                        working.start_soon(complain, reconciling.work)
+                    await stages.stopped.wait()
+                    scope.deadline = anyio.current_time() + self._grace
+                finally:
+                    # What is added from here on waits for the next term, if there is one: on asyncio, a
+                    # cancelled group in which only shielded tasks are left cancels none that it is given.
+                    stages.others = stages.working = None
+            others.cancel_scope.cancel()
+
+
+class _Stages:
+    """What encloses what, while an operator runs."""
+
+    def __init__(self) -> None:
+        self.outer: TaskGroup | None = None
+        self.following: TaskGroup | None = None
+        self.others: TaskGroup | None = None
+        self.working: TaskGroup | None = None
+        self.busy = False  # whether the work of a term is going on
+        self.standby = anyio.CancelScope()
+        self.stopped = anyio.Event()
+
+
+def _leading(election: Election) -> Callable[[], bool]:
+    return lambda: election.leadership_status.leads
+
+
+def _holding(election: Election) -> Callable[[], bool]:
+    return lambda: election.holds
+
+
+async def _hold(caches: Caches) -> None:
+    async with caches:
+        await anyio.sleep_forever()
+
+
+def _place(cache: Cache[Any]) -> str:
+    return (
+        f"{cache.resource} in {cache.namespace}" if isinstance(cache.namespace, str) else str(cache.resource)
+    )
+
+
+def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
+    """The form that people know from Kubernetes' own servers."""
+    text = "".join(f"[{'+' if good else '-'}] {line}\n" for good, line in lines)
+    return all(good for good, _ in lines), text
+
+
+def _told(keys: list[str]) -> str:
+    return f"{', '.join(keys[:5])} does not end, although it was cut off" if keys else ""
+
+
+def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error in a group; if there are several, a group of them that says so."""
+    found = list(_leaves(group))
+    for error in found:
+        if isinstance(error, Exiting) and error.__cause__ is not None:
+            return error.__cause__  # SystemExit or KeyboardInterrupt: everything has been cleaned up by now
+    # Who waited for what has failed says the same once more.
+    errors = [error for error in found if error.__cause__ not in found] or found
+    return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Generator[BaseException]:
+    for error in group.exceptions:
+        match error:
+            case BaseExceptionGroup():
+                yield from _leaves(error)
+            case _:
+                yield error

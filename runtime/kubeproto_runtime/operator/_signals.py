@@ -1,0 +1,23 @@
+"""What a process does when it is told to end: the first signal stops it gently, the second one at once."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Kubernetes sends SIGTERM before it kills, a terminal SIGINT.
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+async def handle_signals(stop: Callable[[], None], end: Callable[[], None]) -> None:
+    """Call `stop` on the first signal, `end` on the second; needs the main thread."""
+    with anyio.open_signal_receiver(*_SIGNALS) as signals:
+        told = stop
+        async for _ in signals:
+            told()
+            told = end

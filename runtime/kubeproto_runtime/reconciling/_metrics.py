@@ -1,0 +1,167 @@
+"""What is counted, and how Prometheus reads it: names and labels are those of Go's controllers.
+
+Dashboards and alerts that were made for controller-runtime fit as they are. The text is written here, in a
+page of code: prometheus_client would bring a registry for the whole process and a lock around each figure;
+what is counted here is an integer in a task.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from kubeproto.control import Histogram, QueueMetrics
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+
+# Those of controller-runtime's controller_runtime_reconcile_time_seconds.
+_BOUNDS: Final = (
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0,
+    10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
+)  # fmt: skip
+
+
+class ReconcileStats:
+    """How the runs of one controller went."""
+
+    __slots__ = ("counts", "failed", "overdue", "requeued", "seconds", "succeeded", "terminal")
+
+    def __init__(self) -> None:
+        self.succeeded = self.requeued = self.failed = 0
+        self.terminal = self.overdue = 0  # of those that failed
+        self.counts = [0] * (len(_BOUNDS) + 1)
+        self.seconds = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count how long a run took."""
+        self.counts[bisect_left(_BOUNDS, seconds)] += 1
+        self.seconds += seconds
+
+
+class ControllerStats:
+    """The figures of one controller at one moment."""
+
+    __slots__ = ("concurrency", "name", "queue", "running", "tally")
+
+    def __init__(
+        self, name: str, concurrency: int, running: int, tally: ReconcileStats, queue: QueueMetrics
+    ) -> None:
+        self.name = name
+        self.concurrency = concurrency
+        self.running = running
+        self.tally = tally
+        self.queue = queue
+
+
+class _Page:
+    """The text format, one family after the other."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def family(self, name: str, kind: str, says: str) -> None:
+        self.lines += (f"# HELP {name} {says}", f"# TYPE {name} {kind}")
+
+    def sample(self, name: str, labels: Labels, value: float) -> None:
+        named = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
+        self.lines.append(f"{name}{{{named}}} {value!r}" if named else f"{name} {value!r}")
+
+    def histogram(
+        self, name: str, labels: Labels, bounds: Iterable[float], counts: Iterable[int], total: float
+    ) -> None:
+        so_far = 0
+        for bound, count in zip([*map(repr, bounds), "+Inf"], counts, strict=True):
+            so_far += count
+            self.sample(f"{name}_bucket", (*labels, ("le", bound)), so_far)
+        self.sample(f"{name}_sum", labels, total)
+        self.sample(f"{name}_count", labels, so_far)
+
+
+_RESULTS: Final = "controller_runtime_reconcile_total"
+_TIME: Final = "controller_runtime_reconcile_time_seconds"
+
+
+def exposition(
+    controlled: Iterable[ControllerStats],
+    requests: Mapping[tuple[str, str, str], int],
+    leading: Mapping[str, bool],
+) -> str:
+    """All figures in Prometheus' text format."""
+    page, all_of = _Page(), list(controlled)
+    _write_runs(page, all_of)
+    _write_queues(page, all_of)
+    page.family("rest_client_requests_total", "counter", "HTTP requests by status code, method and host.")
+    for (code, method, host), count in sorted(requests.items()):
+        page.sample("rest_client_requests_total", (("code", code), ("host", host), ("method", method)), count)
+    if leading:
+        page.family("leader_election_master_status", "gauge", "Whether this process leads, 1, or stands by.")
+    for name, leads in leading.items():
+        page.sample("leader_election_master_status", (("name", name),), int(leads))
+    return "\n".join(page.lines) + "\n"
+
+
+def _write_runs(page: _Page, all_of: list[ControllerStats]) -> None:
+    page.family(_RESULTS, "counter", "Reconciles by controller and result.")
+    for one in all_of:
+        results = {
+            "error": one.tally.failed,
+            "requeue_after": one.tally.requeued,
+            "success": one.tally.succeeded,
+        }
+        for result, count in results.items():
+            page.sample(_RESULTS, (("controller", one.name), ("result", result)), count)
+    for name, kind, says in (
+        ("reconcile_errors_total", "counter", "Reconciles that failed."),
+        ("terminal_reconcile_errors_total", "counter", "Reconciles that failed and are not tried again."),
+        ("reconcile_timeouts_total", "counter", "Reconciles that were cut off."),
+        ("max_concurrent_reconciles", "gauge", "The most runs at once."),
+        ("active_workers", "gauge", "Runs at this moment."),
+    ):
+        page.family(f"controller_runtime_{name}", kind, says)
+        for one in all_of:
+            figures = {
+                "reconcile_errors_total": one.tally.failed,
+                "terminal_reconcile_errors_total": one.tally.terminal,
+                "reconcile_timeouts_total": one.tally.overdue,
+                "max_concurrent_reconciles": one.concurrency,
+                "active_workers": one.running,
+            }
+            page.sample(f"controller_runtime_{name}", (("controller", one.name),), figures[name])
+    page.family(_TIME, "histogram", "Seconds of a reconcile.")
+    for one in all_of:
+        page.histogram(_TIME, (("controller", one.name),), _BOUNDS, one.tally.counts, one.tally.seconds)
+
+
+def _write_queues(page: _Page, all_of: list[ControllerStats]) -> None:
+    page.family("workqueue_depth", "gauge", "Keys that are due, by priority.")
+    for one in all_of:
+        for priority, depth in sorted((one.queue.depth or {0: 0}).items()):
+            page.sample("workqueue_depth", (*_queue_of(one), ("priority", str(priority))), depth)
+    for name, kind, says in (
+        ("adds_total", "counter", "How often a key became due."),
+        ("retries_total", "counter", "How often a key was asked for after a failure."),
+        ("unfinished_work_seconds", "gauge", "Seconds of the runs of this moment, together."),
+        ("longest_running_processor_seconds", "gauge", "Seconds of the longest run of this moment."),
+    ):
+        page.family(f"workqueue_{name}", kind, says)
+        for one in all_of:
+            page.sample(f"workqueue_{name}", _queue_of(one), getattr(one.queue, name))
+    for name, says in (
+        ("queue_duration_seconds", "Seconds that a key was due until it ran."),
+        ("work_duration_seconds", "Seconds of a run."),
+    ):
+        page.family(f"workqueue_{name}", "histogram", says)
+        for one in all_of:
+            seconds: Histogram = getattr(one.queue, name)
+            page.histogram(f"workqueue_{name}", _queue_of(one), seconds.bounds, seconds.counts, seconds.sum)
+
+
+def _queue_of(one: ControllerStats) -> Labels:
+    return (("controller", one.name), ("name", one.name))
+
+
+def _escaped(text: Any) -> str:
+    return str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,115 @@
+"""Where a controller's keys come from: changes of its own kind, of others, and whatever a program finds.
+
+A source follows one kind and says which keys a change is about. What the first list brings, and what a replay
+brings again, is less urgent than what happens now.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from kubeproto import InvalidObject, KubeObject, Resource
+from kubeproto.control import Change, key_of
+from kubeproto.objects import Reader
+
+from ..client._stray_cancellations import failures
+
+if TYPE_CHECKING:
+    from kubeproto import FieldSelector, Selector
+    from kubeproto.control import CachedObject
+    from kubeproto.requests import AllNamespaces
+
+K = TypeVar("K", bound=KubeObject)
+
+ChangePredicate: TypeAlias = Callable[[Change[Any]], bool]
+Keys: TypeAlias = Callable[[Change[Any]], Iterable[str]]
+"""Which keys a change is about; one may come twice."""
+
+
+class KindSource(Struct, frozen=True):
+    """A kind that is followed, which of its objects, which of their changes, and what those are about."""
+
+    kind: type[Any]
+    resource: Resource
+    namespaces: tuple[str | AllNamespaces, ...]
+    keys: Keys | None  # None: the object's own
+    when: ChangePredicate | None
+    label_selector: str | Selector
+    field_selector: str | FieldSelector
+
+
+class _Owner(Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    controller: bool | None = None
+
+
+class _OwnedMetadata(Struct, rename="camel"):
+    namespace: str = ""
+    owner_references: list[_Owner] | None = None
+
+
+class _Owned(Struct):
+    metadata: _OwnedMetadata
+
+
+def owners(resource: Resource, *, controllers_only: bool) -> Keys:
+    """The owners of this kind, of the object as it is and as it was. The version of their API may differ.
+
+    An owner is in the namespace of what it owns, or in none if its kind has none.
+    """
+    read = Reader[_Owned](_Owned).read
+
+    def keys_in(entry: CachedObject) -> Iterable[str]:
+        try:
+            metadata = read(entry.raw).metadata
+        except InvalidObject:
+            return
+        for owner in metadata.owner_references or ():
+            group, _, _ = owner.api_version.rpartition("/")
+            meant = (group, owner.kind) == (resource.group, resource.kind)
+            if meant and (owner.controller or not controllers_only):
+                yield key_of(owner.name, metadata.namespace if resource.namespaced else "")
+
+    return lambda change: (key for entry in _entries(change) for key in keys_in(entry))
+
+
+def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> Keys:
+    """What a function makes of the object as it is, and of the object as it was.
+
+    Where it fails, the object leads to nothing and the log says why: one odd object is not the end of all.
+    """
+
+    log = logging.getLogger(f"kubeproto.controller.{name}")
+
+    def keys_of(change: Change[K]) -> Iterable[str]:
+        for entry in _entries(change):
+            try:
+                keys = _checked(to_keys(change.read(entry)))
+            except InvalidObject as error:
+                log.warning("%s, which leads to no object: %s", change.ref, error)
+            except failures():
+                log.exception(
+                    "%s leads to no object, because the function that says so has failed", change.ref
+                )
+            else:
+                yield from keys
+
+    return keys_of
+
+
+def _checked(given: Iterable[str]) -> list[str]:
+    """What a function gives is its author's: a key alone would be taken for one key a letter."""
+    keys: list[object] = [given] if isinstance(given, str) else list(given)
+    if isinstance(given, str) or not all(isinstance(key, str) for key in keys):
+        raise TypeError(f"it has to give several keys, each namespace/name, not {given!r}")
+    return [str(key) for key in keys]
+
+
+def _entries(change: Change[Any]) -> Iterable[CachedObject]:
+    return (entry for entry in (change.old, change.new) if entry is not None)

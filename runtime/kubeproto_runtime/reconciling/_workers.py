@@ -1,0 +1,299 @@
+"""`Workers`: tasks that stay, take keys from a `WorkQueue`, and are woken by whoever adds one.
+
+    add, stir ──► a worker that rests, or a new one ──► get ─► perform ─► done ─┐
+                                                         ▲                      │
+                                                         └──────────────────────┘
+
+- No timer stands between a key and its run. One task, the keeper, sleeps until a delayed key is due or a run
+  is overdue; while there is neither, it sleeps for ever.
+- One worker takes keys as long as no run of it has to wait. Once it waits, another one is called: so runs
+  that only compute cost no switch of tasks, and runs that wait do so side by side.
+- A worker that has been at it for a millisecond lets the rest of the program have its turn; if others take
+  keys as well, it goes to rest instead, so that the loop is never kept for longer than that.
+- A run that takes too long is cancelled by the scope of its worker, which goes on with a new one. A scope for
+  each run would cost more than the rest of all this.
+- No run begins once the task that called `run` is being cancelled, or `may_begin` says no. A cancelled task
+  group does not ensure that: on asyncio, tasks that are started in it while only shielded ones are left are
+  never cancelled, and on trio they run to their first checkpoint.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from types import coroutine
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint, current_token
+
+from ..client._stray_cancellations import complain, is_cancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+
+    from anyio.abc import TaskGroup
+
+    from kubeproto.control import Work, WorkQueue
+
+Key = TypeVar("Key")
+
+_SLICE: Final = 0.001  # seconds that workers keep the event loop to themselves
+_LENIENCE: Final = 60.0  # seconds that a run may take to clean up when it was cut off
+_RUNS: Final = 256  # and how many runs, where time stands still meanwhile: in tests
+
+
+class Workers(Generic[Key]):
+    """Runs what a queue hands out: `concurrency` keys at a time, each for at most `limit` seconds.
+
+    `perform` settles all that can go wrong in a run, except that it is cut off; that is for `cut`, which is
+    given the error that the run answered its cancellation with, if any. `fail` is given the error with which
+    a run answered the cancellation of all, where that comes out together with the cancellation (on trio).
+    """
+
+    def __init__(
+        self,
+        queue: WorkQueue[Key],
+        perform: Callable[[Work[Key]], Coroutine[Any, Any, None]],
+        cut: Callable[[Work[Key], Exception | None], None],
+        *,
+        concurrency: int,
+        limit: float | None,
+        fail: Callable[[Work[Key], Exception], None] | None = None,
+        may_begin: Callable[[], bool] | None = None,
+    ) -> None:
+        self._queue = queue
+        self._perform = perform
+        self._cut = cut
+        self._fail = fail or cut
+        self._may_begin = may_begin or _always
+        self._concurrency = concurrency
+        self._limit = inf if limit is None else limit
+        self._clock: Callable[[], float] = anyio.current_time
+        self._tasks: TaskGroup | None = None
+        self._posts: set[_Post[Key]] = set()
+        self._resting: list[anyio.Event] = []
+        self._awake = 0  # workers that take keys: neither at rest nor waiting in a run
+        self._alarm = inf  # what the keeper sleeps until
+        self._nudge = anyio.Event()
+        self._stopped = False
+        self._stop = anyio.Event()
+
+    async def run(self) -> None:
+        """Work until stopped, and until the last run has ended; after a cancellation it can go on anew."""
+        self._clock = clock()
+        try:
+            async with anyio.create_task_group() as keeping:
+                keeping.start_soon(self._keep_time)
+                async with anyio.create_task_group() as tasks:
+                    self._tasks = tasks
+                    try:
+                        self.stir()
+                        await self._stop.wait()
+                    finally:
+                        self._tasks = None  # no worker is made any more, and none takes another key
+                keeping.cancel_scope.cancel()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Nobody is here any more: what was cut off in its midst waits for those who come next."""
+        now, self._tasks = self._clock(), None
+        for post in self._posts:
+            if (work := post.work) is not None:
+                self._queue.add(work.key, now, priority=work.priority, reason=work.reason)
+                self._queue.done(work.key, now)
+        self._posts.clear()
+        self._resting.clear()
+        self._awake, self._alarm = 0, inf
+
+    def stir(self) -> None:
+        """Something may be due, now or later: see to it that it is taken."""
+        if self._awake or self._tasks is None or self._stopped or not self._may_begin():
+            return  # who is awake looks by itself before it rests
+        now = self._clock()
+        at = self._queue.next_at(now)
+        if at is None:
+            return
+        if at <= now:
+            self._call()
+        else:
+            self._wake_keeper(at)
+
+    def stop(self) -> None:
+        """Take nothing more; what runs may end."""
+        self._stopped = True
+        self._stop.set()
+        while self._resting:
+            self._call()
+
+    def stuck(self, now: float) -> list[Key]:
+        """The keys of runs that go on although they were cut off a while ago."""
+        long_ago = now - self._limit - _LENIENCE
+        return [post.work.key for post in self._posts if post.work is not None and post.since < long_ago]
+
+    # Workers
+
+    def _call(self) -> None:
+        """Another worker is to take keys, if there is one at rest or yet to be made."""
+        if self._resting:
+            self._awake += 1
+            self._resting.pop().set()
+        elif self._tasks is not None and len(self._posts) < self._concurrency:
+            self._awake += 1
+            post = _Post[Key]()
+            self._posts.add(post)
+            self._tasks.start_soon(complain, self._work, post)
+
+    async def _work(self, post: _Post[Key]) -> None:
+        again = True
+        while again:
+            post.scope, error = anyio.CancelScope(), None
+            try:
+                with post.scope:
+                    again = await self._take_turns(post)
+            except Exception as raised:
+                if not post.scope.cancel_called or post.work is None:
+                    raise
+                error = raised
+            except BaseExceptionGroup as group:
+                # On trio, what a run answers a cancellation with comes out together with the cancellation.
+                cancelled, rest = group.split(anyio.get_cancelled_exc_class())
+                failure: Any = rest
+                if cancelled is None or post.work is None or not isinstance(failure, Exception):
+                    raise
+                self._fail(post.work, failure)
+                self._end_run(post, post.work, self._clock())
+                raise cancelled from None
+            if post.work is not None:
+                self._cut(post.work, error)
+                self._end_run(post, post.work, self._clock())
+        self._posts.discard(post)
+
+    async def _take_turns(self, post: _Post[Key]) -> bool:
+        """Take keys until stopped, or until a run was cut: then True, to go on in another scope."""
+        queue, perform, read_clock, may_begin = self._queue, self._perform, self._clock, self._may_begin
+        now = read_clock()
+        runs, rest_at, waited = 0, now + _SLICE, True
+        while not self._stopped:
+            if waited and (self._tasks is None or is_cancelled()):
+                break
+            waited = False
+            work = queue.get(now) if may_begin() else None
+            if work is None:
+                await self._rest()
+                runs, rest_at, waited = 0, read_clock() + _SLICE, True
+            else:
+                post.work, post.since = work, now
+                if now + self._limit < self._alarm:
+                    self._wake_keeper(now + self._limit)
+                await _noticing(perform(work), self._wait, post)
+                now, runs, waited = read_clock(), runs + 1, post.waiting
+                self._end_run(post, work, now)
+                if post.scope.cancel_called:
+                    return True
+                if now < rest_at and runs < _RUNS:
+                    continue
+                if self._awake > 1 and not self._stopped:
+                    await self._rest()
+                else:
+                    await checkpoint()
+                runs, rest_at, waited = 0, read_clock() + _SLICE, True
+            now = read_clock()
+        self._awake -= 1
+        return False
+
+    def _end_run(self, post: _Post[Key], work: Work[Key], now: float) -> None:
+        post.work = None
+        self._queue.done(work.key, now)
+        if post.waiting:
+            post.waiting = False
+            self._awake += 1
+
+    def _wait(self, post: _Post[Key]) -> None:
+        """A run waits for something: others may have their turn."""
+        post.waiting = True
+        self._awake -= 1
+        self.stir()
+
+    async def _rest(self) -> None:
+        called = anyio.Event()
+        self._resting.append(called)
+        self._awake -= 1
+        self.stir()
+        await called.wait()
+
+    # The keeper
+
+    def _wake_keeper(self, at: float) -> None:
+        if at < self._alarm:
+            self._alarm = at
+            self._nudge.set()
+
+    async def _keep_time(self) -> None:
+        while True:
+            now = self._clock()
+            due = self._queue.next_at(now)
+            # What is due is for whoever is free next: that is no reason to stay awake.
+            self._alarm = min(self._cut_overdue(now), inf if due is None or due <= now else due)
+            self._nudge = anyio.Event()
+            self.stir()
+            with anyio.CancelScope(deadline=self._alarm):
+                await self._nudge.wait()
+
+    def _cut_overdue(self, now: float) -> float:
+        """Cancel what has run for too long; when the next one will have."""
+        soonest = inf
+        for post in self._posts:
+            if post.work is None or post.scope.cancel_called:
+                continue
+            if (end := post.since + self._limit) <= now:
+                post.scope.cancel()
+            else:
+                soonest = min(soonest, end)
+        return soonest
+
+
+def _always() -> bool:
+    return True
+
+
+class _Post(Generic[Key]):
+    """Where one worker stands: what it works on and since when, and if that waits for something."""
+
+    __slots__ = ("scope", "since", "waiting", "work")
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.work: Work[Key] | None = None
+        self.since = 0.0
+        self.waiting = False
+
+
+@coroutine
+def _noticing(
+    run: Coroutine[Any, Any, None], wait: Callable[[_Post[Key]], None], post: _Post[Key]
+) -> Generator[Any, Any, None]:
+    """Await a coroutine, and tell when it waits for the first time, if it does."""
+    try:
+        trap = run.send(None)
+        wait(post)
+        while True:
+            try:
+                sent = yield trap
+            except GeneratorExit:
+                run.close()
+                raise
+            except BaseException as error:
+                trap = run.throw(error)
+            else:
+                trap = run.send(sent)
+    except StopIteration:
+        return
+
+
+def clock() -> Callable[[], float]:
+    """The clock of the running event loop; `anyio.current_time` looks for the loop each time, for a µs."""
+    token = current_token()
+    loop: Any = getattr(token, "native_token", token)
+    found: Callable[[], float] = getattr(loop, "time", anyio.current_time)
+    return found

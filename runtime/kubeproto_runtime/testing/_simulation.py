@@ -1,0 +1,251 @@
+"""Loops whose clock jumps, and a client of a simulated cluster that lives on one."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import selectors
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from kubeproto import DeadlineExceeded
+
+from ..client._client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from typing import Self
+
+    from anyio.abc import TaskGroup
+
+    from kubeproto import Head, Headers
+    from kubeproto.sim import Cluster, Faults, ServerResponse, Stream
+
+T = TypeVar("T")
+
+Backend = Literal["asyncio", "trio"]
+BACKENDS: Final[tuple[Backend, ...]] = ("asyncio", "trio")
+
+
+# Loops whose clock jumps
+
+
+class _Jumping(selectors.DefaultSelector):
+    """Waits for nothing: where a loop would sleep until its next timer, time has passed already."""
+
+    passed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0 if timeout is not None else None)
+        if not ready and timeout is not None and timeout > 0:
+            self.passed += timeout
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop of asyncio whose time stands still while there is work, and jumps when there is none."""
+
+    def __init__(self) -> None:
+        self._jumping = _Jumping()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        """Virtual seconds since the loop was made."""
+        return self._jumping.passed
+
+
+def options(backend: Backend) -> dict[str, Any]:
+    """What to give anyio as the options of a backend, so that it runs in virtual time; new each time."""
+    if backend == "asyncio":
+        return {"loop_factory": VirtualLoop}
+    from trio.testing import MockClock
+
+    return {"clock": MockClock(autojump_threshold=0)}
+
+
+def run(main: Callable[..., Awaitable[T]], *args: object, backend: Backend = "asyncio") -> T:
+    """Run a coroutine function in virtual time, and give what it returns."""
+    return anyio.run(main, *args, backend=backend, backend_options=options(backend))
+
+
+# A client of a simulated cluster
+
+
+class SimulatedClient(Client):
+    """A client of a simulated cluster, with what a test waits for."""
+
+    def __init__(self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str) -> None:
+        offset = cluster.now - anyio.current_time()
+        self.cluster = cluster
+        self.faults = faults
+        self.tasks: TaskGroup | None = None
+        self._offset = offset
+        super().__init__(
+            _SimulatedTransport(cluster, offset, cluster.answer if faults is None else faults.answer),
+            namespace=namespace,
+            wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
+            rng=random.Random(seed),  # the same test has the same course each time
+        )
+
+    def start(self, work: Awaitable[object]) -> None:
+        """Run something beside the test, until the simulation ends; what it raises ends the test.
+
+        ``client.start(Controller(client, Book).run(reconcile))``
+        """
+        if self.tasks is None:
+            raise RuntimeError("this simulation is over")
+        self.tasks.start_soon(_await, work)
+
+    def later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Do something when so much time has passed from this moment on.
+
+        The cluster's own `later` counts from the last time that it had something to do.
+        """
+        self.cluster.advance_to(anyio.current_time() + self._offset)
+        self.cluster.later(seconds, action)
+
+    async def until(
+        self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1
+    ) -> T:
+        """Let time pass until a condition holds, and give what it gave; `DeadlineExceeded` names the time."""
+        end = anyio.current_time() + within
+        while not (found := condition()):
+            if anyio.current_time() >= end:
+                raise DeadlineExceeded(f"the condition did not hold within {within:g} s")
+            await anyio.sleep(every)
+        return found
+
+
+@asynccontextmanager
+async def simulated(
+    cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default"
+) -> AsyncGenerator[SimulatedClient]:
+    """A client of a simulated cluster, whose clock goes with that of the event loop.
+
+    Several may be open at once, on one cluster too. `faults` stand between this client and the cluster.
+    An error inside comes out as it is, in no group, unless there are several.
+    """
+    if faults is not None and faults.cluster is not cluster:
+        raise ValueError("these faults belong to another cluster")
+    client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace)
+    try:
+        async with anyio.create_task_group() as client.tasks:
+            client.tasks.start_soon(_drive, cluster)
+            yield client
+            client.tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        error, *others = group.exceptions
+        if others:
+            raise
+    else:
+        return
+    finally:
+        client.tasks = None
+    raise error  # out here, so that what it has met stays its context
+
+
+async def _await(work: Awaitable[object]) -> None:
+    await work
+
+
+async def _drive(cluster: Cluster) -> None:
+    """Let everything happen in the cluster at its time."""
+    offset = cluster.now - anyio.current_time()
+    before = cluster.on_due
+    wake = anyio.Event()
+
+    def told() -> None:
+        wake.set()
+        if before is not None:
+            before()
+
+    cluster.on_due = told
+    try:
+        while True:
+            cluster.advance_to(anyio.current_time() + offset)
+            wake = anyio.Event()
+            due = cluster.due
+            with anyio.move_on_at(float("inf") if due is None else due - offset):
+                await wake.wait()
+    finally:
+        if cluster.on_due is told:  # a driver that came later calls this one, and goes on doing so in vain
+            cluster.on_due = before
+
+
+class _Incoming:
+    """An answer whose body comes as time passes."""
+
+    def __init__(self, answer: ServerResponse, deadline: float, idle: float | None) -> None:
+        self.status = answer.status
+        self.headers: Headers = answer.headers
+        self._body: bytes | Stream = answer.body
+        self._deadline = deadline
+        self._idle = idle
+
+    # No generator: one that is left in the middle would have to be closed by whoever leaves it.
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if isinstance(self._body, bytes):
+            await checkpoint()
+            body, self._body = self._body, b""
+            if not body:
+                raise StopAsyncIteration
+            return body
+        # From here on: a stream that wakes this up and brings nothing, as a half-open one does, is silent.
+        idle = inf if self._idle is None else anyio.current_time() + self._idle
+        while not (data := self._body.take()):
+            if self._body.ended:
+                raise StopAsyncIteration
+            await self._wait(self._body, min(self._deadline, idle))
+        return data
+
+    async def _wait(self, body: Stream, end: float) -> None:
+        """Wait until something may have come, but no longer than is allowed."""
+        came = anyio.Event()
+        body.wake = came.set
+        with anyio.move_on_at(end) as scope:
+            await came.wait()
+        body.wake = None
+        if scope.cancelled_caught:
+            raise DeadlineExceeded("no more bytes came in time")
+
+
+class _SimulatedTransport:
+    """Carries requests to a simulated cluster and lets them take their time."""
+
+    def __init__(self, cluster: Cluster, offset: float, answering: Callable[[Head], ServerResponse]) -> None:
+        self._cluster = cluster
+        self._offset = offset
+        self._answering = answering
+
+    def __repr__(self) -> str:
+        return "SimulatedTransport()"
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[_Incoming]:
+        """Send a request and wait for the head of its answer."""
+        await checkpoint()
+        begun = anyio.current_time()
+        self._cluster.advance_to(begun + self._offset)
+        answer = self._answering(head)
+        if self._cluster.on_due is not None:  # the bookmarks and the end of a watch that is open now
+            self._cluster.on_due()
+        try:
+            self._cluster.advance_to(begun + self._offset)
+            limits = [limit for limit in (timeout, idle) if limit is not None]
+            await anyio.sleep(min([answer.after, *limits]))
+            if limits and answer.after > min(limits):
+                raise DeadlineExceeded(f"no answer within {min(limits):g} s")
+            yield _Incoming(answer, float("inf") if timeout is None else begun + timeout, idle)
+        finally:
+            if not isinstance(answer.body, bytes):
+                answer.body.close()

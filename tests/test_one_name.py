@@ -1,0 +1,99 @@
+"""One name means one thing: what two packages export, and which classes share a name, with the reason."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+from test_public_names import MODULES, ROOT
+
+# States, events and actions of a machine are used qualified (`election.Failed`), and unique in their module.
+MACHINES: Final = {
+    "kubeproto.config.credentials": ("_credentials_values",),
+    "kubeproto.control.election": ("_election_values", "_election_lease"),
+    "kubeproto.control.finalizers": (),
+    "kubeproto.watching.pager": (),
+    "kubeproto.watching.resync": ("_resync_values", "_resync_requests", "_resync_pace"),
+    "kubeproto_h11.pool": (),
+}
+
+# Names that are for one idea at two layers, and why nobody takes one for the other.
+PERMITTED: Final[dict[str, str]] = {
+    "Contexts": "the TLS contexts of a connection, in the trio and in the asyncio transport",
+    "Planned": "the request that the resync machine asked for, in both of its drivers",
+    "Timeout": "the error of a 504, and the annotation of what a caller may give as a timeout",
+}
+
+# The same for names that packages export; predicates are used qualified.
+PERMITTED_EXPORTS: Final[dict[str, str]] = {
+    "finalizers": "the machine that puts a finalizer in, and the predicate `predicates.finalizers`",
+}
+
+
+def classes(path: Path) -> set[str]:
+    """The classes and type aliases that a module defines, but for those that are its own affair."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        match node:
+            case ast.ClassDef(name=name):
+                names.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias")):
+                names.add(name)
+            case _:
+                pass
+    return {name for name in names if not name.startswith("_")}
+
+
+def of_a_machine(module: str) -> bool:
+    home, _, leaf = module.rpartition(".")
+    return module in MACHINES or any(
+        leaf in values and machine.rpartition(".")[0] == home for machine, values in MACHINES.items()
+    )
+
+
+def modules() -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for home in (ROOT / "kubeproto", *ROOT.glob("transports/*"), *ROOT.glob("runtime/*")):
+        for path in sorted(home.rglob("*.py")):
+            generated = path.parent.name == "kinds" and "_v" in path.stem
+            if not generated:
+                found[".".join(path.relative_to(home.parent).with_suffix("").parts)] = path
+    return found
+
+
+def test_no_two_classes_have_one_name_but_for_those_with_a_reason() -> None:
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for module, path in modules().items():
+        if not of_a_machine(module):
+            for name in classes(path):
+                homes[name].append(module)
+    shared = {name: sorted(found) for name, found in homes.items() if len(found) > 1}
+    assert {name: found for name, found in shared.items() if name not in PERMITTED} == {}
+    assert PERMITTED.keys() - shared.keys() == set()
+
+
+def test_what_one_package_exports_no_other_exports_for_something_else() -> None:
+    meanings: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for name in MODULES.keys() - MACHINES.keys():
+        if name.startswith("kubeproto.kinds."):
+            continue
+        module = importlib.import_module(name)
+        for export in getattr(module, "__all__", ()):
+            meanings[export].setdefault(id(getattr(module, export)), name)
+    twice = {name: sorted(found.values()) for name, found in meanings.items() if len(found) > 1}
+    assert {name: found for name, found in twice.items() if name not in PERMITTED_EXPORTS} == {}
+    assert PERMITTED_EXPORTS.keys() - twice.keys() == set()
+
+
+def test_a_name_of_a_machine_means_one_thing_in_its_module() -> None:
+    for machine, values in MACHINES.items():
+        home = machine.rpartition(".")[0]
+        paths = modules()
+        owners = [machine, *(f"{home}.{value}" for value in values)]
+        states = [name for owner in owners for name in classes(paths[owner]) if owner in paths]
+        exported = importlib.import_module(machine).__all__
+        assert len(set(exported)) == len(exported)
+        assert {name for name in states if name in exported and states.count(name) > 1} == set()

@@ -1,0 +1,64 @@
+"""`ByteStream`: what a door does on its event loop, and nothing that another door would do likewise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from kubeproto import TransportError
+from kubeproto.wire import Concealed
+
+from ._tunnels import tunnel
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from kubeproto.config import Connection
+
+
+class ByteStream(Protocol):
+    """One connection. Whatever breaks on it is a `TransportError`."""
+
+    used: bool  # it has carried an exchange before
+
+    @property
+    def stale(self) -> bool:
+        """True if an idle connection must not be used: its server has closed it, or speaks unasked."""
+        ...
+
+    async def receive(self, by: float) -> bytes | None:
+        """What has come; empty when the server has closed, None when nothing came by that time."""
+        ...
+
+    async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
+        """Send all of it, and listen meanwhile; True if all had been sent when the listener was done.
+
+        A server may answer before it has read the request, and read no more of it: what `listen` hears
+        counts, and that the rest could not be sent does not.
+        """
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Send all of it, as soon as the server takes it. Cancelled in the middle, the line is of no use."""
+        ...
+
+    def close(self) -> None:
+        """Close it at once, whatever it is doing."""
+        ...
+
+
+async def open_tunnel(line: ByteStream, connection: Connection, by: float) -> None:
+    """Make a connection to a proxy into one to the server."""
+    digging = tunnel(connection)
+    saying: bytes = Concealed(digging.outgoing)
+
+    async def listen() -> None:
+        nonlocal saying
+        saying = b""
+        while not saying and not digging.done:
+            heard = await line.receive(by)
+            if not heard:
+                raise TransportError("the proxy " + ("says nothing" if heard is None else "hung up"))
+            saying = Concealed(digging.feed(heard))
+
+    while saying:
+        await line.say(saying, listen)

@@ -1,0 +1,43 @@
+"""`ReloadingTLS`: TLS settings that are made anew when the file of the CA has changed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from msgspec.structs import replace
+
+from kubeproto.config import ConfigError, Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+C = TypeVar("C")
+
+
+class ReloadingTLS(Generic[C]):
+    """What `make` makes of a connection, with the CA that is in its file now."""
+
+    def __init__(
+        self, connection: Connection, make: Callable[[Connection], C], read: Callable[[str], bytes]
+    ) -> None:
+        self._connection = connection
+        self._made = make(connection)
+        self._make = make
+        self._read = read
+
+    @property
+    def settings(self) -> C:
+        """To be asked for before each handshake."""
+        if self._connection.ca_file:
+            # A file that is gone, half written or garbage changes nothing: the next handshake looks again.
+            with suppress(OSError, ConfigError):
+                self._look()
+        return self._made
+
+    def _look(self) -> None:
+        ca = self._read(self._connection.ca_file)
+        if ca != self._connection.ca:
+            connection = replace(self._connection, ca=ca)
+            self._made = self._make(connection)
+            self._connection = connection
