@@ -135,7 +135,8 @@ class Views:
             # msgspec must not even see the key of what is left unread.
             **{name: msgspec.field(default=ABSENT, name=f"-{name}") for name in unread},
             **{name: msgspec.field(default_factory=type_) for name, type_ in self._nested().items()},
-            _SOURCE: msgspec.field(default=None, name="-source"),
+            # Two dashes: a part that is left unread has one before its own name, and Events have a `source`.
+            _SOURCE: msgspec.field(default=None, name="--source"),
         }
         # Past our own metaclass, which would turn the defaults into values that are sent.
         make = cast("Any", StructMeta.__new__)
