@@ -55,7 +55,10 @@ def test_of_an_object_that_is_deleted_a_controller_keeps_nothing(
         cluster.put(book("a"))
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
             operator = Operator()
-            options: Any = {} if when is None else {"when": when}
+            # With an attempt that is far away, the key must not merely go by itself when its time comes.
+            wait = 3600.0 if reconcile is fails_late else 0.01
+            slow: Any = {"backoff": lambda failures: wait}
+            options: Any = slow if when is None else slow | {"when": when}
             tasks.start_soon(operator.run, Controller(client, Book, **options).run(reconcile))
             await anyio.sleep(1)
             cluster.remove(Book, "a")
