@@ -12,7 +12,7 @@ from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto.control import Action, Change, requeue
+from kubeproto.control import Action, Change, FastThenSlow, requeue
 from kubeproto_runtime import Caches, Context, Controller, Operator, Terminal
 from kubeproto_runtime.testing import simulated
 
@@ -21,6 +21,10 @@ __all__ = ["go"]
 
 def of(operator: Operator, name: str = "book") -> Any:
     return operator._controllers[name]
+
+
+def no_deletions(change: Change[Any]) -> bool:
+    return change.type != "DELETED"
 
 
 async def fails(subject: Book, ctx: Context[None]) -> None:
@@ -46,7 +50,7 @@ async def fails_late(subject: Book, ctx: Context[None]) -> None:
 
 
 @pytest.mark.parametrize("reconcile", [fails, gives_up, asks_for_more, takes_long, fails_late])
-@pytest.mark.parametrize("when", [None, lambda change: change.type != "DELETED"])
+@pytest.mark.parametrize("when", [None, no_deletions])
 def test_of_an_object_that_is_deleted_a_controller_keeps_nothing(
     go: Go, reconcile: Any, when: Callable[[Change[Any]], bool] | None
 ) -> None:
@@ -57,7 +61,7 @@ def test_of_an_object_that_is_deleted_a_controller_keeps_nothing(
             operator = Operator()
             # With an attempt that is far away, the key must not merely go by itself when its time comes.
             wait = 3600.0 if reconcile is fails_late else 0.01
-            slow: Any = {"backoff": lambda failures: wait}
+            slow: Any = {"backoff": FastThenSlow(wait, wait, 1)}
             options: Any = slow if when is None else slow | {"when": when}
             tasks.start_soon(operator.run, Controller(client, Book, **options).run(reconcile))
             await anyio.sleep(1)

@@ -13,7 +13,7 @@ from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto.control import Action, Rate, await_change
+from kubeproto.control import Action, Change, Rate, await_change
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace
 from kubeproto.requests import shard
 from kubeproto_runtime import Client, Context, Controller, finalizer, predicates
@@ -141,13 +141,17 @@ def test_a_page_that_was_cancelled_is_asked_for_again_and_no_list_ends_early(go:
     go(main)
 
 
+def no_modifications(change: Change[Any]) -> bool:
+    return change.type != "MODIFIED"
+
+
 @pytest.mark.parametrize(
     "when",
     [
         predicates.generation,
         predicates.labels,
         predicates.changed("spec.pages"),
-        lambda change: change.type != "MODIFIED",
+        no_modifications,
     ],
 )
 def test_a_finalizer_is_applied_and_cleaned_up_whatever_the_predicate_lets_pass(

@@ -116,8 +116,9 @@ class MeteredTransport:
         meter = self._meter()
         if meter is not None:
             meter.check(request)  # a command in a container is no read, whatever its method
-        inner: _Upgrade = self.inner.upgrade  # type: ignore[attr-defined]
-        async with inner(request, **limits) as socket:
+        inner: Any = self.inner
+        upgrade: _Upgrade = inner.upgrade
+        async with upgrade(request, **limits) as socket:
             yield socket
 
     def _meter(self) -> Meter | None:

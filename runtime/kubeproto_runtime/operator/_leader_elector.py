@@ -18,7 +18,7 @@ import logging
 import sys
 import time
 from math import inf
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 from anyio.lowlevel import current_token
@@ -100,7 +100,7 @@ def default_clock() -> MonotonicClock:
 def _is_real() -> bool:
     """Return whether the time of the running event loop is the machine's."""
     token = current_token()
-    loop = getattr(token, "native_token", token)
+    loop: Any = getattr(token, "native_token", token)
     if hasattr(loop, "time"):  # asyncio and uvloop read the machine's monotonic clock
         return abs(float(loop.time()) - time.monotonic()) < _SAME
     testing = sys.modules.get("trio.testing")  # without it, nobody has made a simulated clock
