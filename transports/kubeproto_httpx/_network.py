@@ -6,7 +6,6 @@ import math
 import ssl
 from collections.abc import Iterable
 from contextlib import suppress
-from time import monotonic
 from typing import Any, Final
 
 import anyio
@@ -14,7 +13,7 @@ import httpcore
 import httpx
 
 from ._merging import Merging
-from ._patience import patience, read, write
+from ._patience import bounded, read, write
 from ._tls_stream import TlsStream
 
 # httpcore asks for 64 KiB at a time. A busy watch has more, and each piece costs.
@@ -133,9 +132,9 @@ class BlockingStream(httpcore.NetworkStream):
         self._merging = Merging()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        until = math.inf if timeout is None else monotonic() + timeout
+        limit = bounded(timeout)  # of all reads together: what comes may make no piece
         while not self._merging.problem:
-            data = read(self._inner, max(max_bytes, _READ), patience(timeout, until))
+            data = read(self._inner, max(max_bytes, _READ), limit)
             if not data or (data := self._merging.came(data)):
                 return data
         raise httpcore.RemoteProtocolError(self._merging.problem)

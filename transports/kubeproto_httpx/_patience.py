@@ -43,6 +43,14 @@ def patience(seconds: float | None, until: float) -> float | None:
     return Patience(left if seconds is None else min(seconds, left), until)
 
 
+def bounded(timeout: float | None) -> float | None:
+    """Return a timeout for several reads together, as long as for one; a `Patience` keeps its end."""
+    if timeout is None:
+        return None
+    until = monotonic() + float(timeout)
+    return Patience(float(timeout), min(until, timeout.until) if isinstance(timeout, Patience) else until)
+
+
 def read(stream: httpcore.NetworkStream, size: int, timeout: float | None) -> bytes:
     """Read from a stream with what is left of a timeout."""
     if not isinstance(timeout, Patience):
