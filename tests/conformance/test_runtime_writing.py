@@ -153,7 +153,7 @@ def test_pages_are_of_one_moment_and_items_are_all_there_are(bare_world: World) 
         assert (found, len(versions)) == (list("abcdefg"), 1)
         assert [one.metadata.name async for one in ships.items(limit=2)] == list("abcdfg")
 
-        pages = ships.pages(limit=2)
+        pages = ships.pages(limit=2, on_expired="fail")
         await anext(pages)
         await ships.delete("f")
         bare_world.compact()

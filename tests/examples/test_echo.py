@@ -110,7 +110,7 @@ def test_an_error_is_tried_again_after_five_seconds(
 
     async def reluctantly(obj: Echo, ctx: Context[None]) -> Action:
         times.append(anyio.current_time())
-        if len(times) < 4:
+        if len(times) < 5:
             raise RuntimeError("not yet")
         return await deploy(obj, ctx)
 
@@ -121,7 +121,8 @@ def test_an_error_is_tried_again_after_five_seconds(
         await user.until(lambda: user.cluster.get(Deployment, "canyon"))
 
     operated(backend, body)
-    assert [round(late - early, 3) for early, late in pairwise(times[:4])] == [5.0] * 3
+    # The first run has added the finalizer, and the event of that patch wakes the second at once.
+    assert [round(late - early, 3) for early, late in pairwise(times[:5])] == [0.0, 5.0, 5.0, 5.0]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -17,8 +17,6 @@ pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 
 # What differs, and why. A command that has become the same has to leave this list.
 DIFFERENT: Final = {
-    "get svc ext": "columns of Services",
-    "get priorityclass kubectl-test": "columns of PriorityClasses",
     'patch pod alone -p {"spec":{"nodeSelector":{"a":"b"}}}': "a diff of an internal Go type",
 }
 

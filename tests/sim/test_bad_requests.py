@@ -44,7 +44,7 @@ def asker() -> Asker:
         ("GET", "/api/v1/namespaces/default/finalize", 405),
         ("GET", f"{CONFIGMAPS}/a/b/c/d", 404),
         ("GET", f"{BOOKS}/a/scale", 404),
-        ("GET", "/", 404),
+        ("GET", "/", 200),
         ("GET", "", 404),
         ("GET", "api/v1", 404),
         ("GET", "/api", 200),

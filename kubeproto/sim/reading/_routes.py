@@ -40,7 +40,9 @@ class Route(Struct, frozen=True):
 
 def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | list[str]:
     """The route of a request to a resource; for any other path its segments."""
-    segments = path.removesuffix("/")[1:].split("/") if path.startswith("/") else [""]
+    if not path.startswith("/"):
+        raise unknown_path()
+    segments = path.removesuffix("/")[1:].split("/")
     if "" in segments and segments != [""]:
         raise unknown_path()
     if segments[0] == "api" and len(segments) > 2:

@@ -194,9 +194,9 @@ class Held(Generic[K]):
         return known(obj, self.requests.kind)
 
     def _keep(self, obj: K, text: bytes) -> K:
-        self.obj = settle(obj)
-        self._original = Original(obj, parsed(text), self._known(obj))
-        return obj
+        held = self.obj = settle(obj)
+        self._original = Original(held, parsed(text), self._known(held))
+        return held
 
 
 class Entry(Held[K]):
