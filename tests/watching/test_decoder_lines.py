@@ -60,6 +60,15 @@ def read(*chunks: bytes, kind: Any = Widget, **options: Any) -> list[Any]:
     return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish()
 
 
+def test_two_events_on_a_line_and_one_on_two_are_malformed_however_they_come() -> None:
+    two = line("a").rstrip(b"\n") + line("b")
+    broken = line("c").replace(b'"object":', b'"object":\n')
+    chunks = [two, *broken.splitlines(keepends=True), line("d")]
+    whole = read(b"".join(chunks))
+    assert [type(event) for event in whole] == [Malformed, Malformed, Malformed, Added]
+    assert [type(event) for event in read(*chunks)] == [type(event) for event in whole]
+
+
 def test_sp_01_w_25_one_event_split_at_every_offset_is_the_same() -> None:
     stream = line()
     for size in (0, 3_000):
