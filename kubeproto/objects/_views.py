@@ -140,7 +140,7 @@ class Views:
         }
         # Past our own metaclass, which would turn the defaults into values that are sent.
         make = cast("Any", StructMeta.__new__)
-        # What a server sends is a tree, and walking it cost the garbage collector a third of a busy watch's time.
+        # What a server sends is a tree; walking it cost the garbage collector a third of a busy watch's time.
         hidden: type[Any] = make(
             type(plain), plain.__name__, (base,), body, kw_only=True, omit_defaults=True, gc=False
         )

@@ -84,12 +84,12 @@ def texts(draw: Callable[[Any], Any], number: int) -> str:
     ascii_only = draw(st.booleans())
 
     def written(value: Any) -> str:
-        return json.dumps(value, separators=(comma, colon), ensure_ascii=ascii_only)
+        return str(json.dumps(value, separators=(comma, colon), ensure_ascii=ascii_only))
 
     members = [f"{written(key)}{colon}{written(parts[key])}" for key in keys]
     if draw(st.integers(0, 19)) == 0:
         members.insert(draw(st.integers(0, len(members))), f'"deep"{colon}{DEEP}')
-    return "{" + comma.join(members) + "}"
+    return f"{{{comma.join(members)}}}"
 
 
 @st.composite

@@ -86,7 +86,7 @@ class Maker:
 
     def kind(self, name: str) -> type[kp.KubeObject]:
         """A kind whose spec is a random class."""
-        spec = self._struct(0, size=self._rng.randint(3, 8))
+        spec: Any = self._struct(0, size=self._rng.randint(3, 8))
         keywords = {"group": GROUP, "version": "v1", "kind": name, "plural": name.lower() + "s"}
         return types.new_class(name, (kp.Object[spec, None],), keywords)
 
@@ -139,7 +139,7 @@ class Maker:
 
     def _typed_dict(self, depth: int) -> Any:
         one, other = self._type(depth + 1), self._type(depth + 1)
-        return TypedDict(self._name("Dict"), {"one": one, "other": NotRequired[other]})  # type: ignore[operator, misc, no-any-return]
+        return TypedDict(self._name("Dict"), {"one": one, "other": NotRequired[other]})  # type: ignore[operator]
 
     def _dataclass(self, depth: int) -> Any:
         return make_dataclass(self._name("Data"), [("one", self._type(depth + 1)), ("count", int, 3)])
@@ -221,7 +221,7 @@ OF_FORMATS: Final[dict[str, tuple[str, ...]]] = {
     "password": ("x", ""),
 }  # fmt: skip
 NUMBERS: Final = (0, 1, 2, 3, 4, 5, 9, 10, 11, -1, 0.5, 1.5, 2.0, 7, 1 << 31, -(1 << 31), 1 << 40)
-ANYTHING: Final = (None, True, 0, 1.5, "x", [], {}, ["a"], {"a": 1}, [None], {"a": None})
+ANYTHING: Final[tuple[Any, ...]] = (None, True, 0, 1.5, "x", [], {}, ["a"], {"a": 1}, [None], {"a": None})
 
 
 class Instances:

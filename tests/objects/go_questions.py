@@ -48,7 +48,7 @@ def recorded() -> Iterator[tuple[Question, Any]]:
 
 # JSON patches
 
-_DOCUMENT: Final = {
+_DOCUMENT: Final[dict[str, Any]] = {
     "a": {"b": [1, 2, 3], "": 0, "n": None},
     "l": [[], {"x": 1}, None],
     "s": "t",
@@ -58,7 +58,21 @@ _PARTS: Final = (
     "a", "b", "l", "s", "n", "x", "", "0", "1", "2", "3", "01", "00", "-1", "-2", "-4", "+1", "-0", "-",
     "1_0", "~0", "~1", "~01", "~2", " 1", "99999999999999999999",
 )  # fmt: skip
-_VALUES: Final = (1, 1.0, 1.5, None, "t", True, {}, [], {"x": 1}, {"x": 1.0}, [1, 2, 3], {"b": None}, [[1]])
+_VALUES: Final[tuple[Any, ...]] = (
+    1,
+    1.0,
+    1.5,
+    None,
+    "t",
+    True,
+    {},
+    [],
+    {"x": 1},
+    {"x": 1.0},
+    [1, 2, 3],
+    {"b": None},
+    [[1]],
+)
 
 
 def _pointer(rng: random.Random) -> str:

@@ -26,7 +26,7 @@ INSTANCES: Final = 180  # of each
 
 def ask(asker: Asker, seed: str, shapes: int, count: int) -> Iterator[dict[str, Any]]:
     """What the server says of instances of as many classes."""
-    made = {}
+    made: dict[int, Any] = {}
     # All at once, since the server takes its time for each.
     for number in itertools.count():
         kind, make = server_verdicts.kind_of(seed, number)

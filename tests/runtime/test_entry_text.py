@@ -286,7 +286,7 @@ class Typed:
         self.fields: dict[str, tuple[str, FieldFacts, Typed | None]] = {}
         declared: list[tuple[str, Any, Any]] = []
         for number, (wire, facts) in enumerate(table().types[type_].fields.items()):
-            below = None
+            below: Typed | None = None
             if rng.random() < 0.35 or len(facts.form) > 1:
                 continue
             if facts.type in SCALARS:
@@ -305,7 +305,7 @@ class Typed:
             else:
                 declared.append((name, plain | None, None))
         rename = {name: wire for wire, (name, _, _) in self.fields.items()}
-        self.made = msgspec.defstruct("Part", declared, rename=rename, omit_defaults=True)
+        self.made: Any = msgspec.defstruct("Part", declared, rename=rename, omit_defaults=True)
 
 
 class Maker:
