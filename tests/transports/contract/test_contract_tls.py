@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from contract_certificates import Certificates, context, pem
 from contract_scripts import HELLO, answer, answering, chunked, dripping, sending
+from contract_secrets import SECRET, shown
 from contract_server import Peer, Server, abort
 from contract_transports import Rig, fetch, fetched, get, open_to
 
@@ -175,3 +176,22 @@ def test_a_server_without_tls_where_it_is_wanted(rig: Rig, serve: Serve) -> None
     server = serve(script)
     with pytest.raises(ConnectError):
         fetched(rig, Connection(server=f"https://localhost:{server.port}"))
+
+
+@pytest.mark.parametrize("broken", ["ca", "client_key"])
+def test_a_connection_whose_tls_cannot_be_set_up_is_shown_without_its_key(
+    rig: Rig, certificates: Certificates, broken: str
+) -> None:
+    certificate, _ = pem(certificates.client)
+    key = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n".encode()
+    broken_ca = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    connection = Connection(
+        server="https://localhost",
+        ca=broken_ca if broken == "ca" else certificates.trusted,
+        client_certificate=certificate,
+        client_key=key,
+    )
+    with pytest.raises(ConfigError) as raised:
+        fetched(rig, connection)
+    # Whoever logs variables asks the half-made transport for its repr as well.
+    assert list(shown(raised.value)) == []
