@@ -24,7 +24,6 @@ from .._errors import DeadlineExceeded, LocalProtocolError
 from ..crd import CustomResourceDefinition, definition_of
 from ..objects import KubeObject, encode
 from ..wire import Head
-from ._bootstrap import Defaults, populate
 from ._snapshots import (
     ClusterController,
     Snapshot,
@@ -35,6 +34,7 @@ from ._snapshots import (
     take_snapshot,
 )
 from ._state import Modes, ServerState
+from .controllers._bootstrap import Defaults, populate
 from .controllers._definitions import Definitions
 from .controllers._garbage import Garbage
 from .controllers._namespaces import NamespaceController, Pods

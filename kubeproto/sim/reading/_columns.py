@@ -11,10 +11,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from .._ages import ago
-from .._cells import ROWS
 from ..kinds._kinds import Served
 from ..storage._values import is_list, is_map
+from ._ages import ago
+from ._cells import ROWS
 
 _NAME: Final = (
     "Name must be unique within a namespace. Is required when creating resources, although some resources may"

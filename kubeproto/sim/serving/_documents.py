@@ -31,7 +31,7 @@ def document(
     if segments[0] in _HEALTH:
         return _health(segments, query)
     if segments[0] == "openapi":
-        from .._openapi_documents import openapi
+        from ._openapi_documents import openapi
 
         return openapi(world, head, segments[1:], query, headers)
     match segments:

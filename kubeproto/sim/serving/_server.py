@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ...wire import Head, Headers
-from .._refusals import (  # fmt: skip
+from .._refusals import (
     PlainRefused,
     Rejection,
     bad_request,

@@ -9,7 +9,7 @@ import msgspec
 
 from ...crd import Violation
 from ...objects import PatchError, Selector, apply_json_patch, apply_merge_patch
-from .._refusals import (  # fmt: skip
+from .._refusals import (
     Rejection,
     about,
     bad_request,

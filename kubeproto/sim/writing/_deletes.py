@@ -8,14 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ...crd import Violation
-from .._refusals import (  # fmt: skip
-    bad_request,
-    conflict,
-    forbidden,
-    invalid_options,
-    not_found,
-    unsupported_media,
-)
+from .._refusals import bad_request, conflict, forbidden, invalid_options, not_found, unsupported_media
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..kinds._protobuf import PROTOBUF

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ...crd import NotEvaluated, Violation, check_definition
-from .._refusals import (  # fmt: skip
+from .._refusals import (
     Rejection,
     about,
     bad_request,
@@ -22,7 +22,6 @@ from .._refusals import (  # fmt: skip
     quoted,
     unexplained,
 )
-from .._schema_shapes import check_schemas
 from .._state import ServerState
 from ..kinds._defaults import admit, fill_in
 from ..kinds._kind_rules import check_bytes, check_kind
@@ -38,6 +37,7 @@ from ._keeping import count_generation, kept
 from ._mistakes import immutable, misnamed, no_metadata, no_version, of_status, other_name, other_uid
 from ._rules import check_meta, check_spec, finalizer_warnings, new_finalizers
 from ._scales import with_scale
+from ._schema_shapes import check_schemas
 from ._tracking import Tracker
 
 # What the storage of a real server takes for one object, and what it says about more.

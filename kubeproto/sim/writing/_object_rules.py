@@ -6,7 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..crd import Violation
+from ...crd import Violation
+from ..kinds._builtin_rules import FORMATS
+from ..kinds._defaults import POD_SPECS
+from ..kinds._kinds import Served
+from ..storage._parts import listed, member, texts
 from ._pod_rules import (
     Found,
     Json,
@@ -19,10 +23,6 @@ from ._pod_rules import (
     required,
     unsupported,
 )
-from .kinds._builtin_rules import FORMATS
-from .kinds._defaults import POD_SPECS
-from .kinds._kinds import Served
-from .storage._parts import listed, member, texts
 
 _CRON: Final = re.compile(r"[\d*/,\-?A-Za-z]+")
 _CRON_RANGES: Final = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))

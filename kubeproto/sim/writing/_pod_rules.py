@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..crd import Violation
-from ..objects import Quantity
-from .kinds._names import is_subdomain, key_faults, value_faults
-from .storage._parts import listed, member
+from ...crd import Violation
+from ...objects import Quantity
+from ..kinds._names import is_subdomain, key_faults, value_faults
+from ..storage._parts import listed, member
 
 Json = dict[str, Any]
 Found = Iterator[Violation]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..objects import parse_time
+from ...objects import parse_time
 
 
 def ago(stamp: str | None, time: float) -> str:

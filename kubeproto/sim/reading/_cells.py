@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from ..objects import Selector
+from ...objects import Selector
+from ..storage._parts import listed, member, texts
+from ..storage._values import is_map
 from ._ages import ago
-from .storage._parts import listed, member, texts
-from .storage._values import is_map
 
 Json = dict[str, Any]
 Row = Callable[[Json, float], list[Any]]
@@ -358,7 +358,7 @@ def _job(obj: Json, time: float) -> list[Any]:
 
 
 def _seconds(stamp: str) -> float:
-    from ..objects import parse_time
+    from ...objects import parse_time
 
     return parse_time(stamp).timestamp()
 
@@ -377,7 +377,7 @@ def _request(obj: Json, time: float) -> list[Any]:
 
 def ago_of(seconds: int) -> str:
     """So many seconds, as kubectl shows them."""
-    from ..objects import format_time, parse_time
+    from ...objects import format_time, parse_time
 
     start = parse_time("2026-01-01T00:00:00Z")
     return ago(format_time(start), start.timestamp() + seconds)

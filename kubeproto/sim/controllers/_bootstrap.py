@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ._state import ServerState
-from .storage._storage import ResourceStorage, StoredEvent
-from .writing._edits import put
+from .._state import ServerState
+from ..storage._storage import ResourceStorage, StoredEvent
+from ..writing._edits import put
 
 _ROOT: Final = "kube-root-ca.crt"
 _EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))

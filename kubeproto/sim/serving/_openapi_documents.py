@@ -12,14 +12,14 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from ..wire import Head
+from ...wire import Head
+from .._refusals import method_not_allowed, not_acceptable, unknown_path
+from .._state import ServerState
+from ..kinds._kinds import Kinds
+from ..reading._query import Query
 from ._openapi import document_v2, document_v3, index
 from ._openapi_protobuf import ASKED, SENT, encode_v2
-from ._refusals import method_not_allowed, not_acceptable, unknown_path
-from ._state import ServerState
-from .kinds._kinds import Kinds
-from .reading._query import Query
-from .serving._server import ServerResponse
+from ._server import ServerResponse
 
 _JSON: Final = "application/json"
 # Kinds are compared by what they are made of: a definition that changes makes new ones.

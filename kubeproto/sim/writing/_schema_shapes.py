@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .kinds._typed import Misfit, TypedCodec
-from .storage._parts import listed, member
-from .storage._values import is_list, is_map
+from ..kinds._typed import Misfit, TypedCodec
+from ..storage._parts import listed, member
+from ..storage._values import is_list, is_map
 
 _CODEC: Final = TypedCodec("apiextensions_v1.JSONSchemaProps", "CustomResourceDefinition")
 _MAPS: Final = ("properties", "patternProperties", "definitions")

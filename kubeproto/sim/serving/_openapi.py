@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 from typing import Any, Final
 
-from ..kinds import FieldFacts, TypeFacts, table
-from .kinds._kinds import Kinds, Served
-from .storage._values import is_list, is_map
+from ...kinds import FieldFacts, TypeFacts, table
+from ..kinds._kinds import Kinds, Served
+from ..storage._values import is_list, is_map
 
 Json = dict[str, Any]
 
