@@ -8,7 +8,7 @@ from typing import Generic, Literal, TypeVar
 from msgspec import Struct
 
 from .._errors import InvalidObject
-from ..objects import KubeObject, Metadata, ObjectRef, Resource, compare_versions, decode
+from ..objects import KubeObject, ObjectRef, Resource, compare_versions, decode
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -97,8 +97,8 @@ def _last(change: Change[K]) -> CachedObject:
     return entry
 
 
-def _identity(raw: bytes) -> Metadata[K]:
+def _identity(raw: bytes) -> KubeObject:
     try:
-        return decode(raw, Metadata)
+        return decode(raw, KubeObject)
     except InvalidObject:
-        return Metadata()
+        return KubeObject()

@@ -68,15 +68,16 @@ def decode(
     `resource` says what the object is if its text does not: items of built-in lists carry no kind.
     """
     kind: Any = get_origin(type_) or type_
-    if not (isinstance(kind, type) and issubclass(kind, KubeObject)):
+    name = str(getattr(kind, "__name__", kind))
+    if not _is_kind(kind):
         try:
             return reader(type_).read(data)  # type: ignore[no-any-return]
         except InvalidObject as error:
-            refusal = f"{getattr(kind, '__name__', kind)}: {error}"
+            refusal = f"{name}: {error}"
         raise InvalidObject(refusal)
     views = views_of(kind)
+    obj: Any = None
     try:
-        obj: Any = None
         if not (strict or checked or len(data) < LONG) and views.lazy:
             obj = _read_front(data, views)
         if obj is None:
@@ -85,8 +86,12 @@ def decode(
         refusal = str(error)
     else:
         return identified(obj, resource, views)  # type: ignore[no-any-return]
-    named = refusal.startswith(f"{kind.__name__} ") or isinstance(obj, KubeObject)
-    raise InvalidObject(refusal if named else f"{kind.__name__}: {refusal}")
+    named = refusal.startswith(f"{name} ") or isinstance(obj, KubeObject)
+    raise InvalidObject(refusal if named else f"{name}: {refusal}")
+
+
+def _is_kind(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, KubeObject)
 
 
 def identified(obj: T, resource: Resource | None, views: KindViews) -> T:

@@ -6,13 +6,14 @@ It is not taken for UTC: `datetime.now()` and `datetime.utcnow()` are both naive
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from msgspec import Struct
 from msgspec.structs import fields
 
 from .._errors import LocalProtocolError
-from ._pointers import is_list, is_object
+from ._pointers import is_object
 
 
 class NaiveTime(LocalProtocolError, ValueError):
@@ -38,8 +39,9 @@ def _find(value: Any) -> str | None:
         parts = [(f".{field.encode_name}", getattr(value, field.name)) for field in fields(value)]
     elif is_object(value):
         parts = [(f".{key}" if key.isidentifier() else f"[{key}]", part) for key, part in value.items()]
-    elif is_list(value) or isinstance(value, tuple | set | frozenset):
-        parts = [(f"[{index}]", part) for index, part in enumerate(value)]
+    elif isinstance(value, list | tuple | set | frozenset):
+        elements = cast("Iterable[Any]", value)
+        parts = [(f"[{index}]", part) for index, part in enumerate(elements)]
     for step, part in parts:
         if (path := _find(part)) is not None:
             return step + path

@@ -126,7 +126,7 @@ class Views:
             "__hash__": plain.__hash__,  # which a class with an __eq__ of its own does not inherit
             "__setattr__": _write,
             "__repr__": _repr,
-            "__rich_repr__": lambda obj: settle(obj).__rich_repr__(),
+            "__rich_repr__": _rich_repr,
             "__replace__": replace,
             "__deepcopy__": deep_copy,
             "__reduce_ex__": _reduced,
@@ -228,8 +228,8 @@ class KindViews(Views):
         meta = obj.metadata
         if type(obj) is not self.view or type(meta) is not META.view or self.source.__get__(obj) is not None:
             return None
-        found = META.source.__get__(meta)
-        return found if type(found) is tuple else None
+        found: Span | Source | None = META.source.__get__(meta)
+        return None if found is None or isinstance(found, Source) else found
 
     def _nested(self) -> dict[str, type[Any]]:
         return {"metadata": META.view}
@@ -265,7 +265,7 @@ def _text(meta: Any, span: Span) -> bytes:
     if text := plainly_copied(span):
         return text
     text = object_in(line_of(span))
-    said = _read_identity(text).metadata
+    said: Any = _read_identity(text).metadata
     if any(getattr(said, name) != getattr(meta, name) for name in IDENTITY):
         # An event with the key "object" twice: the front of the line showed the first, JSON means the last.
         raise InvalidObject("its event holds two objects")
@@ -365,6 +365,11 @@ def _repr(obj: Any) -> str:
         return f"<{type(obj).__name__} that cannot be read: {error}>"
 
 
+def _rich_repr(obj: Any) -> Any:
+    plain: Any = settle(obj)
+    return plain.__rich_repr__()
+
+
 def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], Any]:
     def compared(one: Any, other: object) -> Any:
         views = VIEWS.get(type(other))
@@ -390,7 +395,7 @@ class _Identity(Struct):
     metadata: META.view  # type: ignore[name-defined]
 
 
-_read_identity: Final = Reader[_Identity](_Identity).read
+_read_identity: Final[Callable[[bytes], Any]] = Reader[Any](_Identity).read
 
 
 def label(obj: Any) -> str:

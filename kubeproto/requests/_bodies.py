@@ -104,7 +104,7 @@ def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def applied(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str, Any]:
     """The fields that are applied, as JSON would give them, with the kind filled in."""
-    said: Any = decode(as_json(obj), Any)
+    said = decode(as_json(obj), object)
     if not is_object(said):
         raise InvalidRequest(f"what is applied is an object, not {type(obj).__name__}")
     identity = {"apiVersion": resource.api_version, "kind": resource.kind}

@@ -71,7 +71,7 @@ class _Anything(Struct):
 
 _read_anything: Final = Reader[_Anything](_Anything).read
 _read_text: Final = Reader[str](str).read
-_CHANGES: Final = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
+_CHANGES: Final[dict[str, Any]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
 def deep_event(line: bytes, views: KindViews, *, strict: bool) -> Any:

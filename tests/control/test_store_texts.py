@@ -195,7 +195,8 @@ def test_items_without_a_kind_get_it_from_the_resource_and_are_kept_as_they_came
     text = b'{"metadata":{"name":"a","namespace":"n"},"data":{"x":"1"}}'
     resource = kp.Resource("", "v1", "ConfigMap", "configmaps")
     body = listed([text], "ConfigMapList", "v1")
-    for kind in (Settings, kp.Dynamic, kp.Metadata):
+    kinds: tuple[Any, ...] = (Settings, kp.Dynamic, kp.Metadata)
+    for kind in kinds:
         items = read_page(body, kind, resource=resource).items
         assert [(item.kind, item.api_version) for item in items] == [("ConfigMap", "v1")]
         assert json.loads(encode(items[0])) == json.loads(text) | {"kind": "ConfigMap", "apiVersion": "v1"}
@@ -210,7 +211,8 @@ def test_items_without_a_kind_get_it_from_the_resource_and_are_kept_as_they_came
 @sizes
 def test_a_dynamic_keeps_unknown_metadata_and_what_nobody_changed(text: bytes) -> None:
     data = text.replace(b'"labels"', b'"unheardOf":{ "x": 1 },"labels"')
-    for kind in (kp.Dynamic, kp.Metadata, Note):
+    kinds: tuple[Any, ...] = (kp.Dynamic, kp.Metadata, Note)
+    for kind in kinds:
         obj = decode(data, kind)
         obj.metadata.labels["new"] = "yes"
         again = encode(obj)
@@ -288,7 +290,8 @@ BAD: Final = (
 
 @pytest.mark.parametrize("bad", BAD)
 def test_bytes_that_are_not_utf_8_are_malformed_in_events_and_in_lists(bad: bytes) -> None:
-    for kind in (Note, kp.Dynamic, kp.Metadata):
+    kinds: tuple[Any, ...] = (Note, kp.Dynamic, kp.Metadata)
+    for kind in kinds:
         [event] = watched([bad], [], b"", kind)
         assert isinstance(event, Malformed)
         kept([event], stage=False, kind=kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import kubeproto as kp
 from kubeproto.objects import apply_json_patch, apply_merge_patch, is_object
@@ -62,6 +62,6 @@ def _without_nulls_in_lists(value: Any, inside: bool = False) -> Any:
             if not (inside and one is None)
         }
     if isinstance(value, list):
-        elements: list[Any] = value
+        elements = cast("list[Any]", value)
         return [_without_nulls_in_lists(one, True) for one in elements]
     return value

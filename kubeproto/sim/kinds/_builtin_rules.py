@@ -25,7 +25,7 @@ def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
     for name, field in table().types[type_].fields.items():
         if not path and name in ("metadata", "status", "apiVersion", "kind"):
             continue
-        value = obj.get(name)
+        value: Any = obj.get(name)
         if value is None and not field.form:
             # Go has an empty struct, or a zero, where nothing was sent.
             value = {} if field.default == {} else 0 if _counts(field) else None

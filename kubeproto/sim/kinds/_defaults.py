@@ -155,7 +155,7 @@ def _admit_job(obj: Json) -> None:
     uid = meta["uid"]
     spec.setdefault("selector", {}).setdefault("matchLabels", {})["batch.kubernetes.io/controller-uid"] = uid
     template = spec["template"]
-    metadata = template.get("metadata") or {}
+    metadata: dict[str, Any] = template.get("metadata") or {}
     labels = {"controller-uid": uid, "job-name": meta["name"]}
     labels |= {f"batch.kubernetes.io/{name}": value for name, value in labels.items()}
     template["metadata"] = metadata | {"labels": member(metadata, "labels") | labels}

@@ -487,8 +487,9 @@ def _resource_slice(obj: Json, time: float) -> list[Any]:
 
 
 def _flow_schema(obj: Json, time: float) -> list[Any]:
+    nothing: Json = {}
     dangling = next((one for one in listed(member(obj, "status"), "conditions")
-                     if one.get("type") == "Dangling"), {})  # fmt: skip
+                     if one.get("type") == "Dangling"), nothing)  # fmt: skip
     return [
         _name(obj), _at(obj, "spec.priorityLevelConfiguration.name"), _at(obj, "spec.matchingPrecedence", 0),
         _at(obj, "spec.distinguisherMethod.type", _NONE), _age(obj, time), dangling.get("status", "?"),
@@ -517,7 +518,8 @@ def _namespace(obj: Json, time: float) -> list[Any]:
 
 
 def _component(obj: Json, _: float) -> list[Any]:
-    found = next(iter(listed(obj, "conditions")), {})
+    nothing: Json = {}
+    found = next(iter(listed(obj, "conditions")), nothing)
     state = "Healthy" if found.get("status") == "True" else "Unhealthy"
     return [_name(obj), state, found.get("message", ""), found.get("error", "")]
 

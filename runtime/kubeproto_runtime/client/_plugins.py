@@ -36,16 +36,7 @@ def terminal() -> bool:
 async def run_plugin(task: c.RunPlugin) -> c.Event:
     """Run a plugin to its end, or to that of its time. If this is cancelled, it is killed."""
     try:
-        # A program that runs already and is not known yet could not be killed.
-        with anyio.CancelScope(shield=True):
-            process = await anyio.open_process(
-                [task.command, *task.args],
-                stdin=None if task.interactive else subprocess.DEVNULL,
-                stderr=None,
-                env={**os.environ, **dict(task.env)},
-                # What it starts is killed with it. One that talks to a person must stay with the terminal.
-                start_new_session=not task.interactive,
-            )
+        process = await _start(task)
     except FileNotFoundError:
         return c.PluginMissing()
     except (OSError, ValueError) as error:
@@ -59,6 +50,20 @@ async def run_plugin(task: c.RunPlugin) -> c.Event:
         return c.Failed(f"it did not end within {task.timeout:g} s")
     finally:
         await _end(process, alone=task.interactive)
+
+
+async def _start(task: c.RunPlugin) -> Process:
+    # A program that runs already and is not known yet could not be killed.
+    with anyio.CancelScope(shield=True):
+        return await anyio.open_process(
+            [task.command, *task.args],
+            stdin=None if task.interactive else subprocess.DEVNULL,
+            stderr=None,
+            env={**os.environ, **dict(task.env)},
+            # What it starts is killed with it. One that talks to a person must stay with the terminal.
+            start_new_session=not task.interactive,
+        )
+    raise AssertionError("a shielded scope is not left early")
 
 
 def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
