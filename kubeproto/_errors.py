@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ._reasons import reason_of
+
 if TYPE_CHECKING:
     from .objects import Status
 
@@ -205,18 +207,16 @@ _KINDS: Final[tuple[type[ApiError], ...]] = (
     Gone, RequestEntityTooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, ServerTimeout,
     ServiceUnavailable, Timeout,
 )  # fmt: skip
-_BY_REASON: Final = {kind.__name__: kind for kind in _KINDS} | {"Expired": Gone}
-
-# A Status without a reason is told by its code. 500 is not here: without a reason it is mostly the caller's
-# fault (a bad resource version, a schema error in an apply), so it stays a plain ApiError.
-_BY_CODE: Final[dict[int, type[ApiError]]] = {
-    400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound, 405: MethodNotAllowed,
-    406: NotAcceptable, 409: Conflict, 410: Gone, 413: RequestEntityTooLarge, 415: UnsupportedMediaType,
-    422: Invalid, 429: TooManyRequests, 503: ServiceUnavailable, 504: Timeout,
-}  # fmt: skip
+_BY_REASON: Final[dict[str, type[ApiError]]] = {kind.__name__: kind for kind in _KINDS} | {"Expired": Gone}
 
 
 def api_error(status: Status, *, request: str = "", retry_after: float | None = None) -> ApiError:
     """The error that a Status means: by its reason, else by its code, else plain `ApiError`."""
-    kind = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code, ApiError)
+    kind = _BY_REASON.get(status.reason) or _by_code(status.code)
     return kind(status, request=request, retry_after=retry_after)
+
+
+def _by_code(code: int) -> type[ApiError]:
+    # A 500 without a reason is mostly the caller's fault (a bad resource version, a schema error in an
+    # apply), so it stays a plain ApiError.
+    return ApiError if code == 500 else _BY_REASON.get(reason_of(code), ApiError)

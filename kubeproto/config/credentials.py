@@ -47,6 +47,7 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from .._errors import LocalProtocolError
+from ..wire import exponential_backoff
 from ._credentials_values import (
     FOR_EVER,
     Abandoned,
@@ -238,7 +239,7 @@ def _is_of(event: CredentialsRejected, holding: Holding) -> bool:
 
 def _is_news(event: CredentialsRejected, holding: Holding, now: float) -> bool:
     """Whether a 401 says something about the credentials in hand that others may mend."""
-    pause = min(LONGEST_DOUBT, 2.0 ** (min(holding.doubts, 10) - 1)) if holding.doubts else 0.0
+    pause = exponential_backoff(holding.doubts, first=1.0, longest=LONGEST_DOUBT)
     return _is_of(event, holding) and now >= holding.since + pause
 
 
@@ -304,8 +305,7 @@ def _hold(credentials: Credentials, now: float, expires: float | None) -> Holdin
 
 def _fail(state: Renewing, why: str, now: float) -> Step:
     failures = state.failures + 1
-    # The exponent is capped too: a day of failures would overflow the power.
-    retry = now + min(LONGEST_BACKOFF, 2.0 ** min(failures - 1, 10))
+    retry = now + exponential_backoff(failures, first=1.0, longest=LONGEST_BACKOFF)
     return Troubled(state.context, state.holding, failures, retry, why), (Warn(why),)
 
 

@@ -1,5 +1,6 @@
 """What a controller stands on: the Store that mirrors a kind, its queue, and all else that it decides."""
 
+from .._pacing import Rate
 from . import election, finalizers
 from ._actions import Action, AwaitChange, Requeue, await_change, requeue
 from ._changes import CachedObject, Change
@@ -13,7 +14,7 @@ from ._conditions import (
     status_differs,
 )
 from ._queue import LATEST, LOW, Work, WorkQueue
-from ._queue_backoff import AtMost, Exponential, FastThenSlow, Longest, QueueBackoff, Rate
+from ._queue_backoff import AtMost, Exponential, FastThenSlow, Longest, QueueBackoff
 from ._queue_metrics import Histogram, QueueMetrics
 from ._recorder import CreateEvent, EventRequest, PatchEvent, Recorder
 from ._store import Store, StoreFull, key_of

@@ -37,7 +37,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import LocalProtocolError
-from ._queue_backoff import Exponential, QueueBackoff, Rate
+from .._pacing import Rate
+from ._queue_backoff import Exponential, QueueBackoff
 from ._queue_metrics import Durations, QueueMetrics
 from ._queue_states import DELAYED, DUE, HELD, NOWHERE, DelayHeap, Key, QueuedKey, ReadyQueue
 

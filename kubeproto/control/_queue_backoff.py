@@ -7,15 +7,13 @@ queue counts, so that a key's delay depends on no other key.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
-QueueBackoff: TypeAlias = Callable[[int], float]
+from ..wire import exponential_backoff
 
-# 2 ** 64 nanoseconds are five centuries: past this every cap has been reached, and the failures of a year's
-# outage would make the power overflow.
-_DOUBLINGS: Final = 64
+QueueBackoff: TypeAlias = Callable[[int], float]
 
 
 class Exponential(Struct, frozen=True):
@@ -26,7 +24,7 @@ class Exponential(Struct, frozen=True):
 
     def __call__(self, failures: int) -> float:
         """The seconds to wait after so many failures in a row."""
-        return min(self.cap, self.first * 2.0 ** min(failures - 1, _DOUBLINGS)) if failures > 0 else 0.0
+        return exponential_backoff(failures, first=self.first, longest=self.cap)
 
 
 class FastThenSlow(Struct, frozen=True):
@@ -60,25 +58,3 @@ class AtMost(Struct, frozen=True):
     def __call__(self, failures: int) -> float:
         """The seconds to wait after so many failures in a row."""
         return min(self.backoff(failures), self.seconds)
-
-
-class Rate(Struct, frozen=True):
-    """One every so many seconds over time, and up to `burst` at once after a rest.
-
-    The bucket is one number, the time at which it will be full again.
-    """
-
-    every: float
-    burst: int = 1
-
-    def at_rest(self, full_at: float, now: float) -> float:
-        """The bucket now: no fuller than full, and no emptier than empty if a clock was set back."""
-        return min(max(full_at, now), now + self.burst * self.every)
-
-    def next_at(self, full_at: float) -> float:
-        """When there is something in the bucket."""
-        return full_at - (self.burst - 1) * self.every
-
-    def take(self, full_at: float) -> float:
-        """The bucket after one was taken."""
-        return full_at + self.every

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from .._pacing import Rate
 from ..objects import KubeObject, MicroTime, check_label_key, decode
 from ..wire import (
     Broken,
@@ -47,7 +48,7 @@ from ..wire import (
     Unreachable,
 )
 from ._events import EventKey, cut, event_name, identity, namespace, reference, word
-from ._queue_backoff import Exponential, Rate
+from ._queue_backoff import Exponential
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import GroupVersionKind, Reader, make_json_patch
-from ._statuses import failure, reason_for
+from ..wire import reason_of
+from ._statuses import failure
 
 _API: Final = "admission.k8s.io/v1"
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
@@ -134,7 +135,7 @@ def answer_admission(request: AdmissionRequest, verdict: AdmissionVerdict) -> by
     """The AdmissionReview that answers this request."""
     response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
     if not verdict.allowed:
-        response["status"] = failure(verdict.message, reason_for(verdict.code), verdict.code)
+        response["status"] = failure(verdict.message, reason_of(verdict.code), verdict.code)
     if verdict.changed is not None:
         if request.object is None:
             raise ValueError(f"a {request.operation} has no object that could be changed")

@@ -13,14 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from ..crd import Violation
+from ..wire import reason_of
 
 Details = dict[str, Any]
 
-_REASONS: Final = {
-    400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
-    406: "NotAcceptable", 409: "Conflict", 410: "Expired", 413: "RequestEntityTooLarge",
-    415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 504: "Timeout",
-}  # fmt: skip
 _REJECTED: Final = "the server rejected our request due to an error in our request"
 _STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
 _OLD_TOKEN: Final = (
@@ -80,7 +76,7 @@ def failure(
         "status": "Failure",
         "message": message,
     }
-    if reason := _REASONS.get(code, "") if reason is None else reason:
+    if reason := reason_of(code) if reason is None else reason:
         status["reason"] = reason
     if details is not None:
         status["details"] = details
@@ -225,12 +221,12 @@ def initializing() -> Rejection:
 
 def expired_list() -> Rejection:
     """410: an exact version that is forgotten."""
-    return Rejection(failure(410, "The resourceVersion for the provided list is too old."))
+    return Rejection(failure(410, "The resourceVersion for the provided list is too old.", reason="Expired"))
 
 
 def expired_token(fresh: str) -> Rejection:
     """410: a page of a snapshot that is forgotten; `fresh` goes on with what is there now."""
-    return Rejection(failure(410, _OLD_TOKEN, metadata={"continue": fresh}))
+    return Rejection(failure(410, _OLD_TOKEN, reason="Expired", metadata={"continue": fresh}))
 
 
 def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> Rejection:

@@ -6,12 +6,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..wire import Outcome, Refused, Rejected
+from .._pacing import Rate
+from ..wire import Outcome, Refused, Rejected, exponential_backoff
 
 # Ten requests at once let an honest program start, relist and recover without a wait; after that one a second
 # is what a server can be asked for ever, whatever it answers.
-BURST: Final = 10
-INTERVAL: Final = 1.0
+RATE: Final = Rate(1.0, burst=10)
 
 # Credentials and missing kinds are mended by people: ten seconds is soon enough for one who has just
 # installed a custom resource, and six requests a minute hurt no server.
@@ -19,10 +19,6 @@ SLOW: Final = 10.0
 
 # A server may ask for a long wait. Beyond an hour it is more likely a mistake than a wish.
 LONGEST_WISH: Final = 3600.0
-
-# 0.8 s doubled ten times is far past any sensible cap. Without this an outage of some hours would make the
-# power overflow.
-_DOUBLINGS: Final = 10
 
 
 class Backoff(Struct, frozen=True, kw_only=True, gc=False):
@@ -38,7 +34,7 @@ class Backoff(Struct, frozen=True, kw_only=True, gc=False):
 
     def wait(self, failures: int) -> float:
         """The seconds to wait after so many failures in a row."""
-        return min(self.cap, self.first * 2.0 ** min(failures - 1, _DOUBLINGS)) if failures > 0 else 0.0
+        return exponential_backoff(failures, first=self.first, longest=self.cap)
 
 
 class Wait(Struct, frozen=True, gc=False):
@@ -61,11 +57,6 @@ def wait_after(outcome: Outcome | None, failures: int, backoff: Backoff) -> Wait
 
 
 def take_token(bucket: float, earliest: float) -> tuple[float, float]:
-    """The time of the next request, not before `earliest`, and the bucket after it.
-
-    The bucket is one number: the time at which it will be full again. A clock that was set back would make
-    that look far away, so a bucket is never taken as emptier than empty.
-    """
-    full_at = min(max(bucket, earliest), earliest + BURST * INTERVAL)
-    at = max(earliest, full_at - (BURST - 1) * INTERVAL)
-    return at, full_at + INTERVAL
+    """The time of the next request, not before `earliest`, and the bucket after it."""
+    full_at = RATE.at_rest(bucket, earliest)
+    return max(earliest, RATE.next_at(full_at)), RATE.take(full_at)

@@ -1,6 +1,8 @@
 """Between the core and the bytes: the transports' seam, inflating, and what an outcome means."""
 
 from .._errors import printable
+from .._pacing import exponential_backoff
+from .._reasons import code_of, reason_of
 from ._bodies import Body, BodyUntilClose, ChunkedBody, SizedBody, open_body
 from ._inflate import Inflater, Unchanged, inflate, open_inflater
 from ._outcomes import (
@@ -89,6 +91,8 @@ __all__ = [
     "Upgrader",
     "WebSocket",
     "classify",
+    "code_of",
+    "exponential_backoff",
     "header",
     "inflate",
     "is_enough",
@@ -96,6 +100,7 @@ __all__ = [
     "open_inflater",
     "printable",
     "read_status",
+    "reason_of",
     "refusal",
     "retry_after",
     "safety",

@@ -29,6 +29,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from .._errors import ApiError, ConnectError, DeadlineExceeded, RemoteProtocolError, TransportError
+from .._reasons import code_of
 from ..objects import Status
 from ._responses import retry_after
 
@@ -111,15 +112,6 @@ Outcome: TypeAlias = (
 
 Failure: TypeAlias = Status | ApiError | TransportError | RemoteProtocolError
 
-# The code that a Status means where it gives only its reason.
-_CODES: Final = {
-    "BadRequest": 400, "Unauthorized": 401, "Forbidden": 403, "NotFound": 404, "MethodNotAllowed": 405,
-    "NotAcceptable": 406, "AlreadyExists": 409, "Conflict": 409, "Gone": 410, "Expired": 410,
-    "RequestEntityTooLarge": 413, "UnsupportedMediaType": 415, "Invalid": 422, "TooManyRequests": 429,
-    "ServerTimeout": 500, "InternalError": 500, "StorageReadError": 500, "ServiceUnavailable": 503,
-    "Timeout": 504,
-}  # fmt: skip
-
 _TOO_LARGE: Final = "Too large resource version"
 
 # A log line has room for about this much; the error itself keeps the rest.
@@ -145,7 +137,7 @@ def classify(failure: Failure) -> Outcome:
 
 
 def _by_status(status: Status, line: str, after: float | None) -> Outcome:
-    code = status.code or _CODES.get(status.reason, 0)
+    code = status.code or code_of(status.reason)
     if status.gone:
         return Expired(line, 410, after, status.metadata.continue_)
     return _kind(status, code, after)(line, code, after)

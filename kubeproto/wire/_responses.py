@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from .._errors import ApiError, RemoteProtocolError, api_error
+from .._reasons import reason_of
 from ..objects import Status, StatusCause, StatusDetails
 from ._inflate import inflate
 from ._transport import Head, Headers
@@ -32,14 +33,6 @@ _MAX_WAIT: Final = 86_400.0
 
 # RFC 7234, 5.5: code, agent, text in quotes with escapes, perhaps a date in quotes; then a comma or the end.
 _WARNING: Final = r'\s*(?:,\s*)*\d{3} [^\s,"]+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?:,|$)'
-
-# The reason that a code stands for where no Status says it. A 409 depends on the verb.
-_REASONS: Final = {
-    400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
-    406: "NotAcceptable", 409: "Conflict", 410: "Gone", 413: "RequestEntityTooLarge",
-    415: "UnsupportedMediaType", 422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable",
-    504: "Timeout",
-}  # fmt: skip
 
 
 def header(headers: Headers, name: str) -> str:
@@ -154,7 +147,8 @@ def _without_nulls(value: object) -> object:
 
 
 def _made(code: int, headers: Headers, message: str, method: str) -> Status:
-    reason = _REASONS.get(code, "InternalError" if code >= 500 else "")
+    # Without a Status, the meaning of a 409 depends on the verb, and any other 5xx is a server that failed.
+    reason = reason_of(code) or ("InternalError" if code >= 500 else "")
     if code == 409 and method == "POST":
         reason = "AlreadyExists"
     details = StatusDetails(causes=(StatusCause(reason="UnexpectedServerResponse"),))

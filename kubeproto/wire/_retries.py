@@ -42,6 +42,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from .._pacing import exponential_backoff
 from ._outcomes import Broken, Conflicted, Outcome, ServerFailed, Throttled, TooLarge, Unreachable
 
 
@@ -120,7 +121,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
             return GiveUp(f"{most} retries are used up" if most else "retries are switched off")
         if after is not None and after > self.patience:
             return GiveUp(f"the server asks to wait {after:g} s, longer than {self.patience:g}")
-        step = _backoff(self.first, 2.0, self.longest, attempt)
+        step = exponential_backoff(attempt, first=self.first, longest=self.longest)
         uncertain = safety is Safety.GUARDED and isinstance(outcome, Broken | ServerFailed)
         return _in_time(Retry(now + max(after or 0.0, step) + jitter * step, uncertain), deadline)
 
@@ -161,13 +162,8 @@ class ConflictPolicy(Struct, frozen=True, kw_only=True):
             return GiveUp("this is no conflict")
         if attempt >= self.tries:
             return GiveUp(f"{self.tries} tries have met a conflict")
-        step = _backoff(self.first, self.factor, self.longest, attempt)
+        step = exponential_backoff(attempt, first=self.first, longest=self.longest, factor=self.factor)
         return _in_time(Retry(now + step * (1.0 + self.spread * jitter)), deadline)
-
-
-def _backoff(first: float, factor: float, longest: float, attempt: int) -> float:
-    # The exponent is bounded too: the power of a five-thousandth attempt would overflow.
-    return min(longest, first * factor ** min(attempt - 1, 30))
 
 
 def _in_time(retry: Retry, deadline: float | None) -> RetryDecision:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import queue
+import random
+import socket
 import socketserver
 import threading
 from collections.abc import Generator
@@ -13,7 +15,7 @@ from sync_rig import Book
 
 from kubeproto.watching import resync
 from kubeproto_httpx import BlockingHttpxTransport
-from kubeproto_runtime import BlockingClient, BlockingReflector
+from kubeproto_runtime import BlockingClient, BlockingReflector, WaitTimeout
 
 LIST = (
     b'{"kind": "BookList", "apiVersion": "example.io/v1", "metadata": {"resourceVersion": "5"}, "items": []}'
@@ -88,3 +90,26 @@ def test_a_read_that_is_called_off_ends_at_once_with_its_thread_and_connection(s
         for thread in threads:
             thread.join(WITHIN)
         assert not any(thread.is_alive() for thread in threads)
+
+
+def test_a_wait_outlasts_a_server_that_is_not_there_yet() -> None:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port = place.getsockname()[1]  # nobody listens: whoever connects is refused
+        now, pauses = 0.0, list[float]()
+
+        def sleep(seconds: float) -> None:
+            nonlocal now
+            now += seconds
+            pauses.append(seconds)
+
+        with (
+            httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as over,
+            BlockingHttpxTransport(over) as transport,
+        ):
+            client = BlockingClient(transport, clock=lambda: now, sleep=sleep, rng=random.Random(1))
+            with pytest.raises(WaitTimeout):
+                client.api(Book).wait_for("moby", lambda _: True, timeout=60)
+    # Before, four attempts and four seconds were the end of it.
+    assert now >= 60
+    assert len(pauses) > 4

@@ -196,5 +196,41 @@ def test_a_renewal_that_raises_ends_the_requests_that_wait(error: Exception) -> 
         raise error
 
     oidc = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r")
-    with authorized(Net(broken), Identity(oidc=oidc)) as transport, pytest.raises(CredentialsError):
+    met: list[CredentialsError] = []
+
+    def ask() -> None:
+        try:
+            get(transport)
+        except CredentialsError as error:
+            met.append(error)
+
+    with authorized(Net(broken), Identity(oidc=oidc)) as transport:
+        asking = threading.Thread(target=ask, daemon=True)  # a test that hangs would not say what is wrong
+        asking.start()
+        asking.join(30)
+    assert len(met) == 1
+
+
+def test_threads_use_a_token_that_is_still_valid_while_another_is_fetched(tmp_path: Path) -> None:
+    clock, soon = Clock(), "1970-01-01T00:20:00Z"
+    script = Script(tmp_path, credential(token="t$N", expirationTimestamp=soon))
+    net = Net(accepting("t1", "t2"))
+    config = Config(connection=Connection(server=SERVER), identity=script.identity)
+    with BlockingAuthorized(config, net.open, clock=clock) as transport:
+        clock.now = 600.0
         get(transport)
+        later = credential(token="t$N", expirationTimestamp="1970-01-01T01:00:00Z")
+        waiting = Script(tmp_path, later, waits=True)
+        clock.now = 1150.0  # due, and valid for fifty seconds more
+        # Two threads of the test, and one that renews; the plugin ends only after all have been answered.
+        with ThreadPoolExecutor(2) as pool:
+            for answered in [pool.submit(get, transport) for _ in range(4)]:
+                answered.result(timeout=30)
+        assert net.authorizations() == ["Bearer t1"] * 5
+        renewals = [one for one in threading.enumerate() if one.name == "kubeproto-renewal"]
+        waiting.go.touch()
+        for renewal in renewals:
+            renewal.join(30)
+        get(transport)
+    assert (len(renewals), len(script.pids)) == (1, 2)
+    assert net.authorizations()[-1] == "Bearer t2"

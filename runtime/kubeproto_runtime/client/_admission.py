@@ -33,8 +33,8 @@ class Admission:
 
     def next_at(self, rate: Rate, now: float) -> float:
         """When the next request may go."""
-        return rate.next_at(max(self._full_at, now))
+        return rate.next_at(rate.at_rest(self._full_at, now))
 
     def take(self, rate: Rate, now: float) -> None:
         """A request goes."""
-        self._full_at = rate.take(max(self._full_at, now))
+        self._full_at = rate.take(rate.at_rest(self._full_at, now))

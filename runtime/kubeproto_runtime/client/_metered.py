@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from kubeproto import KubeprotoError, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from contextlib import AbstractAsyncContextManager
     from typing import Self
 
@@ -73,6 +73,9 @@ class MeteredTransport:
         self._host = str(getattr(inner, "host", ""))  # those who know where they send to say so
         if hasattr(inner, "upgrade"):  # a transport without WebSockets must not seem to have them
             self.upgrade: _Upgrade = self._upgrade
+        close = getattr(inner, "aclose", None)
+        if close is not None:  # whoever closes the transport of a client closes this one while operators run
+            self.aclose: Callable[[], Awaitable[None]] = close
 
     def __repr__(self) -> str:
         return repr(self.inner)

@@ -26,6 +26,10 @@ T = TypeVar("T")
 Body = Callable[[Transport], Coroutine[Any, Any, T]]
 
 
+# What makes of an opener of transports one of wrapped transports.
+Wrapper = Callable[[Any], Any]
+
+
 class Rig(NamedTuple):
     """A transport on the event loop that it is tried on; `module` and `name` say where it is found."""
 
@@ -34,6 +38,7 @@ class Rig(NamedTuple):
     module: str
     name: str
     needs: tuple[str, ...] = ()
+    wrapper: Wrapper | None = None
 
     def __str__(self) -> str:
         return self.label
@@ -48,6 +53,10 @@ class Rig(NamedTuple):
         """True if it has WebSockets."""
         return self.module != "kubeproto_httpx"
 
+    def wrapped(self, wrapper: Wrapper) -> Rig:
+        """The same transport inside of another one."""
+        return self._replace(wrapper=wrapper)
+
     def run(self, connection: Connection, body: Body[T]) -> T:
         """Open the transport, run the body, close the transport; no task may be left behind."""
         make = opener(self)
@@ -60,7 +69,7 @@ class Rig(NamedTuple):
 def opener(rig: Rig) -> Callable[[Connection], Any]:
     """What makes a transport of this kind."""
     found: Callable[[Connection], Any] = getattr(importlib.import_module(rig.module), rig.name)
-    return found
+    return found if rig.wrapper is None else rig.wrapper(found)
 
 
 ALL_RIGS: Final = (

@@ -1,0 +1,29 @@
+"""The reasons of refusals and their HTTP status codes, as Kubernetes pairs them.
+
+A reason says more than its code: three codes have several reasons. This is the only table of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_CODES: Final = {
+    "BadRequest": 400, "Unauthorized": 401, "Forbidden": 403, "NotFound": 404, "MethodNotAllowed": 405,
+    "NotAcceptable": 406, "Conflict": 409, "AlreadyExists": 409, "Gone": 410, "Expired": 410,
+    "RequestEntityTooLarge": 413, "UnsupportedMediaType": 415, "Invalid": 422, "TooManyRequests": 429,
+    "InternalError": 500, "ServerTimeout": 500, "StorageReadError": 500, "ServiceUnavailable": 503,
+    "Timeout": 504,
+}  # fmt: skip
+
+# Where several reasons share a code, the first one is what the code means by itself.
+_REASONS: Final = {code: reason for reason, code in reversed(_CODES.items())}
+
+
+def code_of(reason: str) -> int:
+    """Return the HTTP status code that a reason implies; 0 if the reason is unknown."""
+    return _CODES.get(reason, 0)
+
+
+def reason_of(code: int) -> str:
+    """Return the reason that an HTTP status code implies by itself; empty if there is none."""
+    return _REASONS.get(code, "")

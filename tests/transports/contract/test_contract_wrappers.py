@@ -1,0 +1,129 @@
+"""Whatever wraps a transport keeps its contract: the same tests, through each wrapper of the runtime.
+
+A wrapper that forgets a method, a limit or a cancellation is found here. The tests are those of the suite: a
+choice of requests, bodies, failures, pooling, cancellation and WebSockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import pytest
+import test_contract_cancellation as cancellation
+import test_contract_failures as failures
+import test_contract_framing as framing
+import test_contract_pooling as pooling
+import test_contract_requests as requests
+import test_contract_websockets as websockets
+from contract_transports import ALL_RIGS, Rig, Wrapper
+
+from kubeproto.config import Config, Connection, Identity
+from kubeproto_runtime import Authorized, BlockingAuthorized
+from kubeproto_runtime.client._metered import Meter, MeteredTransport, current
+
+test_a_body_goes_out_with_its_length = requests.test_a_body_goes_out_with_its_length
+test_headers_go_out_in_order = requests.test_headers_go_out_in_order_and_repeated_and_none_is_made_up
+test_what_cannot_stand_in_a_request = requests.test_what_cannot_stand_in_a_request_is_refused_and_not_quoted
+test_a_piece_is_handed_over_before_the_next = framing.test_a_piece_is_handed_over_before_the_next_one_is_sent
+test_nobody_listens = failures.test_nobody_listens
+test_what_came_before_the_loss = failures.test_what_came_before_the_loss_was_handed_over
+test_a_server_that_falls_silent = failures.test_a_server_that_falls_silent_is_left_when_the_time_is_up
+test_a_half_open_peer = failures.test_a_half_open_peer_is_noticed_by_its_silence
+test_a_connection_is_used_again = pooling.test_a_connection_is_used_again
+test_leaving_an_answer_unread = pooling.test_leaving_an_answer_unread_closes_its_connection_at_once
+test_an_error_of_the_caller = pooling.test_an_error_of_the_caller_passes_through_and_closes_the_connection
+test_a_request_is_cancelled = cancellation.test_a_request_on_a_new_connection_is_cancelled_at_every_wait
+test_a_watch_is_cancelled = cancellation.test_a_watch_that_is_cancelled_in_silence_closes_its_connection
+test_who_waits_for_a_slow_head = cancellation.test_who_waits_for_a_slow_head_can_be_cancelled
+test_a_command_ends_with_its_stdin = (
+    websockets.test_sv_24_a_command_is_written_to_read_and_ends_when_its_stdin_does
+)
+test_a_refused_command = websockets.test_a_refusal_is_the_error_of_its_status
+test_ports_are_streams = websockets.test_ports_are_streams_of_their_own
+test_a_silent_handshake = websockets.test_a_server_that_does_not_answer_is_left_when_the_time_is_up
+test_a_silent_command = websockets.test_a_server_that_answers_no_ping_is_left_when_it_stays_silent
+test_leaving_a_command = websockets.test_leaving_says_farewell_in_good_order
+test_an_error_in_a_command = websockets.test_an_error_of_the_caller_passes_through_and_closes_the_connection
+test_closing_ends_a_talk = websockets.test_closing_the_transport_ends_a_talk
+
+
+# The wrappers
+
+
+def authorized(opener: Any) -> Any:
+    """With credentials, here none: over transports that are made when they are needed."""
+
+    def open_(connection: Connection) -> Authorized:
+        return Authorized(Config(connection=connection, identity=Identity()), opener)
+
+    return open_
+
+
+def blocking_authorized(opener: Any) -> Any:
+    """The same for threads."""
+
+    def open_(connection: Connection) -> BlockingAuthorized:
+        return BlockingAuthorized(Config(connection=connection, identity=Identity()), opener)
+
+    return open_
+
+
+def metered(opener: Any) -> Any:
+    """Counted, as under every operator."""
+
+    @asynccontextmanager
+    async def open_(connection: Connection) -> AsyncGenerator[MeteredTransport]:
+        async with opener(connection) as inner:
+            transport = MeteredTransport(inner)
+            transport.meters.append(Meter())
+            yield transport
+
+    return open_
+
+
+def leading(opener: Any) -> Any:
+    """Fenced by a lease that is held, as in the tasks of an operator that leads."""
+
+    @asynccontextmanager
+    async def open_(connection: Connection) -> AsyncGenerator[MeteredTransport]:
+        async with opener(connection) as inner:
+            transport, meter = MeteredTransport(inner), Meter()
+            meter.holds = lambda: True
+            transport.meters.append(meter)
+            token = current.set(meter)
+            try:
+                yield transport
+            finally:
+                current.reset(token)
+
+    return open_
+
+
+def in_an_operator(opener: Any) -> Any:
+    """All of them, in the order in which an operator on a cluster has them."""
+    return leading(authorized(opener))
+
+
+ASYNC: Final[tuple[Wrapper, ...]] = (authorized, metered, leading, in_an_operator)
+BLOCKING: Final[tuple[Wrapper, ...]] = (blocking_authorized,)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each wrapper over each transport that can do what the test's own module asks for."""
+    if "rig" not in metafunc.fixturenames:
+        return
+    module = metafunc.function.__module__
+    wrapped = [
+        pytest.param(rig.wrapped(wrapper), id=f"{wrapper.__name__}-{rig.label}", marks=needs(rig))
+        for rig in ALL_RIGS
+        for wrapper in (ASYNC if rig.waits else BLOCKING)
+        if rig.waits or module != cancellation.__name__
+        if rig.upgrades or module != websockets.__name__
+    ]
+    metafunc.parametrize("rig", wrapped)
+
+
+def needs(rig: Rig) -> pytest.MarkDecorator:
+    return pytest.mark.needs(*rig.needs)

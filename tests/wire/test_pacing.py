@@ -1,0 +1,152 @@
+"""One backoff, one token bucket and one table of reasons, for all who wait and all who are refused."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from math import inf
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.control import Exponential, Rate
+from kubeproto.watching import resync
+from kubeproto.wire import (
+    Broken,
+    Conflicted,
+    ConflictPolicy,
+    Retry,
+    RetryPolicy,
+    Safety,
+    code_of,
+    exponential_backoff,
+    reason_of,
+)
+
+# The bounds of a histogram are powers of ten.
+HISTOGRAM: Final = "_queue_metrics.py has a power"
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+def retry(failures: int) -> float:
+    decision = RetryPolicy(untold=10_000).decide(Safety.READ, Broken("EOF"), failures, 0.0, jitter=0.0)
+    assert isinstance(decision, Retry)
+    return decision.at
+
+
+def conflict(failures: int) -> float:
+    policy = ConflictPolicy(tries=10_000, factor=5.0)
+    decision = policy.decide(Conflicted("x", 409), failures, 0.0, jitter=0.0)
+    assert isinstance(decision, Retry)
+    return decision.at
+
+
+@pytest.mark.parametrize(
+    ("wait", "expected"),
+    [
+        (retry, [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]),
+        (conflict, [0.01, 0.05, 0.25, 1.25, 5.0, 5.0, 5.0]),
+        (resync.Backoff().wait, [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]),
+        (Exponential(), [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32]),
+    ],
+    ids=["a retry", "a conflict", "the resync", "the queue"],
+)
+def test_the_waits_of_each_who_backs_off(wait: Callable[[int], float], expected: list[float]) -> None:
+    assert [wait(failures) for failures in range(1, 8)] == pytest.approx(expected)
+    assert wait(5_000) == max(wait(100), *expected)
+
+
+@given(st.integers(0, 10**12), st.floats(0, 100), st.floats(0, 1e6), st.sampled_from((1.0, 2.0, 5.0)))
+def test_a_backoff_never_shrinks_nor_passes_its_longest(
+    failures: int, first: float, longest: float, factor: float
+) -> None:
+    wait = exponential_backoff(failures, first=first, longest=longest, factor=factor)
+    later = exponential_backoff(failures + 1, first=first, longest=longest, factor=factor)
+    assert 0 <= wait <= later <= longest
+
+
+@given(st.lists(st.floats(0, 30), max_size=60), st.sampled_from((Rate(0.5), Rate(1.0, burst=10))))
+def test_no_bucket_gives_more_than_its_burst_and_one_for_each_interval(gaps: list[float], rate: Rate) -> None:
+    now, bucket, taken = 0.0, -inf, list[float]()
+    for gap in gaps:
+        now += gap
+        bucket = rate.at_rest(bucket, now)
+        now = max(now, rate.next_at(bucket))
+        bucket = rate.take(bucket)
+        taken.append(now)
+    for at, first in enumerate(taken):
+        for count, last in enumerate(taken[at:], 1):
+            assert count <= rate.burst + (last - first) / rate.every + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("code", "reasons"),
+    [
+        (400, ["BadRequest"]),
+        (401, ["Unauthorized"]),
+        (403, ["Forbidden"]),
+        (404, ["NotFound"]),
+        (405, ["MethodNotAllowed"]),
+        (406, ["NotAcceptable"]),
+        (409, ["Conflict", "AlreadyExists"]),
+        (410, ["Gone", "Expired"]),
+        (413, ["RequestEntityTooLarge"]),
+        (415, ["UnsupportedMediaType"]),
+        (422, ["Invalid"]),
+        (429, ["TooManyRequests"]),
+        (500, ["InternalError", "ServerTimeout", "StorageReadError"]),
+        (503, ["ServiceUnavailable"]),
+        (504, ["Timeout"]),
+    ],
+)
+def test_a_code_means_the_first_of_its_reasons(code: int, reasons: list[str]) -> None:
+    assert [code_of(reason) for reason in reasons] == [code] * len(reasons)
+    assert reason_of(code) == reasons[0]
+
+
+def test_what_is_unknown_means_nothing() -> None:
+    assert (code_of(""), code_of("Teapot"), reason_of(0), reason_of(200), reason_of(418)) == (
+        0,
+        0,
+        "",
+        "",
+        "",
+    )
+
+
+def test_there_is_one_table_of_reasons_and_one_power() -> None:
+    found = {
+        what
+        for folder in ("kubeproto", "runtime")
+        for path in (ROOT / folder).rglob("*.py")
+        for what in copies(path)
+    }
+    assert found == {"_reasons.py has a table", "_pacing.py has a power", HISTOGRAM}
+
+
+def copies(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Dict(keys=keys, values=values) if pairs(keys, values) > 4:
+                yield f"{path.name} has a table"
+            case ast.BinOp(op=ast.Pow(), left=base) if not is_whole(base):
+                yield f"{path.name} has a power"
+            case _:
+                pass
+
+
+def pairs(keys: list[ast.expr | None], values: list[ast.expr]) -> int:
+    """How many reasons this dict pairs with their codes, in either direction."""
+    plain = [
+        {key.value, value.value}
+        for key, value in zip(keys, values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(value, ast.Constant)
+    ]
+    return sum(code_of(reason) in pair for pair in plain for reason in pair if isinstance(reason, str))
+
+
+def is_whole(base: ast.expr) -> bool:
+    return isinstance(base, ast.Constant) and isinstance(base.value, int)
