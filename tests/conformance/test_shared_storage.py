@@ -67,6 +67,7 @@ def test_an_object_is_pruned_and_gets_defaults_when_its_definition_has_changed(c
     schema: dict[str, Any] = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["properties"]["spec"]["properties"] = {"kept": TEXT, "added": TEXT | {"default": "d"}}
     client.define(changed)
+    found: dict[str, Any] = {}
     for _ in range(100):
         found = client.get(f"{home(client, 'trunks')}/a")
         if found["spec"] == {"kept": "k", "added": "d"}:

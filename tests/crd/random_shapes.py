@@ -16,7 +16,7 @@ import types
 import uuid
 from collections.abc import Callable
 from dataclasses import make_dataclass
-from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 from msgspec import Meta
@@ -33,6 +33,7 @@ from kubeproto.objects import (
     Quantity,
     Rule,
 )
+from kubeproto.objects._pointers import is_list, is_object
 
 GROUP: Final = "shapes.kubeproto.test"
 Json = dict[str, Any]
@@ -302,20 +303,21 @@ class Instances:
     def _break(self, value: Any) -> None:
         rng = self._rng
         while True:
-            places: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
+            places: list[Any] = list(value) if is_object(value) else list(range(len(value)))
             if not places:
                 break
             place = rng.choice(places)
-            if isinstance(value[place], dict | list) and value[place] and rng.random() < 0.7:
-                value = value[place]
+            below: Any = value[place]
+            if (is_object(below) or is_list(below)) and below and rng.random() < 0.7:
+                value = below
                 continue
             break
-        if isinstance(value, dict):
+        if is_object(value):
             self._break_object(value)
         elif value:
-            self._break_list(value)
+            self._break_list(cast("list[Any]", value))
         else:
-            value.append(rng.choice((*ANYTHING, *TEXTS)))
+            cast("list[Any]", value).append(rng.choice((*ANYTHING, *TEXTS)))
 
     def _break_object(self, value: Json) -> None:
         rng = self._rng

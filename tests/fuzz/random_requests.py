@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from kubeproto import sim
 from kubeproto.kinds import table
+from kubeproto.objects import is_object
 from kubeproto.wire import Head
 
 T = TypeVar("T")
@@ -136,7 +137,7 @@ def definition(draw: Draw) -> dict[str, Any]:
             {"openAPIV3Schema": {"type": "object", "properties": {"spec": value(draw)}}}, {}, None,
             {"openAPIV3Schema": value(draw)},
         )),
-        "subresources": draw.one(({"status": {}}, None, {"scale": value(draw)}, value(draw))),
+        "subresources": draw.one((dict[str, Any](status={}), None, {"scale": value(draw)}, value(draw))),
         "additionalPrinterColumns": draw.one((None, [{"name": "A", "type": "integer", "jsonPath": ".spec.a"}],
                                               [{"name": "A", "type": value(draw), "jsonPath": value(draw)}])),
         "selectableFields": draw.one((None, [{"jsonPath": value(draw)}])),
@@ -170,7 +171,7 @@ def _patch(draw: Draw, body: Any) -> Any:
 
 
 def _directed(draw: Draw, body: Any) -> Any:
-    if isinstance(body, dict) and draw.number(4) == 1:
+    if is_object(body) and draw.number(4) == 1:
         key = draw.one(("$patch", "$setElementOrder/containers", "$deleteFromPrimitiveList/finalizers",
                         "$retainKeys"))  # fmt: skip
         body[key] = draw.one(("delete", "replace", "merge", ["a"], [{"name": "a"}], value(draw)))
@@ -190,7 +191,7 @@ def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Hea
         body = value(draw)
     else:
         body = typed(draw, type_) if type_ else {"spec": value(draw), "status": value(draw)}
-        if isinstance(body, dict):
+        if is_object(body):
             if draw.number(8) != 1:
                 body["metadata"] = {"name": draw.one(NAMES)} | draw.one((
                     {}, {}, {}, {"finalizers": ["a.b/c"]}, {"ownerReferences": [value(draw)]},

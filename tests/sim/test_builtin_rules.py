@@ -21,10 +21,11 @@ OTHERWISE: Final = frozenset((
 
 def seen(asker: Asker, target: str, obj: dict[str, Any]) -> list[Any]:
     """The status, the reason and the fields of a refusal."""
-    status = asker.ask("POST", f"{target}?dryRun=All", obj)
+    status: dict[str, Any] = asker.ask("POST", f"{target}?dryRun=All", obj)
     if asker.status < 300:
         return [asker.status, "", []]
-    causes: list[dict[str, str]] = (status.get("details") or {}).get("causes") or []
+    details: dict[str, Any] = status.get("details") or {}
+    causes: list[dict[str, str]] = details.get("causes") or []
     return [status["code"], status.get("reason", ""), sorted({cause.get("field", "") for cause in causes})]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubeproto.kinds import FieldFacts, table
+from kubeproto.objects import is_object
 
 BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
     "name": ("a", "a.b", "a.b/c", "cpu", "10.0.0.1"),
@@ -85,8 +86,8 @@ def values(name: str, field: FieldFacts, depth: int = 4) -> list[Any]:
         if form == "list":
             found = [[one] for one in found]
         else:
-            whole = [one for one in found if isinstance(one, dict)] if name in BY_NAME else []
-            found = whole + [{"a": one} for one in found if not isinstance(one, dict)]
+            whole: list[Any] = [one for one in found if is_object(one)] if name in BY_NAME else []
+            found = whole + [{"a": one} for one in found if not is_object(one)]
             if field.type == "quantity":
                 found = [*whole, {"cpu": "1"}, {"storage": "1Gi"}, {"memory": "1Gi"}]
     return found

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kubeproto.kinds import FieldFacts, table
+from kubeproto.objects import is_object
 from tools.probing.candidates import struct, values
 from tools.probing.notes import Notes, text_of
 
@@ -114,7 +115,8 @@ class Explorer:
             if code == 201:
                 self._notes.accepted(self._type, obj, body)
                 return obj
-            causes = (body.get("details") or {}).get("causes") or []
+            details: Json = body.get("details") or {}
+            causes: list[Json] = details.get("causes") or []
             if code != 422 or not any(self._mend(obj, cause, kept, tried) for cause in causes):
                 return None
         return None
@@ -199,4 +201,4 @@ def _first(value: Any, at: Path, field: FieldFacts) -> tuple[Any, Path]:
             return None, at
         key: str | int = 0 if form == "list" else next(iter(value))
         value, at = value[key], (*at, key)
-    return value if isinstance(value, dict) else None, at
+    return value if is_object(value) else None, at

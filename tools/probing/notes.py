@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from kubeproto.kinds import FieldFacts, table
+from kubeproto.objects._pointers import is_list, is_object
 
 Json = dict[str, Any]
 MISSING = "<missing>"
@@ -43,7 +44,7 @@ class Notes:
                     self._order(field, got.get(name), 0)
                 continue
             value = sent[name]
-            if value in (0, "", False) and not isinstance(value, (dict, list)) and value is not None:
+            if value in (0, "", False) and not isinstance(value, (dict, list)):
                 self.zeros[type_][name].add("kept" if name in got else "dropped")
             if isinstance(value, (dict, list)) and not value:
                 self.zeros[type_][name].add("dropped" if got.get(name) is None else "kept")
@@ -53,9 +54,9 @@ class Notes:
     def _order(self, field: FieldFacts, got: Any, level: int) -> None:
         """Note the order of the fields in what a server filled in."""
         if level < len(field.form):
-            for one in got.values() if isinstance(got, dict) else got if isinstance(got, list) else ():
+            for one in got.values() if is_object(got) else got if is_list(got) else ():
                 self._order(field, one, level + 1)
-        elif isinstance(got, dict):
+        elif is_object(got):
             self.orders[field.type].add(tuple(got))
             for name, inner in table().types[field.type].fields.items():
                 if "." in inner.type and name in got:
@@ -63,13 +64,13 @@ class Notes:
 
     def _below(self, field: FieldFacts, sent: Any, got: Any, level: int) -> None:
         if level == len(field.form):
-            if isinstance(sent, dict) and isinstance(got, dict):
+            if is_object(sent) and is_object(got):
                 self._walk(field.type, sent, got)
-        elif field.form[level] == "list" and isinstance(sent, list) and isinstance(got, list):
+        elif field.form[level] == "list" and is_list(sent) and is_list(got):
             if len(sent) == len(got):
                 for one, other in zip(sent, got, strict=True):
                     self._below(field, one, other, level + 1)
-        elif isinstance(sent, dict) and isinstance(got, dict):
+        elif is_object(sent) and is_object(got):
             for key, one in sent.items():
                 if key in got:
                     self._below(field, one, got[key], level + 1)
@@ -79,7 +80,8 @@ class Notes:
         if code == 201:
             self.faults[type_][name][json.dumps(value)] = None
             return
-        causes = (body.get("details") or {}).get("causes") or []
+        details: Json = body.get("details") or {}
+        causes: list[Json] = details.get("causes") or []
         here = [[one["reason"], one["message"]] for one in causes if one.get("field") == where]
         if code == 422 and here:
             self.faults[type_][name][json.dumps(value)] = [len(causes) - len(here), *here]

@@ -64,9 +64,13 @@ _SUPPORTED: Final = "supported values: "
 
 def tables_of(notes: Notes) -> Json:
     """The tables: `defaults`, `rules`, `zeros` and `orders`, by type."""
+
+    def rule(type_: str, name: str, faults: dict[str, Any]) -> Any:
+        return _rule(notes, type_, name, faults)
+
     return {
         "defaults": _by_type(notes.defaults, _default),
-        "rules": _by_type(notes.faults, lambda type_, name, faults: _rule(notes, type_, name, faults)),
+        "rules": _by_type(notes.faults, rule),
         "zeros": _by_type(notes.zeros, _zero),
         "nulls": {
             type_: found
@@ -115,20 +119,24 @@ def _nulls(seen: list[tuple[str, Json, Any]]) -> bool:
     return any(value is None for _, _, value in seen)
 
 
+def _causes(found: list[Any] | None) -> list[tuple[str, str]]:
+    """The reasons and messages of what was refused; before them stands how many other causes there were."""
+    return found[1:] if found else []
+
+
 def _rule(notes: Notes, type_: str, name: str, faults: dict[str, Any]) -> Any:
     """What is refused: that it is missing, other values, other numbers, texts of another form."""
     if type_ in LOOSE or f"{type_}.{name}" in COMPUTED:
         return None
     rule: Json = {}
-    absent = faults.get("null") or faults.get('""')
-    for reason, message in (absent or [0])[1:]:
+    for reason, message in _causes(faults.get("null") or faults.get('""')):
         # What some object that was accepted did without is required in a context alone.
         absent_once = any(value == MISSING for _, _, value in notes.defaults.get(type_, {}).get(name, ()))
         if reason == "FieldValueRequired" and not absent_once:
             rule["required"] = message.removeprefix("Required value").removeprefix(": ")
     for text, found in faults.items():
         value = json.loads(text)
-        for reason, message in (found or [0])[1:]:
+        for reason, message in _causes(found):
             detail = _PREFIX.sub("", message, count=1)
             if reason == "FieldValueNotSupported" and detail.startswith(_SUPPORTED) and value:
                 rule["enum"] = json.loads(f"[{detail.removeprefix(_SUPPORTED)}]")
@@ -161,7 +169,7 @@ def _add_range(rule: Json, faults: dict[str, Any], detail: str) -> None:
 
 
 def _says(found: Any, detail: str) -> bool:
-    return any(detail in message for _, message in (found or [0])[1:])
+    return any(detail in message for _, message in _causes(found))
 
 
 def _zero(type_: str, name: str, seen: set[str]) -> Any:
