@@ -38,7 +38,7 @@ def _refused(asker: Asker, rows: dict[int, Any]) -> set[int]:
     try:
         asker.ask(DEFINITIONS.create(_definition(rows), dry_run=True))
     except kp.Invalid as error:
-        found = set()
+        found: set[int] = set()
         for cause in error.status.details.causes:
             number = re.search(r"properties\[f(\d+)\]", cause.field)
             assert number is not None, cause
