@@ -207,7 +207,7 @@ _KINDS: Final[tuple[type[ApiError], ...]] = (
     Gone, RequestEntityTooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, ServerTimeout,
     ServiceUnavailable, Timeout,
 )  # fmt: skip
-_BY_REASON: Final[dict[str, type[ApiError]]] = {kind.__name__: kind for kind in _KINDS} | {"Expired": Gone}
+_BY_REASON: Final[dict[str, type[ApiError]]] = {**{kind.__name__: kind for kind in _KINDS}, "Expired": Gone}
 
 
 def api_error(status: Status, *, request: str = "", retry_after: float | None = None) -> ApiError:

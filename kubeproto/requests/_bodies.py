@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from .._errors import InvalidObject, InvalidRequest
 from ..objects import KubeObject, Metadata, Resource, decode, encode, is_object, replace
@@ -20,6 +20,9 @@ _OPERATIONS: Final = {
     "copy": ("path", "from"),
     "test": ("path", "value"),
 }
+
+# Any JSON value, in a form that type checkers take for a class.
+_ANYTHING: Final = cast("type[object]", Any)
 
 
 def as_json(value: Any) -> bytes:
@@ -104,7 +107,7 @@ def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def applied(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str, Any]:
     """The fields that are applied, as JSON would give them, with the kind filled in."""
-    said = decode(as_json(obj), object)
+    said = decode(as_json(obj), _ANYTHING)
     if not is_object(said):
         raise InvalidRequest(f"what is applied is an object, not {type(obj).__name__}")
     identity = {"apiVersion": resource.api_version, "kind": resource.kind}
