@@ -131,9 +131,15 @@ def in_order(type_: str, fields: Iterable[str]) -> list[str]:
     """The fields of a type as a server writes them."""
     known = frozenset(fields)
     own = _ORDERS.get(type_, "").split()
-    seen = built_in().orders.get(type_, [])
-    if not {*seen} <= {*own}:
-        own = [*seen, *own]  # what a real server was seen to write, and what was written down beside it
+    # What a real server was seen to write, a few fields at a time, says where the fields stand that are not
+    # written down; between fields that were never seen side by side it says nothing.
+    before = -1
+    for name in built_in().orders.get(type_, []):
+        if name in own:
+            before = own.index(name)
+        else:
+            before += 1
+            own.insert(before, name)
     named = [*(name for name in _FIRST if name not in own), *own]
     rest = sorted(known - {*named, *_LAST})
     return [name for name in dict.fromkeys([*named, *rest, *_LAST]) if name in known]
