@@ -62,6 +62,5 @@ def _without_nulls_in_lists(value: Any, inside: bool = False) -> Any:
             if not (inside and one is None)
         }
     if isinstance(value, list):
-        elements = cast("list[Any]", value)
-        return [_without_nulls_in_lists(one, True) for one in elements]
+        return [_without_nulls_in_lists(one, True) for one in cast("Any", value)]
     return value
