@@ -1,9 +1,11 @@
-"""Deep copies and pickles of objects, whose values may be nested more deeply than Python's own can follow."""
+"""Deep copies and pickles of objects, whose values may be nested more deeply than Python's own can follow.
+
+`copy` and `pickle` are imported when they are used: most programs need neither, and everybody pays for what
+`import kubeproto` brings.
+"""
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -19,6 +21,8 @@ ABSENT: Final = Raw(b"")
 
 def deep_copy(obj: T, memo: dict[int, Any]) -> T:
     """Return a copy that shares no values with the object; what has not been read stays so."""
+    import copy
+
     other = copy.copy(obj)
     try:
         for name, value in held(obj).items():
@@ -30,10 +34,20 @@ def deep_copy(obj: T, memo: dict[int, Any]) -> T:
 
 def pickled(obj: Struct, state: dict[str, Any], protocol: int) -> bytes:
     """Return the pickle of what an object holds; made at once, or others would meet a `RecursionError`."""
+    import pickle
+
     try:
         return pickle.dumps(state, protocol)
     except RecursionError:
         raise InvalidObject(f"{_name(obj)}: it is nested too deeply to be pickled") from None
+
+
+def unpickled(state: bytes) -> dict[str, Any]:
+    """Return what `pickled` wrote."""
+    import pickle
+
+    held: dict[str, Any] = pickle.loads(state)
+    return held
 
 
 def reduced(obj: Struct, protocol: int) -> Any:
@@ -43,7 +57,7 @@ def reduced(obj: Struct, protocol: int) -> Any:
 
 def restored(plain: type[T], state: bytes) -> T:
     """Return the object that was pickled."""
-    return plain(**pickle.loads(state))
+    return plain(**unpickled(state))
 
 
 def held(obj: Struct) -> dict[str, Any]:

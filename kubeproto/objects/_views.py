@@ -21,7 +21,6 @@ for the text.
 from __future__ import annotations
 
 import operator
-import pickle
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 import msgspec
@@ -29,7 +28,7 @@ from msgspec import Raw, Struct, StructMeta
 
 from .._errors import InvalidObject
 from ._base import KubeObject
-from ._copies import ABSENT, deep_copy, held, pickled
+from ._copies import ABSENT, deep_copy, held, pickled, unpickled
 from ._depths import Dynamic
 from ._meta import ObjectMeta
 from ._reading import Reader
@@ -349,7 +348,7 @@ def _reduced(obj: Any, protocol: int) -> Any:
 
 def _restored(plain: type[Any], state: bytes) -> Any:
     views = META if plain is ObjectMeta else views_of(plain)
-    return views.view(**pickle.loads(state))
+    return views.view(**unpickled(state))
 
 
 def _write(obj: Any, name: str, value: Any) -> None:

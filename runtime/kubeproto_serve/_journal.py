@@ -50,9 +50,11 @@ class Journal:
         self._database = self._open()
         try:
             self._begin()
-        except sqlite3.Error as error:
+        except BaseException as error:
             self._database.close()
-            raise StateUnusable(f"{self._path} cannot be read: {error}") from error
+            if isinstance(error, sqlite3.Error):
+                raise StateUnusable(f"{self._path} cannot be read: {error}") from error
+            raise
         cluster.on_change = self._pending.append
 
     def commit(self) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,9 @@ _SCRUBBED: Final = (
     (r" +\n", "\n"),
     (r"[ \t]+", " "),
 )  # fmt: skip
+# A real server describes a new kind some time after it serves it.
+_UNPUBLISHED: Final = "couldn't find resource"
+_PUBLISHED_WITHIN: Final = 60.0
 _STRUCTURE: Final = re.compile(r"error|[A-Z]+:|\s+[\w$-]+\t<.*>|\s+[A-Z]\w+$")
 
 
@@ -81,6 +85,9 @@ def run(program: str, kubeconfig: Path, home: Path, context: str = "") -> Iterat
             word.replace("_", " ") if word == "--schedule=0_0_*_*_*" else word for word in command.split(" ")
         ]
         done = call(words, MANIFESTS[manifest] if manifest else "")
+        until = time.monotonic() + _PUBLISHED_WITHIN
+        while words[0] == "explain" and _UNPUBLISHED in done.stdout and time.monotonic() < until:
+            done = call(words)
         yield Step(line, done.returncode, scrubbed(done.stdout, explained=words[0] == "explain"))
     call(["delete", "namespace", _NAMESPACE, "--wait=false"])
 
