@@ -220,9 +220,10 @@ def empty_house(tmp_path: Path) -> Path:
     for folder in ("", "client", "caches", "operator"):
         (tmp_path / "runtime" / "kubeproto_runtime" / folder).mkdir(parents=True)
         (tmp_path / "runtime" / "kubeproto_runtime" / folder / "__init__.py").touch()
-    for folder in ("storage", "serving"):
-        (tmp_path / "kubeproto" / "sim" / folder).mkdir()
-        (tmp_path / "kubeproto" / "sim" / folder / "__init__.py").touch()
+    for folder in ("sim/storage", "sim/serving", "crd/cel", "crd/definitions"):
+        (tmp_path / "kubeproto" / folder).mkdir()
+        (tmp_path / "kubeproto" / folder / "__init__.py").touch()
+    (tmp_path / "kubeproto" / "crd" / "definitions" / "_reading.py").touch()
     return tmp_path
 
 
@@ -255,6 +256,7 @@ def test_a_house_of_empty_rooms_keeps_every_rule(empty_house: Path) -> None:
         ("shared", "runtime/kubeproto_runtime/client/_read.py", "from kubeproto.objects._shared import LONG"),
         ("runtime-layers", "runtime/kubeproto_runtime/client/_run.py", "from ..operator import Operator"),
         ("sim-layers", "kubeproto/sim/storage/_watch.py", "from ..serving import Server"),
+        ("crd-layers", "kubeproto/crd/cel/_rules.py", "from ..definitions import _reading"),
         ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),
     ],
 )

@@ -17,7 +17,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.control._election_values": "the rows of the table hold what the states hold, `ObservedLease`",
     "kubeproto.control._queue": "the queue's limits, which a test cannot reach in reasonable time",
     "kubeproto.control._transforms": "the transform that readers of a Store must not need",
-    "kubeproto.crd._cel": "which CEL library is there, as the skip of its tests",
+    "kubeproto.crd.cel._evaluation": "which CEL library is there, as the skip of its tests",
     "kubeproto.kinds": "what generates the kinds: the tables and the source of modules",
     "kubeproto.objects": "parsers that only other parsers call are compared with Go's by themselves",
     "kubeproto.requests._logs": "how logs are cut into lines, at every place of a chunk",

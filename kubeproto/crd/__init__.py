@@ -1,6 +1,14 @@
 """Custom resources: definitions made from classes, read and compared; objects checked; reviews answered."""
 
-from ._admission import (
+from ._typed import check_object_rules, validate_object
+from ._violations import Violation, invalid_status
+from .cel._rules import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
+from .definitions._changes import SchemaChange, compare_definitions
+from .definitions._definition_checks import check_definition
+from .definitions._definitions import CustomResourceDefinition, DefinitionError, definition_of
+from .definitions._reading import DefinedKind, DefinedVersion, read_definition
+from .definitions._structural import check_schema
+from .reviews._admission import (
     AdmissionRequest,
     AdmissionVerdict,
     allow,
@@ -9,20 +17,12 @@ from ._admission import (
     deny,
     read_admission,
 )
-from ._changes import SchemaChange, compare_definitions
-from ._conversion import ConversionRequest, answer_conversion, read_conversion
-from ._defaulting import default
-from ._definition_checks import check_definition
-from ._definitions import CustomResourceDefinition, DefinitionError, definition_of
-from ._pruning import prune
-from ._reading import DefinedKind, DefinedVersion, read_definition
-from ._refusals import SchemaError
-from ._rules import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
-from ._schemas import schema_of
-from ._structural import check_schema
-from ._typed import check_object_rules, validate_object
-from ._validation import validate
-from ._violations import Violation, invalid_status
+from .reviews._conversion import ConversionRequest, answer_conversion, read_conversion
+from .schemas._refusals import SchemaError
+from .schemas._schemas import schema_of
+from .validation._defaulting import default
+from .validation._pruning import prune
+from .validation._validation import validate
 
 __all__ = [
     "AdmissionRequest",

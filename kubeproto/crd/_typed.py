@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from ..objects import KubeObject, encode
-from ._definitions import schema_for
-from ._rules import RuleOutcome, check_rules
-from ._validation import validate
 from ._violations import Violation
+from .cel._rules import RuleOutcome, check_rules
+from .definitions._definitions import schema_for
+from .validation._validation import validate
 
 
 def validate_object(obj: KubeObject, old: KubeObject | None = None) -> list[Violation]:

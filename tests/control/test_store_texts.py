@@ -361,7 +361,7 @@ OURS: Final = {
     "kubeproto/objects/_values.py": "makes the decoders",
     "kubeproto/objects/_manifests.py": "files, and what it has just written",
     "kubeproto/control/_conditions.py": "what it has just written",
-    "kubeproto/crd/_conversion.py": "what it has just written",
+    "kubeproto/crd/reviews/_conversion.py": "what it has just written",
 }
 
 

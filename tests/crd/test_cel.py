@@ -12,7 +12,7 @@ import cel_table
 import pytest
 
 from kubeproto.crd import NotEvaluated, Passed, RuleViolated, check_rules, validate
-from kubeproto.crd._cel import _environment
+from kubeproto.crd.cel._evaluation import _environment
 
 INT = {"type": "integer"}
 INT_OR_STRING = {"x-kubernetes-int-or-string": True}

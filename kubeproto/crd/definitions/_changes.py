@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ..objects import json_equal
-from ._json import is_list, is_object
+from ...objects import json_equal
+from .._json import is_list, is_object
+from .._violations import child
 from ._reading import DefinedKind, DefinedVersion
-from ._violations import child
 
 
 class SchemaChange(Struct, frozen=True):

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from .._errors import LocalProtocolError
-from ..objects import (
+from ..._errors import LocalProtocolError
+from ...objects import (
     Column,
     ConversionWebhook,
     Definition,
@@ -17,10 +17,10 @@ from ..objects import (
     api_version_priority,
     encode,
 )
-from ._class_fields import fields_of
+from ..schemas._class_fields import fields_of
+from ..schemas._markers import mark
+from ..schemas._schemas import schema_of
 from ._definition_checks import check_definition
-from ._markers import mark
-from ._schemas import schema_of
 
 
 class DefinitionError(LocalProtocolError, ValueError):
@@ -46,7 +46,7 @@ class CustomResourceDefinition(
 
     def to_yaml(self) -> str:
         """YAML, the same from run to run; it needs the extra `yaml`."""
-        from .._yaml import write_documents
+        from ..._yaml import write_documents
 
         # By way of JSON: what has been read from a server may still be lazy, and holds raw JSON inside.
         return write_documents([msgspec.json.decode(encode(self))])

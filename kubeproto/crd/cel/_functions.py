@@ -14,8 +14,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..objects import Quantity
-from ._patterns import find_matches
+from ...objects import Quantity
+from .._patterns import find_matches
 
 BAD_ARGUMENT: Final = "bad argument: "
 _NANO: Final = 10**9

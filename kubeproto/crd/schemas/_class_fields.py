@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, get_args, get_origin
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..objects import Constant
-from ..objects._shared import enc_hook
+from ...objects import Constant
+from ...objects._shared import enc_hook
 
 # Wrappings of TypedDict's fields; `__required_keys__` says what they mean. ReadOnly is younger than 3.11.
 _REQUIREDNESS: Final = tuple(

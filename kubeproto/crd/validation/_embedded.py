@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ..objects import GroupVersionKind, ObjectMeta, check_dns_1035_label
-from ._json import is_list, is_object
-from ._violations import Violation, child, invalid, key, required
+from ...objects import GroupVersionKind, ObjectMeta, check_dns_1035_label
+from .._json import is_list, is_object
+from .._violations import Violation, child, invalid, key, required
 
 _LABEL: Final = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ._patterns import check_pattern
+from .._patterns import check_pattern
 
 _LENGTHS: Final = {"string": "Length", "array": "Items", "object": "Properties"}
 

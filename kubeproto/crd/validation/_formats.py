@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..objects import Duration
+from ...objects import Duration
 
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
 # Beside Go's own form a server takes any text in which a count stands before a unit, so `P1D` is a day.

@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import Reader
+from ..._errors import InvalidObject, RemoteProtocolError
+from ...objects import Reader
 from ._statuses import failure
 
 _API: Final = "apiextensions.k8s.io/v1"

@@ -21,12 +21,12 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ..objects import Duration, KubeObject, MicroTime, ObjectMeta, Quantity
+from ...objects import Duration, KubeObject, MicroTime, ObjectMeta, Quantity
+from .._violations import child
 from ._class_fields import ClassField, fields_of, tag_of, unwrap
 from ._constraints import constrain
 from ._markers import mark
 from ._refusals import refused
-from ._violations import child
 
 Schema = dict[str, Any]
 

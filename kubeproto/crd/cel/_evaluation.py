@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from ._cel_functions import BAD_ARGUMENT, declarations
-from ._cel_values import holds_dates, literal, visible
+from ._functions import BAD_ARGUMENT, declarations
+from ._values import holds_dates, literal, visible
 
 # What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.
 _VALUE_ERRORS: Final = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._errors import LocalProtocolError
+from ..._errors import LocalProtocolError
 
 
 class SchemaError(LocalProtocolError, TypeError):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ._cel_values import compares_null, unequal_kinds, unknown_reference
-from ._json import is_object
-from ._violations import Violation, child, invalid, key, required, unsupported
+from .._json import is_object
+from .._violations import Violation, child, invalid, key, required, unsupported
+from ._values import compares_null, unequal_kinds, unknown_reference
 
 _REASONS: Final = (
     "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"

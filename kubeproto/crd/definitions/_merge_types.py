@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ._json import is_object
-from ._violations import Violation, child, forbidden, invalid, key, required, unsupported
+from .._json import is_object
+from .._violations import Violation, child, forbidden, invalid, key, required, unsupported
 
 
 def check_list_type(schema: dict[str, Any], path: str) -> Iterator[Violation]:

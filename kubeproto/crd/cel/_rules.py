@@ -12,9 +12,12 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from ..objects import json_equal
-from ._cel import CannotEvaluate, CelFailure, evaluate
-from ._cel_values import (
+from ...objects import json_equal
+from .._json import is_list, is_object
+from .._list_types import correlate, identity
+from .._violations import Violation, child, forbidden, invalid, key, required
+from ._evaluation import CannotEvaluate, CelFailure, evaluate
+from ._values import (
     compares_lists,
     compares_null,
     holds_associative_lists,
@@ -22,9 +25,6 @@ from ._cel_values import (
     unequal_kinds,
     unknown_reference,
 )
-from ._json import is_list, is_object
-from ._list_types import correlate, identity
-from ._violations import Violation, child, forbidden, invalid, key, required
 
 _USES_OLD = re.compile(r"\boldSelf\b")
 _LONGEST_MESSAGE = 5 * 1024

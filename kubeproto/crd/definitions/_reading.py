@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from .._errors import InvalidObject
-from ..objects import Column, Reader, Resource, Scale, api_version_priority
+from ..._errors import InvalidObject
+from ...objects import Column, Reader, Resource, Scale, api_version_priority
 
 
 class DefinedVersion(Struct, frozen=True, kw_only=True):

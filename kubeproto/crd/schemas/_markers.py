@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ..objects import Atomic, Embedded, ListMap, ListSet, PreserveUnknown, Rule
+from ...objects import Atomic, Embedded, ListMap, ListSet, PreserveUnknown, Rule
 from ._refusals import refused
 
 

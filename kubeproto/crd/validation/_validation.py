@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
+from .._list_types import duplicates
+from .._violations import NO_FIELD, Violation, invalid
+from ..cel._rules import NotEvaluated, RuleViolated, check_rules, has_rules
 from ._embedded import embedded
-from ._list_types import duplicates
-from ._rules import NotEvaluated, RuleViolated, check_rules, has_rules
 from ._values import check_value
-from ._violations import NO_FIELD, Violation, invalid
 
 # After these, rules would meet values of another type than they were written for.
 _BLOCKING: Final = (

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ._embedded import embedded
-from ._json import copy_json, is_object
-from ._list_types import duplicates
+from .._json import copy_json, is_object
+from .._list_types import duplicates
+from .._patterns import check_pattern
+from .._violations import Violation, child, forbidden, invalid, key, required, unsupported
+from ..cel._rule_forms import check_rule_forms
+from ..validation._embedded import embedded
+from ..validation._pruning import prune
+from ..validation._values import check_value
 from ._merge_types import check_list_type, check_map_type
-from ._patterns import check_pattern
-from ._pruning import prune
-from ._rule_forms import check_rule_forms
-from ._values import check_value
-from ._violations import Violation, child, forbidden, invalid, key, required, unsupported
 
 _Violations = Iterator[Violation]
 

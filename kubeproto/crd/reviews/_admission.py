@@ -11,9 +11,9 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import GroupVersionKind, Reader, make_json_patch
-from ..wire import reason_of
+from ..._errors import InvalidObject, RemoteProtocolError
+from ...objects import GroupVersionKind, Reader, make_json_patch
+from ...wire import reason_of
 from ._statuses import failure
 
 _API: Final = "admission.k8s.io/v1"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ._json import is_list, is_object
-from ._violations import child, key
+from .._json import is_list, is_object
+from .._violations import child, key
 
 _META: Final = ("apiVersion", "kind", "metadata")
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"

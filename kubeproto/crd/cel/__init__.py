@@ -1,0 +1,1 @@
+"""CEL rules: their form, and their evaluation over the values of an object."""

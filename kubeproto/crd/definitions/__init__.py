@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions: made from classes, read, checked as a server checks them, and compared."""

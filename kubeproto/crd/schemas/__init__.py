@@ -1,0 +1,1 @@
+"""Structural schemas made from Python classes and types."""

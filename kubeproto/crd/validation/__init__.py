@@ -1,0 +1,1 @@
+"""Objects checked against a schema: defaults, pruning, values, formats and embedded objects."""
