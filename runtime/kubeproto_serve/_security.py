@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ._certificates import Authority
-
 if TYPE_CHECKING:
     from ._certificates import Certificate
 else:
@@ -43,6 +41,9 @@ class Security(Struct, frozen=True, kw_only=True):
 
 def self_made(*hosts: str, tokens: Mapping[str, str] | None = None, certificates: bool = False) -> Security:
     """TLS with certificates made now; with `certificates`, clients have to show one, or a token."""
+    # cryptography takes a tenth of a second to import, which a server of plain HTTP would spend for nothing.
+    from ._certificates import Authority
+
     authority = Authority()
     made = authority.server("localhost", "127.0.0.1", "::1", *hosts)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

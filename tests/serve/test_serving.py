@@ -290,3 +290,9 @@ def test_a_test_of_any_program_gets_a_server_from_a_fixture(tmp_path: Path) -> N
     command = [sys.executable, "-m", "pytest", "--rootdir", ".", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_plain_http_does_not_import_what_makes_certificates() -> None:
+    program = "import sys, kubeproto_serve; kubeproto_serve.serve; print('cryptography' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
