@@ -1,7 +1,12 @@
-"""`SocketChannel`: the bytes of one connection on anyio, with the limits on time."""
+"""`SocketChannel`: the bytes of one connection on anyio; `Watchdog`: the limits on time, for all connections.
+
+A deadline around each receive and each send costs as much as the response to a small request. So a channel
+only says what it waits for, and one task looks at all of them, some times within the shortest limit.
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -13,22 +18,31 @@ if TYPE_CHECKING:
 
     from ._limits import Limits
 
+_log: Final = logging.getLogger("kubeproto.serve")
+
 # A client that takes this much within `stalled` seconds is slow; one that does not is stuck.
 _PIECE: Final = 64 * 1024
 # What a client may send ahead while it watches, before nobody reads from it any more.
 _AHEAD: Final = 64 * 1024
+_LOOKS: Final = 8  # within the shortest limit
+_SELDOM: Final = 1.0  # seconds between two looks at the most
 
 
 class SocketChannel:
-    """One connection. `receive` returns nothing once the client has closed or was idle for too long.
+    """One connection. `receive` returns nothing once the client has closed.
 
-    `waiting` is True while it is the client's turn: no request of it is being answered.
+    `waiting` is True while it is the client's turn: no request of it is being answered. `limit` is how long
+    what the channel waits for may take, None for ever; `steps` counts what it did not wait for in vain.
     """
 
     def __init__(self, stream: ByteStream, limits: Limits) -> None:
         self._stream = stream
         self._limits = limits
         self.waiting = True
+        self.limit: float | None = None
+        self.steps = 0
+        self.seen = -1, 0.0  # of the watchdog: the steps at a look, and when they were first so many
+        self.scope = anyio.CancelScope()  # of all that serves the connection
         self._ahead = b""  # read while a response was being sent
 
     async def receive(self) -> bytes:
@@ -36,28 +50,27 @@ class SocketChannel:
         if self._ahead:
             data, self._ahead = self._ahead, b""
             return data
-        self.waiting = True
-        with anyio.move_on_after(self._limits.idle):
-            data = await self._receive()
-            self.waiting = not data
-            return data
-        return b""
+        self.waiting, self.limit = True, self._limits.idle
+        data = await self._receive()
+        self.waiting, self.limit = not data, None
+        self.steps += 1
+        return data
 
     async def send(self, data: bytes) -> None:
-        """Send all of it; `TransportError` if the client takes nothing for too long."""
+        """Send all of it; `TransportError` if the client has gone."""
+        self.limit = self._limits.stalled
         try:
             if len(data) <= _PIECE:
-                with anyio.fail_after(self._limits.stalled):
-                    await self._stream.send(data)
-                return
-            view = memoryview(data)
-            for start in range(0, len(view), _PIECE):
-                with anyio.fail_after(self._limits.stalled):
+                await self._stream.send(data)
+            else:
+                view = memoryview(data)
+                for start in range(0, len(view), _PIECE):
                     await self._stream.send(bytes(view[start : start + _PIECE]))
-        except TimeoutError:
-            raise TransportError(f"the client took no bytes for {self._limits.stalled:g} s") from None
+                    self.steps += 1
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise TransportError("the client has closed the connection") from None
+        self.limit = None
+        self.steps += 1
 
     async def hung_up(self) -> None:
         """Return when the client has closed; what it sends ahead is kept for the next request."""
@@ -73,3 +86,28 @@ class SocketChannel:
             return await self._stream.receive()
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             return b""
+
+
+class Watchdog:
+    """Ends the connections whose client keeps the server waiting for longer than the limits allow."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.channels: set[SocketChannel] = set()
+        self._pause = min(limits.idle / _LOOKS, limits.stalled / _LOOKS, _SELDOM)
+
+    async def run(self) -> None:
+        """Look at all channels again and again, until cancelled."""
+        while True:
+            await anyio.sleep(self._pause)
+            now = anyio.current_time()
+            for channel in self.channels:
+                self._look(channel, now)
+
+    def _look(self, channel: SocketChannel, now: float) -> None:
+        steps, since = channel.seen
+        if channel.limit is None or channel.steps != steps:
+            channel.seen = channel.steps, now
+        elif now - since >= channel.limit:
+            what = "has sent no request" if channel.waiting else "has taken no bytes"
+            _log.debug("a connection was ended: its client %s for %g s", what, channel.limit)
+            channel.scope.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ import msgspec
 from kubeproto.wire import Head
 from kubeproto_h11 import Response
 
+from ._channel import Watchdog
 from ._metrics import METRICS, RequestMetrics
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from ._channel import SocketChannel
     from ._driver import ClusterDriver
+    from ._limits import Limits
     from ._requestlog import RequestLog
     from ._security import Security
 
@@ -31,19 +34,22 @@ _UNAUTHORIZED: Final = msgspec.json.encode({
 class Service:
     """What all connections of a server share."""
 
-    def __init__(self, driver: ClusterDriver, *, security: Security, log: RequestLog | None) -> None:
+    def __init__(
+        self, driver: ClusterDriver, *, security: Security, limits: Limits, log: RequestLog | None
+    ) -> None:
         self.driver = driver
         self.security = security
         self.log = log
+        self.limits = limits
         self.metrics = RequestMetrics(driver.cluster)
-        self.channels: set[SocketChannel] = set()
+        self.watchdog = Watchdog(limits)
         self.streams: set[OpenStream] = set()
         self.closing = False
 
     @property
     def busy(self) -> bool:
         """Whether a response is being sent."""
-        return any(not channel.waiting for channel in self.channels)
+        return any(not channel.waiting for channel in self.watchdog.channels)
 
     def close_streams(self) -> None:
         """End what goes on, each with the end that HTTP has for it."""
@@ -115,11 +121,12 @@ class RequestHandler:
 
     async def __call__(self, head: Head) -> Response:
         service = self._service
-        begun = anyio.current_time()
+        begun = time.perf_counter()
         response = await self._respond(head)
-        service.metrics.count(head.method, response.status, anyio.current_time() - begun)
+        took = time.perf_counter() - begun
+        service.metrics.count(head.method, response.status, took)
         if service.log is not None:
-            service.log.write(head, response, anyio.current_time() - begun)
+            service.log.write(head, response, took)
         return response
 
     async def _respond(self, head: Head) -> Response:

@@ -91,12 +91,13 @@ async def _served(
     journal: Journal | None, limits: Limits, log: RequestLog | None,
 ) -> AsyncGenerator[ServingUrl]:  # fmt: skip
     driver = ClusterDriver(cluster, faults=faults, journal=journal)
-    service = Service(driver, security=security, log=log)
-    connections = _Connections(service, security, limits)
+    service = Service(driver, security=security, limits=limits, log=log)
+    connections = _Connections(service)
     listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
     try:
         async with listener, anyio.create_task_group() as tasks:
             await tasks.start(driver.run)
+            tasks.start_soon(service.watchdog.run)
             tasks.start_soon(listener.serve, connections.handle)
             taken: int = listener.extra(SocketAttribute.local_port)
             yield _url(host, taken, security)
@@ -125,10 +126,10 @@ def _url(host: str, port: int, security: Security) -> ServingUrl:
 class _Connections:
     """Takes the connections of a server, each in a task of its own."""
 
-    def __init__(self, service: Service, security: Security, limits: Limits) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._security = security
-        self._limits = limits
+        self._security = service.security
+        self._limits = service.limits
 
     async def handle(self, stream: SocketStream) -> None:
         """Serve one connection to its end, whatever happens on it."""
@@ -159,11 +160,13 @@ class _Connections:
         channel = SocketChannel(stream, self._limits)
         handler = RequestHandler(self._service, channel, verified=verified)
         connection = ServerConnection(max_head=self._limits.head, max_body=self._limits.body)
-        self._service.channels.add(channel)
+        channels = self._service.watchdog.channels
+        channels.add(channel)
         try:
-            await serve_requests(channel, connection, _refuse if busy else handler)
+            with channel.scope:
+                await serve_requests(channel, connection, _refuse if busy else handler)
         finally:
-            self._service.channels.discard(channel)
+            channels.discard(channel)
 
 
 async def _refuse(_: Head) -> Response:

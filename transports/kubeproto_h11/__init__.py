@@ -12,8 +12,9 @@ from ._exchange import MAX_HEAD, Exchange, ResponseHead
 from ._framing import MAX_MESSAGE, CloseReason, Framing
 from ._reloading_tls import ReloadingTLS
 from ._replays import may_replay
+from ._request_reader import RequestRefused
 from ._requests import addressed, named
-from ._server import MAX_BODY, RequestRefused, ServerConnection
+from ._server import MAX_BODY, ServerConnection
 from ._serving import Channel, Handler, Response, serve_requests
 from ._sessions import Buffer, Session, Sessions, Tls
 from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel

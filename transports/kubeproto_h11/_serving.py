@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from kubeproto.wire import Head, Headers
 
-from ._server import RequestRefused, ServerConnection
+from ._request_reader import RequestRefused
+from ._server import ServerConnection
 
 Send: TypeAlias = Callable[[bytes], Awaitable[None]]
 

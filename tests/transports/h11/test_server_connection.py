@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
+import h11
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubeproto import LocalProtocolError
@@ -33,6 +35,81 @@ def test_requests_are_the_same_however_their_bytes_are_cut(cuts: list[int]) -> N
             connection.respond(200, (), b"ok")
     assert [(one.method, one.target, one.body) for one in found] == WANTED
     assert ("User-Agent", "kubectl") in found[0].headers
+
+
+# Lines that a request may hold: some as clients write them, the others where two readers could differ.
+LINES = (
+    b"Host: h", b"host:h", b"HOST:  two words  ", b"Host:", b"Accept: */*", b"A: \t x \t", b"A:\x01",
+    b"A:\x0b", b"A: \xc3\xbc", b"A: \xff", b"A : x", b"A", b": x", b" folded", b"\tfolded", b"A: x\ry",
+    b"A: x\ny", b"A:\x00", b"Content-Length: 3", b"Content-Length: 0", b"Content-Length: 03",
+    b"content-length:3, 3", b"Content-Length:", b"Content-Length: -1", b"Content-Length: +3",
+    b"Content-Length: 1_0", b"Content-Length: " + b"9" * 30, b"Transfer-Encoding: chunked",
+    b"Transfer-Encoding: gzip", b"Connection: close", b"Connection: keep-alive", b"Connection: x, Close",
+    b"Expect: 100-continue", b"Upgrade: websocket", b"", b"GET / HTTP/1.1",
+)  # fmt: skip
+FIRST = (
+    b"GET / HTTP/1.1", b"POST /a?b=c HTTP/1.1", b"HEAD / HTTP/1.1", b"GET  / HTTP/1.1", b"get / HTTP/1.1",
+    b"", b"GET / HTTP/1.0", b"GET / HTTP/2.0", b"GET /\xff HTTP/1.1", b"GET / HTTP/1.1 ",
+    b"FETCH * HTTP/1.1",
+)  # fmt: skip
+ENDS = (b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r\r\n")
+
+
+def of_h11(data: bytes) -> tuple[list[Head], int | None]:
+    """The requests in these bytes as h11 reads them, and the status with which it refuses what follows."""
+    connection, found = h11.Connection(h11.SERVER), list[Head]()
+    try:
+        connection.receive_data(data)
+        while True:
+            body, request = b"", connection.next_event()
+            if not isinstance(request, h11.Request):
+                return found, None
+            while isinstance(event := connection.next_event(), h11.Data):
+                body += event.data
+            if not isinstance(event, h11.EndOfMessage):
+                return found, None
+            headers = request.headers.raw_items()
+            target = request.target.decode("latin-1")
+            shown = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+            found.append(Head(request.method.decode(), target, shown, body))
+            connection.send(h11.Response(status_code=200, headers=[("Content-Length", "0")]))
+            connection.send(h11.EndOfMessage())
+            if h11.DONE not in (connection.our_state, connection.their_state):
+                return found, None
+            connection.start_next_cycle()
+    except h11.RemoteProtocolError as error:
+        return found, error.error_status_hint
+
+
+def of_ours(data: bytes) -> tuple[list[Head], int | None]:
+    connection, found = ServerConnection(), list[Head]()
+    try:
+        connection.feed(data)
+        while (request := connection.next_request()) is not None:
+            headers = tuple((name, _latin(value)) for name, value in request.headers)
+            found.append(Head(request.method, request.target, headers, request.body))
+            connection.respond(200, ())
+    except RequestRefused as refused:
+        return found, refused.status
+    return found, None
+
+
+def _latin(value: str) -> str:
+    return value.encode("latin-1" if "\xff" in value else "utf-8").decode("latin-1")
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> bytes:
+    lines = draw(st.lists(st.sampled_from(LINES), max_size=5))
+    host = [b"Host: h"] if draw(st.booleans()) else []
+    head = draw(st.sampled_from(ENDS)).join([draw(st.sampled_from(FIRST)), *host, *lines, b"", b""])
+    return head + draw(st.sampled_from((b"", b"abc", b"3\r\nabc\r\n0\r\n\r\n")))
+
+
+@given(st.lists(requests(), min_size=1, max_size=3).map(b"".join))
+@example(THREE)
+def test_requests_are_read_as_h11_reads_them(data: bytes) -> None:
+    assert of_ours(data) == of_h11(data)
 
 
 @given(st.binary(max_size=200))
@@ -152,9 +229,56 @@ def test_an_upgrade_leaves_the_rest_to_the_other_protocol() -> None:
     assert connection.rest == b"\x81\x00"
 
 
-def test_a_response_without_a_request_is_this_side_s_mistake() -> None:
+def asked() -> ServerConnection:
+    connection = ServerConnection()
+    connection.feed(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert connection.next_request() is not None
+    return connection
+
+
+MISTAKES: dict[str, Callable[[ServerConnection], bytes]] = {
+    "finish": lambda connection: connection.finish(),
+    "send": lambda connection: connection.send(b"x"),
+    "start": lambda connection: connection.start(200, ()),
+    "respond": lambda connection: connection.respond(200, ()),
+    "switch": lambda connection: connection.switch(()),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_response_without_a_request_is_this_side_s_mistake(name: str) -> None:
     with pytest.raises(LocalProtocolError):
-        ServerConnection().finish()
+        MISTAKES[name](ServerConnection())
+
+
+def test_a_second_response_to_a_request_is_this_side_s_mistake() -> None:
+    begun = asked()
+    begun.start(200, ())
+    with pytest.raises(LocalProtocolError, match="has been started"):
+        begun.start(200, ())
+
+
+@pytest.mark.parametrize("body", [b"ab", b"abcd"])
+def test_a_body_that_is_not_as_long_as_was_declared_is_this_side_s_mistake(body: bytes) -> None:
+    with pytest.raises(LocalProtocolError):
+        asked().respond(200, (("Content-Length", "3"),), body)
+
+
+@pytest.mark.parametrize("value", ["x\r\nSet-Cookie: y", "x\ny", "x\ry", "x\0"])
+def test_a_header_cannot_smuggle_in_another(value: str) -> None:
+    with pytest.raises(LocalProtocolError, match="line break"):
+        asked().respond(200, (("Warning", value),))
+
+
+def test_a_client_of_http_1_0_gets_a_body_that_ends_with_the_connection() -> None:
+    connection = ServerConnection()
+    connection.feed(b"GET / HTTP/1.0\r\n\r\n")
+    connection.next_request()
+    head = connection.start(200, (("Transfer-Encoding", "chunked"),))
+    assert b"Transfer-Encoding" not in head
+    assert b"\r\nConnection: close\r\n" in head
+    assert connection.send(b"piece") + connection.finish() == b"piece"
+    assert connection.closing
 
 
 def test_a_client_that_closes_without_a_request_ends_the_connection() -> None:
