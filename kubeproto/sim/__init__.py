@@ -27,7 +27,7 @@ from .faults._faults import (
     Throttle,
 )
 from .reading._watches import Watch
-from .serving._server import ServerResponse
+from .serving._messages import ServerResponse
 
 __all__ = [
     "BlockingSimTransport",

@@ -41,7 +41,8 @@ from .controllers._namespaces import NamespaceController, Pods
 from .controllers._protection import Protection
 from .kinds._kinds import Served
 from .reading._watches import Watch
-from .serving._server import Server, ServerResponse
+from .serving._messages import ServerResponse
+from .serving._server import Server
 from .storage._storage import WINDOW, ResourceStorage, StoredEvent
 from .writing._edits import put, remove
 from .writing._writes import Writer

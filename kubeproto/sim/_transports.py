@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from .._errors import DeadlineExceeded
 from ..wire import Head, Headers
 from ._streams import Stream
-from .serving._server import ServerResponse
+from .serving._messages import ServerResponse
 
 if TYPE_CHECKING:
     from ._cluster import Cluster

@@ -28,7 +28,7 @@ from .._streams import Stream
 from .._transports import BlockingSimTransport, SimTransport
 from ..reading._query import is_true, split_target
 from ..reading._watches import error_line
-from ..serving._server import ServerResponse, plain_answer, status_answer
+from ..serving._messages import ServerResponse, plain_response, status_response
 
 _EXPIRED: Final = "too old resource version: 1 (2)"
 _STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
@@ -239,11 +239,11 @@ def _struck(cluster: Cluster, head: Head, sort: Sort, fault: Fault) -> ServerRes
         case Fail(after=after):
             if after:
                 cluster.answer(head)
-            return status_answer(500, "Internal error occurred: it was asked for", {"causes": []})
+            return status_response(500, "Internal error occurred: it was asked for", {"causes": []})
         case Throttle(seconds=seconds, plain=plain):
             return _too_many(seconds, plain=plain)
         case ForceConflict():
-            return status_answer(409, f"Operation cannot be fulfilled: {_STALE}")
+            return status_response(409, f"Operation cannot be fulfilled: {_STALE}")
         case Html(code=code):
             body = _PAGE.encode()
             return ServerResponse(
@@ -252,7 +252,7 @@ def _struck(cluster: Cluster, head: Head, sort: Sort, fault: Fault) -> ServerRes
         case Empty():
             return ServerResponse(200, (("Content-Type", "application/json"), ("Content-Length", "0")), b"")
         case ExpireCredentials():
-            return status_answer(401, "Unauthorized")
+            return status_response(401, "Unauthorized")
         case Expire(form=form):
             return _expired(sort, form)
         case FutureVersion():
@@ -273,8 +273,8 @@ def _struck(cluster: Cluster, head: Head, sort: Sort, fault: Fault) -> ServerRes
 def _too_many(seconds: int, *, plain: bool) -> ServerResponse:
     if plain:
         more = (("Retry-After", str(seconds)), ("X-Content-Type-Options", "nosniff"))
-        return plain_answer(429, "Too many requests, please try again later.\n", more)
-    answer = status_answer(429, "storage is (re)initializing", {"retryAfterSeconds": seconds})
+        return plain_response(429, "Too many requests, please try again later.\n", more)
+    answer = status_response(429, "storage is (re)initializing", {"retryAfterSeconds": seconds})
     return msgspec.structs.replace(answer, headers=(*answer.headers, ("Retry-After", str(seconds))))
 
 
@@ -296,7 +296,7 @@ def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
     message = f"Timeout: Too large resource version: {cluster.version + 1}, current: {cluster.version}"
     if sort == "watch":
         return _said(error_line(failure(504, message, details)))
-    answer = status_answer(504, message, details)
+    answer = status_response(504, message, details)
     return msgspec.structs.replace(answer, headers=(*answer.headers, ("Retry-After", "1")), after=3.0)
 
 

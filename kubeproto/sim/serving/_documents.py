@@ -16,7 +16,7 @@ from ..kinds._kinds import Served
 from ..reading._negotiation import negotiate
 from ..reading._query import Query
 from ..reading._routes import unknown_version
-from ._server import ServerResponse, plain_answer
+from ._messages import ServerResponse, plain_response
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _HEALTH: Final = ("healthz", "livez", "readyz")
@@ -234,6 +234,6 @@ def _health(segments: list[str], query: Query) -> ServerResponse:
     if len(checks) > 1 or any(check not in _CHECKS for check in checks):
         raise unknown_path()
     if "verbose" not in query:
-        return plain_answer(200, "ok")
+        return plain_response(200, "ok")
     lines = [f"[+]{check} ok" for check in _CHECKS if check != query.get("exclude")]
-    return plain_answer(200, "\n".join([*lines, f"{asked} check passed\n"]))
+    return plain_response(200, "\n".join([*lines, f"{asked} check passed\n"]))

@@ -17,9 +17,9 @@ from .._refusals import method_not_allowed, not_acceptable, unknown_path
 from .._state import ServerState
 from ..kinds._kinds import Kinds
 from ..reading._query import Query
+from ._messages import ServerResponse
 from ._openapi import document_v2, document_v3, index
 from ._openapi_protobuf import ASKED, SENT, encode_v2
-from ._server import ServerResponse
 
 _JSON: Final = "application/json"
 # Kinds are compared by what they are made of: a definition that changes makes new ones.

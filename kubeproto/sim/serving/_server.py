@@ -9,76 +9,57 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
 
-from ...wire import Head, Headers
+from ...wire import Head
 from .._refusals import (
     PlainRefused,
     Rejection,
     bad_request,
-    failure,
     initializing,
     not_found,
     unexplained,
     version_too_large,
 )
 from .._state import ServerState
-from .._streams import Stream
 from ..kinds._typed import escaped
 from ..reading._lists import ListResult, list_body, list_objects, read_version
 from ..reading._lists import invalid_version as _invalid_version
 from ..reading._negotiation import (
-    Accepted,
     accepts_plainly,
     accepts_yaml,
     check_arity,
     negotiate,
     takes_gzip,
-    wants_indented,
 )
-from ..reading._query import Query, is_true, list_options, seconds, split_target, write_options
+from ..reading._query import is_true, list_options, seconds, split_target, write_options
 from ..reading._routes import Route, find_route
 from ..reading._views import Viewer
 from ..reading._watches import Watch, open_watch
 from ..writing._bodies import check_size, read_object
 from ..writing._deletes import delete, read_delete_options
 from ..writing._patches import APPLY, PatchWriter, check_media, patch
-from ..writing._writes import Writer, Written
+from ..writing._writes import Writer
+from ._documents import document
+from ._messages import (
+    CACHE,
+    JSON,
+    TEXT,
+    YAML,
+    ServerRequest,
+    ServerResponse,
+    body_response,
+    length,
+    plain_response,
+    warned,
+)
+from ._objects import object_response, write_response
+from ._subresources import review, subresource
 
-_CACHE: Final = ("Cache-Control", "no-cache, private")
-_JSON: Final = ("Content-Type", "application/json")
-_YAML: Final = ("Content-Type", "application/yaml")
-_TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
-_COMPRESSED_ABOVE: Final = 128 * 1024
 _LARGEST_TIMEOUT: Final = 60.0
 _TOO_LATE: Final = (
     b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted'
     b' timeout","reason":"Timeout","details":{},"code":504}\n'
 )
-
-
-class ServerResponse(Struct, frozen=True):
-    """An answer. The body is bytes, or a watch that goes on; `after` is how long it takes, in seconds."""
-
-    status: int
-    headers: Headers
-    body: bytes | Stream
-    after: float = 0.0
-
-
-class ServerRequest(Struct, frozen=True):
-    """A request as the verbs see it: split, and its headers by their lower-case names."""
-
-    head: Head
-    path: str
-    query: Query
-    headers: dict[str, str]
-    accepted: Accepted
-
-    @property
-    def manager(self) -> str:
-        """Who writes, unless the query says it: the first part of the user agent."""
-        return self.headers.get("user-agent", "").partition("/")[0] or "unknown"
 
 
 class Server:
@@ -98,7 +79,7 @@ class Server:
         except Rejection as refused:
             return self._refusal(refused, headers, warnings)
         except PlainRefused as refused:
-            return plain_answer(refused.code, refused.text, refused.headers)
+            return plain_response(refused.code, refused.text, refused.headers)
 
     def _answer(self, head: Head, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
         check_size(head.body)
@@ -116,11 +97,9 @@ class Server:
                     why = f"time: invalid duration {shown}"
                 raise bad_request(f"invalid timeout specified in the request URL - {why}")
             if 0 < allowed < 1e-3:
-                return ServerResponse(504, (_CACHE, _length(_TOO_LATE), _TEXT), _TOO_LATE, after=allowed)
+                return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
         route = find_route(self.world.kinds, head.method, path, query)
         if not isinstance(route, Route):
-            from ._documents import document
-
             return document(self.world, head, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
         request = ServerRequest(head, path, query, headers, accepted)
@@ -130,9 +109,7 @@ class Server:
         if served.ready_at > self.world.clock.time:
             raise initializing()
         if route.subresource not in ("", "status"):
-            from ._subresources import subresource
-
-            return subresource(self, route, request, warnings)
+            return subresource(self.world, route, request, warnings)
         match route.verb:
             case "get":
                 return self._get(route, request, warnings)
@@ -142,18 +119,16 @@ class Server:
                 return self._watch(route, request, warnings)
             case "create":
                 if served.verbs == frozenset(("create",)):
-                    from ._subresources import review
-
-                    return review(self, route, request, warnings)
+                    return review(self.world, route, request, warnings)
                 write_options(query, "CreateOptions")
                 writer = Writer(self.world, route, query, request.manager, warnings)
                 written = writer.create(*self._object(route, request))
-                return self.written(route, request, writer, written)
+                return write_response(self.world, route, request, writer, written)
             case "update":
                 write_options(query, "UpdateOptions")
                 writer = Writer(self.world, route, query, request.manager, warnings)
                 written = writer.replace(*self._object(route, request))
-                return self.written(route, request, writer, written)
+                return write_response(self.world, route, request, writer, written)
             case "patch":
                 return self._patch(route, request, warnings)
             case "delete":
@@ -177,7 +152,7 @@ class Server:
         stored = served.shelf.objects.get(served.key(route.namespace, route.name))
         if stored is None:
             raise not_found(served.plural, served.group, route.name)
-        return self.shown(route, request, stored.data, warnings)
+        return object_response(self.world, route, request, stored.data, warnings)
 
     def _list(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         options = list_options(
@@ -187,7 +162,7 @@ class Server:
         check_arity(request.accepted, route.served, listed=True)
         viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
         body = list_body(route.served, viewer, listed, self.world.clock.time)
-        return self.finished(200, body, request, warnings)
+        return body_response(200, body, request, warnings)
 
     def _watch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         modes, query = self.world.modes, request.query
@@ -207,7 +182,7 @@ class Server:
             watch.ended and options.initial_events and modes.watch_cache and options.version not in ("", "0")
         )
         extra = [("Content-Encoding", "gzip")] if gzip else []
-        sent = (_CACHE, *extra, _JSON, *_warned(warnings), ("Transfer-Encoding", "chunked"))
+        sent = (CACHE, *extra, JSON, *warned(warnings), ("Transfer-Encoding", "chunked"))
         return ServerResponse(200, sent, watch, after=3.0 if late else 0.0)
 
     def _patch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
@@ -216,7 +191,7 @@ class Server:
         write_options(request.query, "PatchOptions", applying=content_type.startswith(APPLY))
         writer = PatchWriter(self.world, route, request.query, request.manager, warnings)
         written = patch(writer, request.head.body, content_type, request.query)
-        return self.written(route, request, writer, written)
+        return write_response(self.world, route, request, writer, written)
 
     def _delete(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         served = route.served
@@ -226,13 +201,13 @@ class Server:
         deleted = delete(self.world, served, served.key(route.namespace, route.name), route.name, options)
         status = 202 if options.orphan_dependents is False and not deleted.gone else 200
         if deleted.data is not None:
-            return self.finished(status, served.shown(deleted.data) + b"\n", request, warnings)
+            return body_response(status, served.shown(deleted.data) + b"\n", request, warnings)
         details = {"name": route.name}
         if served.group:
             details["group"] = served.group
         details |= {"kind": served.plural, "uid": deleted.uid}
         body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-        return self.finished(200, msgspec.json.encode(body) + b"\n", request, warnings)
+        return body_response(200, msgspec.json.encode(body) + b"\n", request, warnings)
 
     def _delete_collection(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         served = route.served
@@ -253,84 +228,20 @@ class Server:
             listed.objects, self.world.reached if not listing.version else listed.version, listed.token
         )
         body = list_body(served, Viewer(served, "object"), shown, self.world.clock.time)
-        return self.finished(200, body, request, warnings)
-
-    def written(
-        self, route: Route, request: ServerRequest, writer: Writer, written: Written
-    ) -> ServerResponse:
-        """The answer to a write."""
-        status = 201 if written.created else 200
-        return self.shown(route, request, written.data, writer.warnings, status=status)
-
-    def shown(
-        self, route: Route, request: ServerRequest, data: bytes, warnings: list[str], status: int = 200
-    ) -> ServerResponse:
-        """An object as an answer, in the form that was asked for."""
-        check_arity(request.accepted, route.served, listed=False)
-        view = request.accepted.view
-        viewer = Viewer(route.served, view, request.query.get("includeObject", ""))
-        if view == "table":
-            version = int(msgspec.json.decode(data)["metadata"].get("resourceVersion", 0))
-            body = viewer.watched(data, version, self.world.clock.time)
-        else:
-            body = viewer.object(data)
-        return self.finished(status, body + b"\n", request, warnings)
-
-    def finished(
-        self, status: int, body: bytes, request: ServerRequest, warnings: list[str]
-    ) -> ServerResponse:
-        """A whole body as an answer: as YAML, indented or compressed if that was asked for."""
-        content_type = _JSON
-        if request.accepted.yaml:
-            from ..._yaml import write_documents
-
-            in_order = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
-            body = write_documents([msgspec.json.decode(in_order)]).encode()
-            content_type = _YAML
-        elif wants_indented(request.headers.get("user-agent", ""), request.query.get("pretty")):
-            body = msgspec.json.format(body, indent=2) + b"\n"
-        if len(body) > _COMPRESSED_ABOVE and takes_gzip(request.headers.get("accept-encoding", "")):
-            import zlib
-
-            member = zlib.compressobj(level=4, wbits=31)
-            body = member.compress(body) + member.flush()
-            encoded = (("Content-Encoding", "gzip"), content_type, ("Vary", "Accept-Encoding"))
-            return ServerResponse(status, (_CACHE, *encoded, *_warned(warnings), _length(body)), body)
-        return ServerResponse(status, (_CACHE, content_type, *_warned(warnings), _length(body)), body)
+        return body_response(200, body, request, warnings)
 
     def _refusal(self, refused: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
-        accept, content_type = headers.get("accept", ""), _JSON
+        accept, content_type = headers.get("accept", ""), JSON
         body = msgspec.json.encode(refused.status)
         if accepts_yaml(accept):
             from ..._yaml import write_documents
 
             body = write_documents([dict(sorted(refused.status.items()))]).encode()
-            content_type = _YAML
+            content_type = YAML
         elif accepts_plainly(accept):
             body = escaped(body + b"\n")
         else:
             body = escaped(msgspec.json.format(body, indent=2))
         retry = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
-        sent = (_CACHE, content_type, *retry, *_warned(warnings), _length(body))
+        sent = (CACHE, content_type, *retry, *warned(warnings), length(body))
         return ServerResponse(refused.code, sent, body, refused.after)
-
-
-def _warned(warnings: list[str]) -> Headers:
-    quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in warnings]
-    return tuple(("Warning", f'299 - "{text}"') for text in quoted)
-
-
-def _length(body: bytes) -> tuple[str, str]:
-    return ("Content-Length", str(len(body)))
-
-
-def plain_answer(code: int, text: str, headers: Headers = ()) -> ServerResponse:
-    """An answer in plain text."""
-    body = text.encode()
-    return ServerResponse(code, (_CACHE, _TEXT, *headers, _length(body)), body)
-
-
-def status_answer(code: int, message: str, details: dict[str, Any] | None = None) -> ServerResponse:
-    """A failure from outside the machine, such as a fault that was asked for."""
-    body = msgspec.json.encode(failure(code, message, details)) + b"\n"
-    return ServerResponse(code, (_CACHE, _JSON, _length(body)), body)

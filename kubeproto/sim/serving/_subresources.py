@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +21,7 @@ from .._refusals import (
     unknown_resource,
     unsupported_media,
 )
+from .._state import ServerState
 from ..kinds._typed import Misfit, TypedCodec
 from ..reading._columns import look_up
 from ..reading._query import write_options
@@ -33,9 +34,8 @@ from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit, remove
 from ..writing._patches import JSON_PATCH, PatchWriter, check_media, check_operations, patch
 from ..writing._writes import Writer, Written
-
-if TYPE_CHECKING:
-    from ._server import Server, ServerRequest, ServerResponse
+from ._messages import ServerRequest, ServerResponse, body_response, plain_response
+from ._objects import object_response, write_response
 
 _SCALE: Final = "autoscaling_v1.Scale"
 _SHORTEST_TOKEN: Final = 600
@@ -49,15 +49,17 @@ _SUCCESS: Final[dict[str, Any]] = {
 }
 
 
-def subresource(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Answer a request to a subresource."""
-    answer = _ANSWERS.get(route.subresource)
-    if answer is None:
+def subresource(
+    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
+    """Respond to a request for a subresource."""
+    respond = _SUBRESOURCES.get(route.subresource)
+    if respond is None:
         raise unknown_resource()
-    return answer(server, route, request, warnings)
+    return respond(world, route, request, warnings)
 
 
-def review(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def review(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Answer a review: in this cluster everybody may do everything."""
     served = route.served
     obj, _ = read_object(request.head.body, request.headers.get("content-type", ""), served.kind)
@@ -75,9 +77,9 @@ def review(server: Server, route: Route, request: ServerRequest, warnings: list[
             obj["status"] = {"resourceRules": [rule], "nonResourceRules": [], "incomplete": False}
         case _:
             obj["status"] = {"allowed": True}
-    writer = Writer(server.world, route, request.query, request.manager, warnings)
+    writer = Writer(world, route, request.query, request.manager, warnings)
     writer.tidy(obj, [])
-    return server.finished(201, served.write(obj) + b"\n", request, warnings)
+    return body_response(201, served.write(obj) + b"\n", request, warnings)
 
 
 def _body(request: ServerRequest, type_: str, *, custom: bool = False) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def _stored(route: Route) -> Stored:
     return stored
 
 
-def _scale(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _scale(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     writes = route.verb != "get"
     if writes:
         write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
@@ -130,12 +132,12 @@ def _scale(server: Server, route: Route, request: ServerRequest, warnings: list[
             raise invalid("Scale", "autoscaling", route.name, [fault])
         _put(obj, spec_path, replicas)
         main = msgspec.structs.replace(route, subresource="")
-        writer = Writer(server.world, main, request.query, request.manager)
+        writer = Writer(world, main, request.query, request.manager)
         writer.tracker.subresource = "scale"
         written = writer.store(stored, obj)
         obj = msgspec.json.decode(written.data)
     codec = TypedCodec(_SCALE, "Scale")
-    return server.finished(200, codec.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
+    return body_response(200, codec.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
 
 
 def _patched_scale(request: ServerRequest, scale: dict[str, Any]) -> dict[str, Any]:
@@ -194,8 +196,10 @@ def _put(obj: dict[str, Any], path: str, value: Any) -> None:
     obj[last] = value
 
 
-def _eviction(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    stored, world = _stored(route), server.world
+def _eviction(
+    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
+    stored = _stored(route)
     body = _body(request, "policy_v1.Eviction")
     budgets = [
         (budget, obj)
@@ -210,15 +214,15 @@ def _eviction(server: Server, route: Route, request: ServerRequest, warnings: li
         )
         raise Rejection(failure(500, message, reason=""))
     for budget, obj in budgets:
-        _check_budget(server, route, budget, obj)
+        _check_budget(world, route, budget, obj)
     options = msgspec.convert(body.get("deleteOptions") or {}, DeleteOptions)
     if request.query.get("dryRun") and not options.dry_run:
         options = msgspec.structs.replace(options, dry_run=["All"])
     delete(world, route.served, stored.key, stored.name, options)
-    return server.finished(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
+    return body_response(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
 
 
-def _check_budget(server: Server, route: Route, budget: Stored, obj: dict[str, Any]) -> None:
+def _check_budget(world: ServerState, route: Route, budget: Stored, obj: dict[str, Any]) -> None:
     spec = obj["spec"]
     pods = [
         one
@@ -249,7 +253,7 @@ def _share(value: int | str, of: int) -> int:
     return -(-int(value.removesuffix("%")) * of // 100)
 
 
-def _binding(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _binding(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     stored = _stored(route)
     body = _body(request, "core_v1.Binding")
     node = member(body, "target").get("name")
@@ -264,16 +268,16 @@ def _binding(server: Server, route: Route, request: ServerRequest, warnings: lis
     def bind(pod: dict[str, Any]) -> None:
         pod["spec"]["nodeName"] = node
         conditions = pod.setdefault("status", {}).setdefault("conditions", [])
-        stamp = server.world.clock.stamp()
+        stamp = world.clock.stamp()
         conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp})
 
     if not request.query.get("dryRun"):
-        edit(server.world, route.served, stored, bind)
-    return server.finished(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
+        edit(world, route.served, stored, bind)
+    return body_response(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
 
 
-def _token(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    stored, world = _stored(route), server.world
+def _token(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+    stored = _stored(route)
     body = _body(request, "authentication_v1.TokenRequest")
     spec: dict[str, Any] = body.setdefault("spec", {})
     lifetime = spec.setdefault("expirationSeconds", _DEFAULT_TOKEN)
@@ -311,10 +315,12 @@ def _token(server: Server, route: Route, request: ServerRequest, warnings: list[
         },
     }  # fmt: skip
     codec = TypedCodec("authentication_v1.TokenRequest", "TokenRequest")
-    return server.finished(201, codec.write(answer) + b"\n", request, warnings)
+    return body_response(201, codec.write(answer) + b"\n", request, warnings)
 
 
-def _finalize(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _finalize(
+    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
     """A namespace whose last finalizer goes, goes itself."""
     stored, served = _stored(route), route.served
     body = _body(request, "core_v1.Namespace")
@@ -324,46 +330,46 @@ def _finalize(server: Server, route: Route, request: ServerRequest, warnings: li
     if body.get("metadata", {}).get("resourceVersion", str(stored.version)) != str(stored.version):
         raise conflict(served.plural, served.group, route.name)
     main = msgspec.structs.replace(route, subresource="finalize")
-    written = Writer(server.world, main, request.query, request.manager).store(stored, obj)
+    written = Writer(world, main, request.query, request.manager).store(stored, obj)
     if obj["metadata"].get("deletionTimestamp") and not finalizers and not obj["metadata"].get("finalizers"):
-        remove(server.world, served, served.shelf.objects[stored.key])
-    return server.shown(route, request, written.data, warnings)
+        remove(world, served, served.shelf.objects[stored.key])
+    return object_response(world, route, request, written.data, warnings)
 
 
-def _as_object(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _as_object(
+    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
     """A subresource that speaks in the kind itself: another door to the same object."""
     if route.verb == "get":
-        return server.shown(route, request, _stored(route).data, warnings)
+        return object_response(world, route, request, _stored(route).data, warnings)
     main = msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
-        patcher = PatchWriter(server.world, main, request.query, request.manager, warnings)
+        patcher = PatchWriter(world, main, request.query, request.manager, warnings)
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
         written: Written = patch(patcher, request.head.body, content_type, request.query)
-        return server.written(route, request, patcher, written)
+        return write_response(world, route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
-    writer = Writer(server.world, main, request.query, request.manager, warnings)
+    writer = Writer(world, main, request.query, request.manager, warnings)
     written = writer.replace(
         *read_object(request.head.body, request.headers.get("content-type", ""), route.served.kind)
     )
-    return server.written(route, request, writer, written)
+    return write_response(world, route, request, writer, written)
 
 
-def _log(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _log(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Pods here run nothing, so they say nothing."""
-    from ._server import ServerResponse, plain_answer
-
     pod = msgspec.json.decode(_stored(route).data)
     if not pod["spec"].get("nodeName"):
         return ServerResponse(204, (("Cache-Control", "no-cache, private"),), b"")
     names = [one["name"] for one in pod["spec"]["containers"]]
     if (container := request.query.get("container")) and container not in names:
         raise bad_request(f"container {container} is not valid for pod {route.name}")
-    return plain_answer(200, "")
+    return plain_response(200, "")
 
 
-def _upgrade(server: Server, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _upgrade(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """What needs a connection of its own is not served here."""
     pod = msgspec.json.decode(_stored(route).data)
     if not pod["spec"].get("nodeName"):
@@ -373,8 +379,8 @@ def _upgrade(server: Server, route: Route, request: ServerRequest, warnings: lis
     raise unsupported_media()
 
 
-_Answering = Callable[["Server", Route, "ServerRequest", list[str]], "ServerResponse"]
-_ANSWERS: Final[dict[str, _Answering]] = {
+_Respond = Callable[[ServerState, Route, ServerRequest, list[str]], ServerResponse]
+_SUBRESOURCES: Final[dict[str, _Respond]] = {
     "scale": _scale,
     "eviction": _eviction,
     "binding": _binding,
