@@ -11,25 +11,25 @@ from .blocking._reflector import BlockingReflector
 from .blocking._verbs import BlockingApi
 from .blocking._watch import BlockingFollowed
 from .caches._caches import Cache, Caches
-from .client._applying import Applied, ApplyError, apply_manifests
-from .client._authorized import Authorized
-from .client._bodies import BodyLimits
+from .calls._bodies import BodyLimits
+from .calls._discovery import KindNotServed
+from .calls._metered import LeaseLost
 from .client._client import Client, Streamed
 from .client._connect import connect
-from .client._discovery import KindNotServed
-from .client._entry import BlockingEntry, Entry
-from .client._metered import LeaseLost
 from .client._verbs import BoundApi
-from .client._waiting import WaitTimeout
-from .client._watching import Followed
 from .controllers._controller import Controller
 from .controllers._events import Events, recording
 from .controllers._finalizer import finalizer
+from .credentials._authorized import Authorized
 from .operator._leader_elector import BootClock, LeaderElector
 from .operator._lease_candidate import Coordinated
 from .operator._operator import Election, Operator, Run
 from .reconciling._context import Context
 from .reconciling._reconciling import ReconcileTimeout, Result, Terminal
+from .watching._followed import Followed
+from .watching._waiting import WaitTimeout
+from .writing._applying import Applied, ApplyError, apply_manifests
+from .writing._entry import BlockingEntry, Entry
 
 __all__ = [
     "Action",

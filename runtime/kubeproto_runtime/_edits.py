@@ -26,7 +26,7 @@ from kubeproto import Dynamic
 from kubeproto.objects import is_object, json_equal
 
 if TYPE_CHECKING:
-    from .client._shapes import Shape
+    from .writing._shapes import Shape
 
 # Where there is nothing: null is something.
 NOTHING: Final = UNSET

@@ -19,8 +19,8 @@ from kubeproto.wire import NO_RETRIES, header
 from kubeproto_asyncio import AsyncioTransport
 from kubeproto_httpx import HttpxTransport
 from kubeproto_runtime import connect
-from kubeproto_runtime.client._background import event_loop
 from kubeproto_runtime.client._connect import TRANSPORTS, find_opener
+from kubeproto_runtime.tasks._background import event_loop
 from kubeproto_trio import TrioTransport
 
 KUBECONFIG: Final = f"""

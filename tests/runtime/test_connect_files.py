@@ -31,7 +31,7 @@ from kubeproto.config import credentials as c
 from kubeproto.wire import header
 from kubeproto_runtime import Authorized
 from kubeproto_runtime.client._connect import keeping
-from kubeproto_runtime.client._files import FoundConfig, Login, find, keep, read
+from kubeproto_runtime.credentials._files import FoundConfig, Login, find, keep, read
 
 ISSUER: Final = "https://issuer.test"
 RENEWED: Final = c.Keep("id-2", "refresh-2")

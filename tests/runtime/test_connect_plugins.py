@@ -14,7 +14,7 @@ import pytest
 from credential_rig import SECRET
 
 from kubeproto.config import credentials as c
-from kubeproto_runtime.client._plugins import run_plugin, run_plugin_blocking, terminal
+from kubeproto_runtime.credentials._plugins import run_plugin, run_plugin_blocking, terminal
 
 Runner = Callable[[c.RunPlugin], c.Event]
 

@@ -21,8 +21,8 @@ from kubeproto.watching import resync
 from kubeproto.wire import Outcome
 from kubeproto_runtime import Caches, Client
 from kubeproto_runtime.caches._reflector import Reflector
-from kubeproto_runtime.client._resync_driver import ResyncDriver
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
+from kubeproto_runtime.watching._resync_driver import ResyncDriver
 
 __all__ = ["go"]
 

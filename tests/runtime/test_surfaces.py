@@ -10,7 +10,9 @@ import pytest
 
 import kubeproto_runtime as kr
 from kubeproto_runtime.blocking import _verbs as _sync_verbs
-from kubeproto_runtime.client import _entry, _pages, _verbs
+from kubeproto_runtime.client import _verbs
+from kubeproto_runtime.watching import _pages
+from kubeproto_runtime.writing import _entry
 
 PAIRS: dict[str, tuple[type, type]] = {
     "client": (kr.Client, kr.BlockingClient),

@@ -13,8 +13,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.watching import resync
 from kubeproto_runtime import BoundApi, Followed, KindNotServed
-from kubeproto_runtime.client._watching import Told
 from kubeproto_runtime.testing import simulated
+from kubeproto_runtime.watching._followed import Told
 
 __all__ = ["go"]
 

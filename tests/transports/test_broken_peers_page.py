@@ -10,7 +10,7 @@ from kubeproto.watching import _line_buffer, _resync_requests, pager
 from kubeproto.wire import _bodies, _inflate, _responses
 from kubeproto_asyncio import _dialling as asyncio_dialling
 from kubeproto_h11 import MAX_HEAD, _exchange, _websockets
-from kubeproto_runtime.client import _attempts
+from kubeproto_runtime.calls import _attempts
 
 PAGE = (Path(__file__).parents[2] / "docs/broken-peers.md").read_text()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubeproto import InvalidRequest, KubeprotoError, Status, TransportError
 from kubeproto.watching import resync
 from kubeproto.wire import classify, printable, refusal
-from kubeproto_runtime.client._attempts import Warned
+from kubeproto_runtime.calls._attempts import Warned
 
 ESC = "\x1b[2J\r\nERROR forged\u202e\x9b"
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from kubeproto import BlockingIncoming, BlockingTransport, Head, KubeprotoError
 from kubeproto.config import credentials as c
 
-from ..client._authorized import MOST_ANSWERED, check_open, refuses
-from ..client._credential_source import CredentialSource, T
-from ..client._effects import drive_blocking
-from ..client._files import read_all
-from ..client._identity_transports import IdentityTransport, IdentityTransports
-from ..client._plugins import run_plugin_blocking
+from ..calls._effects import drive_blocking
+from ..credentials._authorized import MOST_ANSWERED, check_open, refuses
+from ..credentials._credential_source import CredentialSource, T
+from ..credentials._files import read_all
+from ..credentials._identity_transports import IdentityTransport, IdentityTransports
+from ..credentials._plugins import run_plugin_blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from kubeproto.config import Ask, Config, Connection, Credentials
 
-    from ..client._credential_source import Errands
+    from ..credentials._credential_source import Errands
 
 BlockingOpener: TypeAlias = "Callable[[Connection], AbstractContextManager[BlockingTransport]]"
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
 from kubeproto import KubeObject
 from kubeproto.requests import health, openapi_document, openapi_index, version
 
-from ..client._applying import Applying, apply
-from ..client._attempts import RETRIES, TIMEOUT
-from ..client._bodies import LIMITS, BodyLimits, Collected
-from ..client._core import ClientCore, call, fetch
-from ..client._discovery import discover, require
-from ..client._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive_blocking
+from ..calls._attempts import RETRIES, TIMEOUT
+from ..calls._bodies import LIMITS, BodyLimits, Collected
+from ..calls._core import ClientCore, call, fetch
+from ..calls._discovery import discover, require
+from ..calls._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive_blocking
+from ..writing._applying import Applying, apply
 from ._resync_driver import BlockingResyncDriver
 from ._verbs import BlockingApi
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from kubeproto.requests import AllNamespaces, Health, ServerVersion
     from kubeproto.wire import RetryPolicy
 
-    from ..client._applying import Applied, Manifests
-    from ..client._effects import Effect, Effects
+    from ..calls._effects import Effect, Effects
+    from ..writing._applying import Applied, Manifests
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")

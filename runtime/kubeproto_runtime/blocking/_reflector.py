@@ -12,8 +12,8 @@ from kubeproto.objects import compare_versions
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
-from ..client._discovery import KindNotServed
-from ..client._watching import _parted, warn_unplaced
+from ..calls._discovery import KindNotServed
+from ..watching._followed import _parted, warn_unplaced
 from ._resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:

@@ -20,16 +20,16 @@ from kubeproto import DeadlineExceeded, KubeObject, ListDecoder, TransportError,
 from kubeproto.watching import resync
 from kubeproto.wire import classify, is_enough
 
-from ..client._exchanges import first_of
-from ..client._outcomes import OUTCOMES, outcome_of
-from ..client._sharding import keep, shard_of
+from ..calls._outcomes import OUTCOMES, outcome_of
+from ..watching._exchanges import first_of
+from ..watching._sharding import keep, shard_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from kubeproto import Api, BlockingIncoming, Head, WatchEvent
 
-    from ..client._resync_driver import Sink
+    from ..watching._resync_driver import Sink
     from ._client import BlockingClient
 
 K = TypeVar("K", bound=KubeObject)

@@ -26,12 +26,12 @@ from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, Has
 from kubeproto.requests import ListOptions, Subresource, Tables, WriteOptions
 from kubeproto.watching import pager, resync
 
+from ..calls._reading import find_object, get_or_none
 from ..client._binding import Only, named
-from ..client._entry import BlockingEntry, update
-from ..client._pages import BlockingItems, BlockingPages, Paging
-from ..client._reading import find_object, get_or_none
-from ..client._statuses import patch_status
-from ..client._waiting import WAIT, Waiting
+from ..watching._pages import BlockingItems, BlockingPages, Paging
+from ..watching._waiting import WAIT, Waiting
+from ..writing._entry import BlockingEntry, update
+from ..writing._statuses import patch_status
 from ._reflector import BlockingReflector
 from ._watch import BlockingFollowed
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from kubeproto.kinds.autoscaling_v1 import Scale
     from kubeproto.requests import AllNamespaces
 
-    from ..client._entry import Updating
-    from ..client._pages import OnExpired, Selection
     from ..conditions import Condition, Presence
+    from ..watching._pages import OnExpired, Selection
+    from ..writing._entry import Updating
     from ._client import BlockingClient, BlockingStreamed
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from kubeproto import Bookmark, KubeObject
 
-from ..client._discovery import KindNotServed
-from ..client._watching import Told, _event
+from ..calls._discovery import KindNotServed
+from ..watching._followed import Told, _event
 from ._reflector import Mirrored, is_unknown
 from ._resync_driver import BlockingResyncDriver
 

@@ -17,7 +17,7 @@ from kubeproto import ALL, KubeObject, LocalProtocolError, Selector
 from kubeproto.control import CachedObject, Change, Store, drop_managed_fields
 from kubeproto.watching import resync
 
-from ..client._stray_cancellations import complain, failures
+from ..tasks._stray_cancellations import complain, failures
 from ._reflector import Reflector
 from ._subscriptions import Subscription
 from ._views import View

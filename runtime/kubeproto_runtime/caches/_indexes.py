@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from kubeproto import KubeObject
 from kubeproto.control import Change
 
-from ..client._stray_cancellations import failures
+from ..tasks._stray_cancellations import failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -21,10 +21,10 @@ from kubeproto.objects import compare_versions
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
-from ..client._discovery import KindNotServed
-from ..client._resync_driver import ResyncDriver
-from ..client._stray_cancellations import failures
-from ..client._watching import warn_unplaced
+from ..calls._discovery import KindNotServed
+from ..tasks._stray_cancellations import failures
+from ..watching._followed import warn_unplaced
+from ..watching._resync_driver import ResyncDriver
 from ._indexes import Index
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Requests over a transport: the client, its verbs, credentials, discovery, waiting and following."""
+"""The client: its verbs, sent and awaited, and how it is connected."""

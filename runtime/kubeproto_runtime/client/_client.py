@@ -17,13 +17,13 @@ import anyio
 from kubeproto import KubeObject, LocalProtocolError
 from kubeproto.requests import health, openapi_document, openapi_index, version
 
-from ._applying import Applying, apply
-from ._attempts import RETRIES, TIMEOUT
-from ._bodies import LIMITS, BodyLimits, Collected
-from ._core import ClientCore, call, fetch
-from ._discovery import discover, require
-from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
-from ._resync_driver import ResyncDriver
+from ..calls._attempts import RETRIES, TIMEOUT
+from ..calls._bodies import LIMITS, BodyLimits, Collected
+from ..calls._core import ClientCore, call, fetch
+from ..calls._discovery import discover, require
+from ..calls._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
+from ..watching._resync_driver import ResyncDriver
+from ..writing._applying import Applying, apply
 from ._verbs import BoundApi
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from kubeproto.requests import AllNamespaces, Health, ServerVersion
     from kubeproto.wire import RetryPolicy, WebSocket
 
-    from ._applying import Applied, Manifests
-    from ._effects import Effect, Effects
+    from ..calls._effects import Effect, Effects
+    from ..writing._applying import Applied, Manifests
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")

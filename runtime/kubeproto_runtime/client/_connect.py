@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kubeproto.config import Config, ConfigError, Impersonation, Overrides, PluginPolicy
 
-from ._authorized import Authorized, Opener
-from ._background import event_loop
+from ..credentials._authorized import Authorized, Opener
+from ..credentials._files import FoundConfig, find, keep
+from ..tasks._background import event_loop
 from ._client import Client
-from ._files import FoundConfig, find, keep
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubeproto.control import Rate
     from kubeproto.wire import RetryPolicy
 
-    from ._bodies import BodyLimits
+    from ..calls._bodies import BodyLimits
 
 TRANSPORTS: Final = "kubeproto.transports"
 BLOCKING_TRANSPORTS: Final = "kubeproto.blocking_transports"

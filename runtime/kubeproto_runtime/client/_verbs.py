@@ -14,13 +14,13 @@ from kubeproto import Api, KubeObject
 from kubeproto.requests import Subresource
 from kubeproto.watching import pager, resync
 
+from ..calls._reading import find_object, get_or_none
+from ..watching._followed import Followed, follow
+from ..watching._pages import Items, ListPages, Paging
+from ..watching._waiting import WAIT, Waiting
+from ..writing._entry import Entry, update
+from ..writing._statuses import patch_status
 from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process, streamed
-from ._entry import Entry, update
-from ._pages import Items, ListPages, Paging
-from ._reading import find_object, get_or_none
-from ._statuses import patch_status
-from ._waiting import WAIT, Waiting
-from ._watching import Followed, follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
 
     from ..conditions import Condition, Presence
+    from ..watching._pages import OnExpired, Selection
+    from ..writing._entry import Updating
     from ._client import Client
-    from ._entry import Updating
-    from ._pages import OnExpired, Selection
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None

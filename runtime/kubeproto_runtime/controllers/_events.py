@@ -17,7 +17,7 @@ from kubeproto import KubeObject
 from kubeproto.control import CreateEvent, EventRequest, PatchEvent, Recorder
 from kubeproto.wire import NO_RETRIES, Broken
 
-from ..client._outcomes import OUTCOMES, outcome_of
+from ..calls._outcomes import OUTCOMES, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -13,7 +13,7 @@ from msgspec import Struct
 from kubeproto import RemoteProtocolError
 from kubeproto_h11 import Response, ServerConnection, serve_requests
 
-from ..client._stray_cancellations import failures, is_cancelled
+from ..tasks._stray_cancellations import failures, is_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -27,10 +27,10 @@ from kubeproto import ObjectMeta
 from kubeproto.control import election
 from kubeproto.wire import NO_RETRIES
 
+from ..calls._metered import unmetered
+from ..calls._outcomes import OUTCOMES, outcome_of
 from ..client._client import Client
-from ..client._metered import unmetered
-from ..client._outcomes import OUTCOMES, outcome_of
-from ..client._stray_cancellations import complain, failures
+from ..tasks._stray_cancellations import complain, failures
 from ._lease_candidate import Coordinated, keep_candidacy
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from msgspec import Struct
 from kubeproto import Dynamic, KubeprotoError, MicroTime, ObjectMeta, Resource
 from kubeproto.objects import parse_time
 
-from ..client._waiting import WaitTimeout
 from ..conditions import Condition
+from ..watching._waiting import WaitTimeout
 
 if TYPE_CHECKING:
     from ..client._client import Client

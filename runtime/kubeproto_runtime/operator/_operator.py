@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import anyio
 
 from ..caches._caches import Caches
-from ..client._metered import Meter, MeteredTransport, current
-from ..client._stray_cancellations import Exiting, complain
+from ..calls._metered import Meter, MeteredTransport, current
 from ..reconciling._metrics import ControllerStats, exposition
 from ..reconciling._reconciling import ControllerPlan, Reconciling
+from ..tasks._stray_cancellations import Exiting, complain
 from ._signals import handle_signals
 
 if TYPE_CHECKING:

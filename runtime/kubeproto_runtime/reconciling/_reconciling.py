@@ -33,8 +33,8 @@ from kubeproto.control import (
     WorkQueue,
 )
 
-from ..client._stray_cancellations import complain, failures, is_stray
 from ..predicates import is_news_of_deletion
+from ..tasks._stray_cancellations import complain, failures, is_stray
 from ._context import Context, ref_of
 from ._metrics import ReconcileStats
 from ._tracing import find_tracer

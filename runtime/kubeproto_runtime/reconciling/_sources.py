@@ -16,7 +16,7 @@ from kubeproto import InvalidObject, KubeObject, Resource
 from kubeproto.control import Change, key_of
 from kubeproto.objects import Reader
 
-from ..client._stray_cancellations import failures
+from ..tasks._stray_cancellations import failures
 
 if TYPE_CHECKING:
     from kubeproto import FieldSelector, Selector

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import anyio
 from anyio.lowlevel import checkpoint, current_token
 
-from ..client._stray_cancellations import complain, is_cancelled
+from ..tasks._stray_cancellations import complain, is_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator

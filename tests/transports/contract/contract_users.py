@@ -16,7 +16,7 @@ from contract_transports import Rig, opener
 
 from kubeproto.config import Config, Overrides
 from kubeproto_runtime import Authorized
-from kubeproto_runtime.client._files import find
+from kubeproto_runtime.credentials._files import find
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubeproto import Head, Incoming, Transport, UpgradeRequest
     from kubeproto.wire import WebSocket
 
-    from ._client import Client
+    from ..client._client import Client
 
     _Upgrade: TypeAlias = Callable[..., AbstractAsyncContextManager[WebSocket]]
 

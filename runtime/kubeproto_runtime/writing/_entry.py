@@ -23,8 +23,8 @@ from kubeproto.wire import ConflictPolicy
 
 from .._documents import created_as, known, merge_patch, parsed, with_servers_metadata
 from .._edits import Original, holds, rebased, same
-from ._core import read
-from ._reading import back_off, find_object, read_object
+from ..calls._core import read
+from ..calls._reading import back_off, find_object, read_object
 from ._shapes import shape_of
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from kubeproto import Api, Request
 
     from ..blocking._client import BlockingClient
-    from ._client import Client
-    from ._core import ClientCore
-    from ._effects import Effects
+    from ..calls._core import ClientCore
+    from ..calls._effects import Effects
+    from ..client._client import Client
 
 K = TypeVar("K", bound=KubeObject)
 

@@ -10,7 +10,7 @@ from kubeproto import ApiError, KubeObject, ObjectList, RemoteProtocolError
 from kubeproto.watching import pager
 from kubeproto.wire import Expired, classify
 
-from ._core import call
+from ..calls._core import call
 from ._exchanges import first_of
 from ._sharding import keep, shard_of
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kubeproto import Api, FieldSelector, Selector, Shard
 
     from ..blocking._client import BlockingClient
-    from ._client import Client
-    from ._core import ClientCore
-    from ._effects import Effects
+    from ..calls._core import ClientCore
+    from ..calls._effects import Effects
+    from ..client._client import Client
 
 K = TypeVar("K", bound=KubeObject)
 

@@ -18,7 +18,7 @@ from kubeproto.control import Change, Store
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
-from ._discovery import KindNotServed
+from ..calls._discovery import KindNotServed
 from ._resync_driver import ResyncDriver
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubeproto import Api, Resource
     from kubeproto.wire import Outcome
 
-    from ._client import Client
+    from ..client._client import Client
     from ._pages import Selection
 
 K = TypeVar("K", bound=KubeObject)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kubeproto import Api, Decoder, Head, Incoming, WatchEvent
 
-    from ._client import Client
+    from ..client._client import Client
 
 K = TypeVar("K", bound=KubeObject)
 

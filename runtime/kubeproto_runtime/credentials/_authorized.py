@@ -25,9 +25,9 @@ from kubeproto import (
 from kubeproto.config import credentials as c
 from kubeproto.wire import header
 
-from ._background import Background, spawn
+from ..calls._effects import drive
+from ..tasks._background import Background, spawn
 from ._credential_source import CredentialSource, Errands, T
-from ._effects import drive
 from ._files import read_all
 from ._identity_transports import IdentityTransport, IdentityTransports
 from ._plugins import run_plugin

@@ -20,15 +20,15 @@ import anyio
 from kubeproto import KubeObject
 from kubeproto.watching import resync
 
+from ..calls._outcomes import OUTCOMES, outcome_of
 from ._exchanges import End, ListExchange, PacedExchange, WatchExchange
-from ._outcomes import OUTCOMES, outcome_of
 from ._sharding import keep, shard_of
 
 if TYPE_CHECKING:
     from kubeproto import Api
     from kubeproto.wire import Outcome
 
-    from ._client import Client
+    from ..client._client import Client
 
 K = TypeVar("K", bound=KubeObject)
 

@@ -10,15 +10,15 @@ from kubeproto.objects import is_object, make_json_patch, make_merge_patch
 
 from .._documents import holds_elements, holds_list, merge_patch, parsed, plain
 from .._edits import Original
-from ._core import call
-from ._reading import read_object
+from ..calls._core import call
+from ..calls._reading import read_object
 from ._shapes import shape_of
 
 if TYPE_CHECKING:
     from kubeproto import Api
 
-    from ._core import ClientCore
-    from ._effects import Effects
+    from ..calls._core import ClientCore
+    from ..calls._effects import Effects
 
 K = TypeVar("K", bound=KubeObject)
 

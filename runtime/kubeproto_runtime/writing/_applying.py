@@ -26,20 +26,20 @@ from kubeproto import (
     parse_manifest,
 )
 
+from ..calls._core import call
+from ..calls._discovery import KindNotServed, discover
+from ..calls._effects import SleepUntil
 from ..conditions import established
-from ._core import call
-from ._discovery import KindNotServed, discover
-from ._effects import SleepUntil
-from ._waiting import Waiting
+from ..watching._waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kubeproto import Discovery
 
-    from ._client import Client
-    from ._core import ClientCore
-    from ._effects import Effects
+    from ..calls._core import ClientCore
+    from ..calls._effects import Effects
+    from ..client._client import Client
 
 Manifests: TypeAlias = "str | bytes | Iterable[KubeObject]"
 

@@ -25,10 +25,10 @@ from kubeproto.config import CredentialsError
 from kubeproto.watching import resync
 from kubeproto.wire import Refused, ServerFailed, Throttled, TooLarge, classify
 
+from ..calls._core import call
+from ..calls._effects import Follow
+from ..calls._reading import is_missing
 from ..conditions import Condition, predicate
-from ._core import call
-from ._effects import Follow
-from ._reading import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from kubeproto import Api, WatchEvent
     from kubeproto.wire import Outcome
 
-    from ._core import ClientCore
-    from ._effects import Effects
+    from ..calls._core import ClientCore
+    from ..calls._effects import Effects
 
 K = TypeVar("K", bound=KubeObject)
 

@@ -1,0 +1,1 @@
+"""Tasks that outlive their caller, and those that end without telling anybody."""
