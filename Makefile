@@ -42,9 +42,11 @@ $(READY): pyproject.toml dev.lock tools/environment.py
 	    'or name yours: PYTHON=/path/to/python3.12 make test' >&2; \
 	exit 1
 
+# All tests share the cores; ARGS="tests/control -x" runs some in this process alone.
+PARALLEL := -n auto --dist worksteal
 .PHONY: test
 test: $(READY)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(or $(ARGS),$(PARALLEL))
 
 .PHONY: demo
 demo: $(READY)

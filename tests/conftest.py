@@ -22,7 +22,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile(
     "ci", parent=hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
 )
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+FEWER_EXAMPLES = 30
 
 MISSING = pytest.StashKey[str]()
 ONLY_BY_NEED = 'a skip needs a missing tool: say which by @pytest.mark.needs("tool")'
@@ -33,13 +33,39 @@ def missing(tool: str) -> bool:
     return shutil.which(tool) is None and importlib.util.find_spec(tool) is None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="all examples of each property, and what takes long: how the gate and the mutants test",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    profile = "ci" if os.environ.get("CI") else "here"
+    if not config.getoption("--thorough"):
+        whole = hypothesis.settings.get_profile(profile)
+        profile = "quick"
+        hypothesis.settings.register_profile(profile, parent=whole, max_examples=FEWER_EXAMPLES)
+    hypothesis.settings.load_profile(profile)
+    config.addinivalue_line(
+        "markers", "thorough(what): takes long for what it adds; runs in the gate, by --thorough"
+    )
     config.addinivalue_line(
         "markers", "needs(*tools): programs or Python modules without which this test cannot run"
     )
     config.addinivalue_line(
         "markers", "one_python: says nothing new on a second Python, and runs on one alone"
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--thorough"):
+        return
+    later = [item for item in items if item.get_closest_marker("thorough")]
+    if later:
+        config.hook.pytest_deselected(items=later)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

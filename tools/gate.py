@@ -29,6 +29,8 @@ SOURCES: Final = [
     if any((ROOT / name).rglob("*.py"))
 ]
 
+PYTEST: Final = ("-m", "pytest", "--thorough", "-n", "auto", "--dist", "worksteal")
+
 STEPS: Final = (
     ("format", [f"{BIN}/ruff", "format", "--check", "--quiet", "."]),
     ("lint", [f"{BIN}/ruff", "check", "--quiet", "."]),
@@ -83,7 +85,7 @@ def test_here() -> tuple[bool, int]:
     """The tests on this Python, as they speak; whether they passed, and how many were skipped."""
     line("tests", "on Python {}.{}.{}:".format(*sys.version_info))
     words: list[str] = []
-    command = [sys.executable, "-m", "pytest"]
+    command = [sys.executable, *PYTEST]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment()) as pytest:
         assert pytest.stdout is not None
         for words_now in pytest.stdout:
@@ -104,7 +106,7 @@ def test_elsewhere(label: str, base: str) -> tuple[bool, int]:
         return False, 0
     # pytest remembers what failed last; on another Python that is another list.
     # What starts other programs says nothing new about this Python.
-    command = [f".venv-{label}/bin/python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not one_python"]
+    command = [f".venv-{label}/bin/python", *PYTEST, "-p", "no:cacheprovider", "-m", "not one_python"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
     passed = done.returncode == 0
     if passed:

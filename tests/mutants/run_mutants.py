@@ -108,7 +108,8 @@ def mutated(mutant: Mutant, tree: Path) -> dict[Path, str]:
 def first_failure(tree: Path, tests: tuple[str, ...]) -> str | None:
     """Run the tests of a tree; return the first that fails, or None."""
     command = [
-        sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests,
+        sys.executable, "-m", "pytest", "-x", "-q", "--thorough",
+        "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests,
     ]  # fmt: skip
     environment = {
         **os.environ,

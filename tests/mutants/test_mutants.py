@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def small_tree(folder: Path) -> Path:
     tree = folder / "tree"
     (tree / "tests").mkdir(parents=True)
     (tree / "one.py").write_text("ONE = 1\n")
+    shutil.copy(run_mutants.ROOT / "tests" / "conftest.py", tree / "tests")
     (tree / "tests" / "test_one.py").write_text("import one\n\n\ndef test_one():\n    assert one.ONE == 1\n")
     return tree
 
@@ -55,6 +57,7 @@ def test_edits_of_one_file_build_on_each_other(tmp_path: Path) -> None:
     assert run_mutants.mutated(both, tree) == {tree / "one.py": "TWO = 2\n"}
 
 
+@pytest.mark.thorough("it starts a pytest for each")
 def test_a_run_reports_each_mutant_and_the_worst_of_them_by_its_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,6 +77,7 @@ def test_a_run_reports_each_mutant_and_the_worst_of_them_by_its_exit_code(
     assert last.startswith("not tried: stale: ")
 
 
+@pytest.mark.thorough("it starts a pytest for each")
 def test_tests_that_fail_without_a_mutant_prove_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

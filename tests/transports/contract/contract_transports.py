@@ -201,7 +201,7 @@ async def _run(
 ) -> T:
     before = living_tasks()
     # Nothing takes so long but a fault, and that should be told, not waited for.
-    with anyio.fail_after(3 * BOUND):
+    with anyio.fail_after(6 * BOUND):
         async with make(connection) as transport:
             result = await body(transport)
     # What was told to end may need a few rounds for it.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Final
 
+import pytest
 from contract_scripts import chunk, chunked
 from contract_server import Gate, Peer, Server
 from contract_transports import Rig, get, open_to, until_idle
@@ -17,11 +17,13 @@ Serve = Callable[..., Server]
 
 WATCHES: Final = 1000
 
-# httpx goes through all its connections for each request, so that a thousand take it seconds. In CI it does.
+# httpx goes through all its connections for each request, so that a thousand take it seconds: in the gate.
 FEWER: Final = 200
 
 
-def test_a_thousand_watches_are_open_at_once(rig: Rig, serve: Serve, gate: Gate) -> None:
+def test_a_thousand_watches_are_open_at_once(
+    rig: Rig, serve: Serve, gate: Gate, pytestconfig: pytest.Config
+) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(chunked(end=False))
@@ -29,7 +31,7 @@ def test_a_thousand_watches_are_open_at_once(rig: Rig, serve: Serve, gate: Gate)
         await peer.send(chunk(b"%d\n" % peer.number))
 
     server = serve(script)
-    slow = rig.module == "kubeproto_httpx" and not os.environ.get("CI")
+    slow = rig.module == "kubeproto_httpx" and not pytestconfig.getoption("--thorough")
     count = FEWER if slow else WATCHES
 
     async def watch(transport: Transport) -> set[bytes]:
