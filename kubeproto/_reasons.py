@@ -1,10 +1,11 @@
-"""The reasons of refusals and their HTTP status codes, as Kubernetes pairs them.
+"""The reasons of refusals, their HTTP status codes and the phrases of these, as Kubernetes pairs them.
 
 A reason says more than its code: three codes have several reasons. This is the only table of them.
 """
 
 from __future__ import annotations
 
+from re import sub
 from typing import Final
 
 _CODES: Final = {
@@ -13,6 +14,15 @@ _CODES: Final = {
     "RequestEntityTooLarge": 413, "UnsupportedMediaType": 415, "Invalid": 422, "TooManyRequests": 429,
     "InternalError": 500, "ServerTimeout": 500, "StorageReadError": 500, "ServiceUnavailable": 503,
     "Timeout": 504,
+}  # fmt: skip
+
+# The phrases of status lines, as Go's server has them.
+_PHRASES: Final = {
+    # Most reasons are the phrase without its blanks: NotFound, Not Found.
+    **{code: sub(r"(?<=[a-z])(?=[A-Z])", " ", reason) for reason, code in reversed(_CODES.items())},
+    101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content",
+    304: "Not Modified", 422: "Unprocessable Entity", 431: "Request Header Fields Too Large",
+    500: "Internal Server Error", 502: "Bad Gateway", 504: "Gateway Timeout",
 }  # fmt: skip
 
 # Where several reasons share a code, the first one is what the code means by itself.
@@ -27,3 +37,8 @@ def code_of(reason: str) -> int:
 def reason_of(code: int) -> str:
     """Return the reason that an HTTP status code implies by itself; empty if there is none."""
     return _REASONS.get(code, "")
+
+
+def phrase_of(code: int) -> str:
+    """Return the phrase of an HTTP status line; empty if the code is not one that a server answers with."""
+    return _PHRASES.get(code, "")

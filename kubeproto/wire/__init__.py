@@ -2,7 +2,7 @@
 
 from .._errors import printable
 from .._pacing import exponential_backoff
-from .._reasons import code_of, reason_of
+from .._reasons import code_of, phrase_of, reason_of
 from ._bodies import Body, BodyUntilClose, ChunkedBody, SizedBody, open_body
 from ._inflate import Inflater, Unchanged, inflate, open_inflater
 from ._outcomes import (
@@ -98,6 +98,7 @@ __all__ = [
     "is_enough",
     "open_body",
     "open_inflater",
+    "phrase_of",
     "printable",
     "read_status",
     "reason_of",

@@ -17,6 +17,7 @@ import msgspec
 
 from kubeproto import TransportError
 from kubeproto.sim import ServerResponse
+from kubeproto.wire import code_of
 
 if TYPE_CHECKING:
     from anyio.abc import TaskStatus
@@ -33,7 +34,7 @@ _LONGEST: Final = 3600.0
 _INTERNAL: Final = msgspec.json.encode({
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
     "message": "Internal error occurred: the simulated API server failed on this request; its log says where",
-    "reason": "InternalError", "code": 500,
+    "reason": "InternalError", "code": code_of("InternalError"),
 }) + b"\n"  # fmt: skip
 
 

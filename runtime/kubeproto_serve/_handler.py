@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import msgspec
 
-from kubeproto.wire import Head
+from kubeproto.wire import Head, code_of
 from kubeproto_h11 import Response
 
 from ._channel import Watchdog
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _JSON: Final = ("Content-Type", "application/json")
 _UNAUTHORIZED: Final = msgspec.json.encode({
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
-    "reason": "Unauthorized", "code": 401,
+    "reason": "Unauthorized", "code": code_of("Unauthorized"),
 }) + b"\n"  # fmt: skip
 
 

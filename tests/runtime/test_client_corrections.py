@@ -269,17 +269,55 @@ def test_a_response_without_end_is_refused_by_name(go: Go) -> None:
     go(main)
 
 
-def test_a_refusal_without_end_is_the_error_that_its_beginning_says(go: Go) -> None:
+def test_an_error_response_without_end_is_the_error_of_its_code_and_says_that_it_was_cut(go: Go) -> None:
     async def main() -> None:
         limits = BodyLimits(errors=20_000)
         server, blocking = EndlessServer(403), BlockingEndlessServer(403)
-        with pytest.raises(kp.Forbidden):
+        with pytest.raises(kp.Forbidden) as refused:
             await Client(server, limits=limits).api(Book).list()
-        with pytest.raises(kp.Forbidden):
+        with pytest.raises(kp.Forbidden) as refused_too:
             BlockingClient(blocking, limits=limits).api(Book).list()
-        assert server.body.taken == blocking.body.taken == 20_000
+        assert server.body.taken == blocking.body.taken == 21_000
+        assert str(refused.value) == str(refused_too.value)
+        assert "longer than 20000 bytes" in str(refused.value)
+        assert "limits=BodyLimits(errors=…)" in str(refused.value)
+        assert isinstance(refused.value.__cause__, kp.ResponseTooLarge)
+        assert str(refused.value.__cause__).startswith("GET /apis/example.com/v1/")
 
     go(main)
+
+
+def test_an_error_response_of_just_the_limit_is_whole(go: Go) -> None:
+    async def main() -> None:
+        said = b'{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","code":403}'
+        for limit, cut in ((len(said), False), (len(said) - 1, True)):
+            cluster = library()
+            async with simulated(cluster) as client:
+                client.transport = Saying(403, said)
+                client.limits = BodyLimits(errors=limit)
+                with pytest.raises(kp.Forbidden) as refused:
+                    await client.api(Book).list()
+            assert ("limits=" in str(refused.value)) is cut
+
+    go(main)
+
+
+class Saying:
+    """Answers everything with the same."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        self.status = status
+        self.headers: kp.Headers = (("Content-Type", "application/json"),)
+        self.body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.body
+
+    @asynccontextmanager
+    async def send(
+        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[Saying]:
+        yield self
 
 
 def test_the_limits_are_256_mib_for_objects_and_1_mib_for_errors() -> None:

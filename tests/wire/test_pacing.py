@@ -23,6 +23,7 @@ from kubeproto.wire import (
     Safety,
     code_of,
     exponential_backoff,
+    phrase_of,
     reason_of,
 )
 
@@ -117,10 +118,20 @@ def test_what_is_unknown_means_nothing() -> None:
     )
 
 
+def test_a_status_line_has_the_phrase_of_its_code() -> None:
+    codes = (101, 200, 201, 304, 400, 401, 404, 405, 409, 410, 413, 415, 422, 429, 431, 500, 503, 504, 418)
+    assert ", ".join(phrase_of(code) for code in codes) == (
+        "Switching Protocols, OK, Created, Not Modified, Bad Request, Unauthorized, Not Found,"
+        " Method Not Allowed, Conflict, Gone, Request Entity Too Large, Unsupported Media Type,"
+        " Unprocessable Entity, Too Many Requests, Request Header Fields Too Large, Internal Server Error,"
+        " Service Unavailable, Gateway Timeout, "
+    )
+
+
 def test_there_is_one_table_of_reasons_and_one_power() -> None:
     found = {
         what
-        for folder in ("kubeproto", "runtime")
+        for folder in ("kubeproto", "runtime", "transports")
         for path in (ROOT / folder).rglob("*.py")
         for what in copies(path)
     }
@@ -145,7 +156,9 @@ def pairs(keys: list[ast.expr | None], values: list[ast.expr]) -> int:
         for key, value in zip(keys, values, strict=True)
         if isinstance(key, ast.Constant) and isinstance(value, ast.Constant)
     ]
-    return sum(code_of(reason) in pair for pair in plain for reason in pair if isinstance(reason, str))
+    # A phrase is a reason with blanks: Not Found, NotFound.
+    texts = [(pair, text.decode() if isinstance(text, bytes) else text) for pair in plain for text in pair]
+    return sum(code_of(text.replace(" ", "")) in pair for pair, text in texts if isinstance(text, str))
 
 
 def is_whole(base: ast.expr) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Final
 
 from kubeproto import LocalProtocolError
-from kubeproto.wire import Head, Headers
+from kubeproto.wire import Head, Headers, phrase_of
 
 from ._exchange import MAX_HEAD
 from ._request_reader import ReadRequest, RequestReader, RequestRefused
@@ -26,16 +26,6 @@ from ._request_reader import ReadRequest, RequestReader, RequestRefused
 MAX_BODY: Final = 4 * 1024 * 1024
 
 _NO_BODY: Final = frozenset((204, 304))
-# Readers go by the number; the words are for people who look at the bytes.
-_REASONS: Final = {
-    101: "Switching Protocols",
-    200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 304: "Not Modified",
-    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-    405: "Method Not Allowed", 406: "Not Acceptable", 409: "Conflict", 410: "Gone",
-    413: "Request Entity Too Large", 415: "Unsupported Media Type", 422: "Unprocessable Entity",
-    429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
-    502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
-}  # fmt: skip
 _CHUNKED: Final = -1  # the length of a body that comes in chunks
 _TO_THE_END: Final = -2  # of one that ends with the connection, for a client of HTTP/1.0
 
@@ -172,7 +162,7 @@ class ServerConnection:
 
 
 def _head(status: int, headers: Headers | list[tuple[str, str]]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, '')}"]
+    lines = [f"HTTP/1.1 {status} {phrase_of(status)}"]
     lines += [f"{name}: {value}" for name, value in headers]
     head = "\r\n".join(lines).encode()
     ends = len(headers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -11,8 +11,8 @@ from kubeproto import BlockingIncoming, BlockingTransport, Head, KubeprotoError
 from kubeproto.config import credentials as c
 
 from ..calls._effects import drive_blocking
-from ..credentials._authorized import MOST_ANSWERED, check_open, refuses
-from ..credentials._credential_source import CredentialSource, T
+from ..credentials._authorized import MOST_ANSWERED, check_open
+from ..credentials._credential_source import CredentialSource, Leave, Open
 from ..credentials._files import read_all
 from ..credentials._identity_transports import IdentityTransport, IdentityTransports
 from ..credentials._plugins import run_plugin_blocking
@@ -74,14 +74,19 @@ class BlockingAuthorized:
     ) -> Generator[BlockingIncoming]:
         """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
         check_open(self._closed)
-        given = self._run(self._keys.obtain())
-        with self._exchange(head, given, timeout, idle) as incoming:
-            renewed = self._run(self._keys.renew(given)) if refuses(incoming, head) else None
-            if renewed is None:
-                yield incoming
-                return
-        with self._exchange(head, renewed, timeout, idle) as incoming:
-            yield incoming
+        with ExitStack() as stack:
+
+            def do(effect: Open | Leave | c.Task | Event) -> object:
+                match effect:
+                    case Open(credentials):
+                        return stack.enter_context(self._exchange(head, credentials, timeout, idle))
+                    case Leave():
+                        stack.close()
+                    case errand:
+                        return self._do(errand)
+                return None
+
+            yield drive_blocking(self._keys.open(head, _refuses), do)
 
     @contextmanager
     def _exchange(
@@ -109,9 +114,6 @@ class BlockingAuthorized:
     def _spawn(self, renewal: Errands[Event, None]) -> None:
         """Renew in a thread of its own, which does not keep the program from ending."""
         Thread(target=drive_blocking, args=(renewal, self._do), name="kubeproto-renewal", daemon=True).start()
-
-    def _run(self, errands: Errands[Event, T]) -> T:
-        return drive_blocking(errands, self._do)
 
     def _do(self, errand: c.Task | Event) -> c.Event | None:
         match errand:
@@ -147,3 +149,7 @@ def _close(lines: list[_Line]) -> None:
     for line in lines:
         _, context = line.transport
         context.__exit__(None, None, None)
+
+
+def _refuses(incoming: BlockingIncoming) -> bool:
+    return incoming.status == 401

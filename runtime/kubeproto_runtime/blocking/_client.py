@@ -220,7 +220,7 @@ class BlockingClient(ClientCore):
             for piece in incoming:
                 if body.take(piece, self.now()):
                     break
-        return WholeResponse(incoming.status, incoming.headers, body.whole())
+        return WholeResponse(incoming.status, incoming.headers, body.whole(), body.cut)
 
     def _follow(self, effect: Follow) -> None:
         finished = Event()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from kubeproto import ResponseTooLarge
+from kubeproto import ApiError, ResponseTooLarge
 from kubeproto.wire import is_enough
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ class BodyLimits(Struct, frozen=True, kw_only=True):
     """The most bytes of one response as they come over the wire, of one that succeeds and of one that fails.
 
     The largest list that a server of 100,000 pods returns in one piece has some 200 MiB, and a Status has
-    some hundred bytes. More `objects` are `ResponseTooLarge`; of `errors` the rest is not read, and the
-    beginning becomes the `ApiError`. What is streamed is not limited: it is never held as a whole.
+    some hundred bytes. More `objects` are `ResponseTooLarge`. More `errors` are the `ApiError` of the code,
+    which says that it was cut and has the `ResponseTooLarge` as its cause. What is streamed is not limited:
+    it is never held as a whole.
     """
 
     objects: int = 256 * 1024 * 1024
@@ -42,20 +43,51 @@ class Collected:
         self._begun = now
         self._pieces: list[bytes] = []
         self._size = 0
+        self._why_cut = ""
 
     def take(self, piece: bytes, now: float) -> bool:
         """Take the next piece; True if no more is wanted, `ResponseTooLarge` if it is too much."""
         self._size += len(piece)
         self._pieces.append(piece)
         if self._refused:
-            return self._size >= self._most or is_enough(self._status, 0, now - self._begun)
+            return self._is_cut(now - self._begun)
         if self._size > self._most:
             raise ResponseTooLarge(
-                f"{self._head.method} {self._head.target.partition('?')[0]}: the response is longer than"
-                f" {self._most} bytes; list page by page, or give the client limits=BodyLimits(objects=…)"
+                f"{self._request}: the response is longer than {self._most} bytes; list page by page, or give"
+                " the client limits=BodyLimits(objects=…)"
             )
         return False
+
+    def _is_cut(self, seconds: float) -> bool:
+        if self._size > self._most:
+            self._why_cut = f"is longer than {self._most} bytes (limits=BodyLimits(errors=…) permits more)"
+        elif is_enough(self._status, 0, seconds):
+            self._why_cut = f"had not come to its end after {seconds:.3g} s"
+        return bool(self._why_cut)
+
+    @property
+    def cut(self) -> str:
+        """Why the rest of an error was not read; empty if all of it was."""
+        return self._why_cut and f"{self._request}: the error response {self._why_cut}; the rest was not read"
+
+    @property
+    def _request(self) -> str:
+        return f"{self._head.method} {self._head.target.partition('?')[0]}"
 
     def whole(self) -> bytes:
         """All that has come."""
         return b"".join(self._pieces)
+
+
+def say_that_it_was_cut(error: ApiError, cut: str) -> ApiError:
+    """The same error, saying that the response went on, with the limit as its cause.
+
+    It keeps its class: whether a request was forbidden or its object not found is in the head, and callers
+    and retries go by that. An error of another class would hide it from them.
+    """
+    status = structs.replace(
+        error.status, message=f"{error.status.message} ({cut.partition(': ')[2]})".lstrip()
+    )
+    told = type(error)(status, request=error.request, retry_after=error.retry_after)
+    told.__cause__ = ResponseTooLarge(cut)
+    return told

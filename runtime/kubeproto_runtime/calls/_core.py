@@ -10,7 +10,7 @@ from kubeproto import Api, ApiError, DeadlineExceeded, KubeObject, RemoteProtoco
 
 from ._admission import Admission
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
-from ._bodies import LIMITS, BodyLimits
+from ._bodies import LIMITS, BodyLimits, say_that_it_was_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
 
 if TYPE_CHECKING:
@@ -129,12 +129,22 @@ def _persist(
     while True:
         try:
             response = yield from _attempt(client, request, deadline)
-            return read(response.status, response.headers, response.body)
+            return _result(read, response)
         except (ApiError, TransportError, RemoteProtocolError) as error:
             at = attempts.again_at(error, client.now(), client.random.random())
             if at is None:
                 raise
         yield SleepUntil(at)
+
+
+def _result(read: Callable[[int, Headers, bytes], T], response: WholeResponse) -> T:
+    try:
+        return read(response.status, response.headers, response.body)
+    except ApiError as error:
+        if not response.cut:
+            raise
+        told = say_that_it_was_cut(error, response.cut)
+    raise told
 
 
 def _attempt(client: ClientCore, head: Head, deadline: float | None) -> Effects[WholeResponse]:

@@ -43,6 +43,8 @@ class WholeResponse(Struct, frozen=True):
     status: int
     headers: Headers
     body: bytes
+    cut: str = ""
+    """Why the rest was not read; empty for all others than errors that are too long."""
 
 
 class Admit(Struct, frozen=True):

@@ -240,7 +240,7 @@ class Client(ClientCore):
                         break
             finally:
                 await close_pieces(pieces)
-        return WholeResponse(incoming.status, incoming.headers, body.whole())
+        return WholeResponse(incoming.status, incoming.headers, body.whole(), body.cut)
 
     async def _follow(self, effect: Follow) -> None:
         following = ResyncDriver(

@@ -13,21 +13,18 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 import anyio
 
 from kubeproto import (
-    BlockingIncoming,
     Head,
     Incoming,
     KubeprotoError,
     LocalProtocolError,
     Transport,
-    Unauthorized,
     UpgradeRequest,
 )
 from kubeproto.config import credentials as c
-from kubeproto.wire import header
 
 from ..calls._effects import drive
 from ..tasks._background import Background, spawn
-from ._credential_source import CredentialSource, Errands, T
+from ._credential_source import CredentialSource, Errands, Leave, Open, T
 from ._files import read_all
 from ._identity_transports import IdentityTransport, IdentityTransports
 from ._plugins import run_plugin
@@ -97,14 +94,11 @@ class Authorized:
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
         """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
-        check_open(self._closed)
-        given = await self._run(self._keys.obtain())
-        async with self._exchange(head, given, timeout, idle) as incoming:
-            renewed = await self._run(self._keys.renew(given)) if refuses(incoming, head) else None
-            if renewed is None:
-                yield incoming
-                return
-        async with self._exchange(head, renewed, timeout, idle) as incoming:
+
+        def exchange(credentials: Credentials) -> AbstractAsyncContextManager[Incoming]:
+            return self._exchange(head, credentials, timeout, idle)
+
+        async with self._opened(head, exchange, lambda incoming: incoming.status == 401) as incoming:
             yield incoming
 
     @asynccontextmanager
@@ -112,17 +106,35 @@ class Authorized:
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocket]:
         """Turn a request into a WebSocket; a `LocalProtocolError` if these transports know none."""
-        check_open(self._closed)
-        given = await self._run(self._keys.obtain())
-        async with AsyncExitStack() as stack:
-            try:
-                socket = await stack.enter_async_context(self._upgraded(request, given, timeout, idle))
-            except Unauthorized:
-                renewed = await self._run(self._keys.renew(given)) if is_ours(request) else None
-                if renewed is None:
-                    raise
-                socket = await stack.enter_async_context(self._upgraded(request, renewed, timeout, idle))
+
+        def upgraded(credentials: Credentials) -> AbstractAsyncContextManager[WebSocket]:
+            return self._upgraded(request, credentials, timeout, idle)
+
+        async with self._opened(request, upgraded, lambda _: False) as socket:  # it raises what refuses it
             yield socket
+
+    @asynccontextmanager
+    async def _opened(
+        self,
+        head: Head,
+        exchange: Callable[[Credentials], AbstractAsyncContextManager[T]],
+        refuses: Callable[[T], bool],
+    ) -> AsyncGenerator[T]:
+        """Perform what opening an exchange takes, and leave what was opened last."""
+        check_open(self._closed)
+        async with AsyncExitStack() as stack:
+
+            async def do(effect: Open | Leave | c.Task | anyio.Event) -> object:
+                match effect:
+                    case Open(credentials):
+                        return await stack.enter_async_context(exchange(credentials))
+                    case Leave():
+                        await stack.aclose()
+                    case errand:
+                        return await self._do(errand)
+                return None
+
+            yield await drive(self._keys.open(head, refuses), do)
 
     @asynccontextmanager
     async def _upgraded(
@@ -166,9 +178,6 @@ class Authorized:
         """Renew in a task of its own. There is one at a time; the last one has ended, or is about to."""
         self._renewal = spawn(lambda: drive(renewal, self._do))
 
-    async def _run(self, errands: Errands[anyio.Event, T]) -> T:
-        return await drive(errands, self._do)
-
     async def _do(self, errand: c.Task | anyio.Event) -> c.Event | None:
         match errand:
             case c.ReadFiles(paths):
@@ -203,16 +212,6 @@ def check_open(closed: bool) -> None:
     """Refuse to send anything over a transport that was closed."""
     if closed:
         raise LocalProtocolError("this client is closed: the context of connect() has been left")
-
-
-def refuses(incoming: Incoming | BlockingIncoming, head: Head) -> bool:
-    """True if other credentials of ours could be taken where those that were shown are not."""
-    return incoming.status == 401 and is_ours(head)
-
-
-def is_ours(head: Head) -> bool:
-    """True if a request takes our credentials, and has none of its own."""
-    return not header(head.headers, "authorization")
 
 
 async def _close(lines: list[_Line]) -> None:

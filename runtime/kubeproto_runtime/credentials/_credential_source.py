@@ -17,14 +17,19 @@ import time
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
+from msgspec import Struct
+
+from kubeproto import Unauthorized
 from kubeproto.config import ConfigError, Credentials
 from kubeproto.config import credentials as c
+from kubeproto.wire import header
 
 from ._plugins import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from kubeproto import Head
     from kubeproto.config import Identity
 
 
@@ -43,9 +48,22 @@ class ChangeSignal(Protocol):
 S = TypeVar("S", bound=ChangeSignal)
 T = TypeVar("T")
 
+Opened = TypeVar("Opened")
+
 Errands: TypeAlias = "Generator[c.Task | S, Any, T]"
+Opening: TypeAlias = "Generator[c.Task | S | Open | Leave, Any, T]"
 
 _log: Final = logging.getLogger("kubeproto.credentials")
+
+
+class Open(Struct, frozen=True):
+    """Open the exchange with these credentials; what was opened comes back."""
+
+    credentials: Credentials
+
+
+class Leave(Struct, frozen=True):
+    """Leave what was opened."""
 
 
 class CredentialSource(Generic[S]):
@@ -86,6 +104,28 @@ class CredentialSource(Generic[S]):
         yield from self._advance(c.CredentialsRejected(refused.generation))
         credentials = yield from self.obtain()
         return credentials if credentials.generation != refused.generation else None
+
+    def open(self, head: Head, refuses: Callable[[Opened], bool]) -> Opening[S, Opened]:
+        """Open an exchange with credentials, and once more with others if a 401 is the answer.
+
+        `refuses` says whether what was opened is a 401; an upgrade raises `Unauthorized` instead. A request
+        that has an Authorization of its own is left alone.
+        """
+        given = yield from self.obtain()
+        ours = not header(head.headers, "authorization")
+        try:
+            opened: Opened = yield Open(given)
+        except Unauthorized:
+            renewed = (yield from self.renew(given)) if ours else None
+            if renewed is None:
+                raise
+        else:
+            renewed = (yield from self.renew(given)) if ours and refuses(opened) else None
+            if renewed is None:
+                return opened
+        yield Leave()
+        opened = yield Open(renewed)
+        return opened
 
     def _advance(self, event: c.Event) -> Errands[S, tuple[c.Action | None, S]]:
         """Step, and begin the renewal that is due. Returns the answer, and what the next step sets."""

@@ -106,23 +106,48 @@ def in_an_operator(opener: Any) -> Any:
     return leading(authorized(opener))
 
 
-ASYNC: Final[tuple[Wrapper, ...]] = (authorized, metered, leading, in_an_operator)
-BLOCKING: Final[tuple[Wrapper, ...]] = (blocking_authorized,)
+# One transport for each kind of loop shows what a wrapper does by itself: which sockets are below is nothing
+# to it. Under the stack of all stands every transport, for each has other optional methods.
+ALONE: Final = {
+    "trio": (authorized, metered, leading),
+    "asyncio": (authorized, leading),
+    "httpx, blocking": (blocking_authorized,),
+}
+TOGETHER: Final = in_an_operator
+
+# What has many rows, or is tried at every wait, is tried on one transport for each loop, under all wrappers.
+LONG: Final = {
+    "test_a_body_goes_out_with_its_length",
+    "test_a_half_open_peer",
+    "test_a_request_is_cancelled",
+    "test_a_server_that_falls_silent",
+    "test_what_cannot_stand_in_a_request",
+}
+
+
+def wrapped(test: str, rig: Rig) -> tuple[Wrapper, ...]:
+    """The wrappers that a test is run with over this transport."""
+    alone: tuple[Wrapper, ...] = ALONE.get(rig.label, ())
+    if not rig.waits:
+        return alone
+    if test in LONG:
+        return (TOGETHER,) if alone else ()
+    return (*alone, TOGETHER)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each wrapper over each transport that can do what the test's own module asks for."""
+    """Each wrapper over the transports for which it can make a difference, if they can do what is tested."""
     if "rig" not in metafunc.fixturenames:
         return
     module = metafunc.function.__module__
-    wrapped = [
+    params = [
         pytest.param(rig.wrapped(wrapper), id=f"{wrapper.__name__}-{rig.label}", marks=needs(rig))
         for rig in ALL_RIGS
-        for wrapper in (ASYNC if rig.waits else BLOCKING)
+        for wrapper in wrapped(metafunc.definition.name, rig)
         if rig.waits or module != cancellation.__name__
         if rig.upgrades or module != websockets.__name__
     ]
-    metafunc.parametrize("rig", wrapped)
+    metafunc.parametrize("rig", params)
 
 
 def needs(rig: Rig) -> pytest.MarkDecorator:

@@ -1,0 +1,164 @@
+"""The transports of the simulator keep the contract too, and its faults are what real transports raise.
+
+They have no sockets, so the suite's servers, which write bytes, are nothing to them; what a client relies on
+is tried here: on the transport alone, behind faults of which none strikes, and inside the runtime's wrappers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any, Final
+
+import anyio
+import pytest
+from contract_transports import Dressed
+
+import kubeproto as kp
+from kubeproto.config import Config, Connection, Identity
+from kubeproto.sim import Cluster, Cut, Fault, Faults, HalfOpen, LoseResponse, RefuseConnection, Throttle
+from kubeproto_runtime import Authorized, BlockingAuthorized
+from kubeproto_runtime.calls._metered import Meter, MeteredTransport
+
+SHELF: Final = kp.Head(
+    "POST",
+    "/api/v1/namespaces/default/configmaps",
+    (("Content-Type", "application/json"),),
+    b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"shelf"}}',
+)
+READ: Final = kp.Head("GET", "/api/v1/namespaces/default/configmaps/shelf")
+WATCH: Final = kp.Head("GET", "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0")
+
+Make = Callable[[Cluster, tuple[Fault, ...]], Any]
+
+
+def plain(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
+    return cluster.transport() if not script else Faults(cluster, script=script).transport()
+
+
+def faulty(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
+    return Faults(cluster, script=script).transport()
+
+
+def blocking(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
+    return Dressed(Faults(cluster, script=script).blocking_transport())
+
+
+def metered(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
+    transport = MeteredTransport(faulty(cluster, script))
+    transport.meters.append(Meter())
+    return transport
+
+
+def authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
+    """With credentials, here none."""
+
+    @asynccontextmanager
+    async def opened(_: Connection) -> AsyncGenerator[Any]:
+        yield faulty(cluster, script)
+
+    return Authorized(Config(connection=Connection(server="http://sim"), identity=Identity()), opened)
+
+
+def blocking_authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
+    """The same for threads."""
+
+    def opened(_: Connection) -> Any:
+        return nullcontext(Faults(cluster, script=script).blocking_transport())
+
+    config = Config(connection=Connection(server="http://sim"), identity=Identity())
+    return Dressed(BlockingAuthorized(config, opened))
+
+
+MAKERS: Final = (plain, faulty, blocking, metered, authorized, blocking_authorized)
+
+
+@pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
+def make(request: pytest.FixtureRequest) -> Make:
+    found: Make = request.param
+    return found
+
+
+async def read(transport: Any, head: kp.Head, **limits: Any) -> tuple[int, bytes]:
+    async with transport.send(head, **limits) as incoming:
+        return incoming.status, b"".join([piece async for piece in incoming])
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_simulated_transport_carries_requests_and_their_bodies(make: Make, backend: str) -> None:
+    async def main() -> None:
+        transport = make(Cluster(), ())
+        status, body = await read(transport, SHELF, timeout=60.0, idle=30.0)
+        assert (status, b'"name":"shelf"' in body) == (201, True)
+        assert await read(transport, READ) == (200, body)
+
+    anyio.run(main, backend=backend)
+
+
+def test_faults_that_do_not_strike_change_no_byte() -> None:
+    async def main() -> None:
+        answers = [
+            [await read(make(cluster, ()), head) for head in (SHELF, READ, SHELF)]
+            for make in MAKERS
+            for cluster in [Cluster()]
+        ]
+        assert all(answer == answers[0] for answer in answers)
+
+    anyio.run(main)
+
+
+def test_a_simulated_watch_that_falls_silent_is_left_when_its_time_is_up(make: Make) -> None:
+    async def main() -> None:
+        for limits in ({"idle": 5.0}, {"timeout": 5.0}):
+            with pytest.raises(kp.DeadlineExceeded):
+                await read(make(Cluster(), ()), WATCH, **limits)
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize(
+    ("fault", "head", "raised"),
+    [
+        (RefuseConnection(), READ, kp.ConnectError),
+        (LoseResponse(), SHELF, kp.TransportError),
+        (Cut(20), READ, kp.TransportError),
+        (HalfOpen(20), READ, kp.DeadlineExceeded),
+    ],
+    ids=str,
+)
+def test_what_goes_wrong_is_what_a_real_transport_raises(
+    make: Make, fault: Fault, head: kp.Head, raised: type[Exception]
+) -> None:
+    async def main() -> None:
+        cluster = Cluster()
+        if head is READ:
+            await read(cluster.transport(), SHELF)
+        with pytest.raises(raised):
+            await read(make(cluster, (fault,)), head, idle=5.0)
+
+    anyio.run(main)
+
+
+def test_a_refusal_of_the_faults_comes_through_as_an_answer(make: Make) -> None:
+    async def main() -> None:
+        status, body = await read(make(Cluster(), (Throttle(2),)), READ)
+        assert (status, b"Too many requests" in body) == (429, True)
+
+    anyio.run(main)
+
+
+def test_an_error_of_the_caller_leaves_a_simulated_watch_and_passes_through(make: Make) -> None:
+    async def main() -> None:
+        cluster = Cluster()
+        with pytest.raises(ZeroDivisionError):
+            await _err_inside(make(cluster, ()), cluster)
+        assert cluster.watches == []
+
+    anyio.run(main)
+
+
+async def _err_inside(transport: Any, cluster: Cluster) -> None:
+    async with transport.send(WATCH) as incoming:
+        assert incoming.status == 200
+        assert len(cluster.watches) == 1
+        raise ZeroDivisionError
