@@ -13,11 +13,12 @@ from virtual_time import Book, BookSpec, Go, Said, Scripted, book, go, library, 
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto.kinds.autoscaling_v1 import Scale
+from kubeproto.kinds import autoscaling_v1
 from kubeproto.kinds.core_v1 import Pod, ServiceAccount
-from kubeproto.objects import RunsContainers
-from kubeproto.requests import Subresource, Tables
-from kubeproto_runtime import BoundApi, Client
+from kubeproto.objects import RunsContainers, Scale
+from kubeproto.requests import Subresource, Tables, UpgradeRequest
+from kubeproto_runtime import Client
+from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.client._verbs import BoundSubresource, BoundTables
 from kubeproto_runtime.testing import simulated
 
@@ -59,7 +60,7 @@ def test_a_verb_has_the_words_of_that_of_the_core() -> None:
 
 
 class Widget(kp.Object[dict[str, Any], dict[str, Any]], group="example.com", version="v1", plural="widgets",
-             definition=kp.Definition(scale=kp.Scale(".spec.replicas", ".status.replicas"))):  # fmt: skip
+             definition=kp.Definition(scale=Scale(".spec.replicas", ".status.replicas"))):  # fmt: skip
     """A thing that can be scaled."""
 
 
@@ -94,7 +95,7 @@ def test_each_verb_does_what_it_says_on_a_server(go: Go) -> None:
             widgets = client.api(Widget)
             await widgets.create(Widget(metadata=kp.ObjectMeta(name="w"), spec={"replicas": 1}))
             scale = await widgets.scale.get("w")
-            assert_type(scale, Scale)
+            assert_type(scale, autoscaling_v1.Scale)
             assert (await widgets.scale.merge_patch("w", {"spec": {"replicas": 3}})).spec is not None
             assert (await widgets.get("w")).spec == {"replicas": 3}
 
@@ -200,7 +201,7 @@ def test_a_command_is_run_over_a_transport_that_knows_websockets(go: Go) -> None
 
         @asynccontextmanager
         async def upgrade(
-            self, request: kp.UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+            self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
         ) -> AsyncGenerator[Socket]:
             self.timeouts.append(timeout)
             self.asked.append((anyio.current_time(), request))

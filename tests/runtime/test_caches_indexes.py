@@ -10,7 +10,8 @@ from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
 from kubeproto.control import Change
-from kubeproto_runtime import Cache, Caches
+from kubeproto_runtime import Caches
+from kubeproto_runtime.caches import Cache
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]

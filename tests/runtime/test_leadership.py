@@ -16,16 +16,8 @@ from kubeproto.config import CredentialsError
 from kubeproto.control import Work, WorkQueue
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import (
-    BootClock,
-    Client,
-    Context,
-    Controller,
-    LeaderElector,
-    LeaseLost,
-    Operator,
-    recording,
-)
+from kubeproto_runtime import Client, Context, Controller, LeaseLost, Operator, recording
+from kubeproto_runtime.operator import BootClock, LeaderElector
 from kubeproto_runtime.operator._leader_elector import LoopClock, default_clock
 from kubeproto_runtime.reconciling._workers import Workers
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated

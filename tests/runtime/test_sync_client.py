@@ -15,8 +15,10 @@ from kubeproto.control import Rate
 from kubeproto.kinds.core_v1 import ConfigMap, Node, Pod
 from kubeproto.requests import Subresource, Tables
 from kubeproto.wire import NO_RETRIES, RetryPolicy
-from kubeproto_runtime import BlockingApi, BlockingClient, BoundApi, Client, KindNotServed, WaitTimeout
+from kubeproto_runtime import BlockingClient, Client, KindNotServed, WaitTimeout
+from kubeproto_runtime.blocking import BlockingApi
 from kubeproto_runtime.blocking._verbs import BlockingSubresource, BlockingTables
+from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.conditions import deleted
 
 # What is not sent by itself, and what talks both ways at once.

@@ -17,8 +17,8 @@ from ._tls import trust
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
+    from kubeproto.requests import UpgradeRequest
     from kubeproto.wire import Head
 
 

@@ -28,21 +28,10 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from kubeproto import (
-        BlockingIncoming,
-        BlockingTransport,
-        Decoder,
-        Discovery,
-        Head,
-        Headers,
-        Reply,
-        Request,
-        Resource,
-        StreamRequest,
-    )
+    from kubeproto import BlockingIncoming, BlockingTransport, Discovery, Head, Headers, Resource
     from kubeproto.control import Rate
-    from kubeproto.requests import AllNamespaces, Health, ServerVersion
-    from kubeproto.wire import RetryPolicy
+    from kubeproto.requests import AllNamespaces, Health, Reply, Request, ServerVersion, StreamRequest
+    from kubeproto.wire import Decoder, RetryPolicy
 
     from ..calls._effects import Effect, Effects
     from ..writing._applying import Applied, Manifests

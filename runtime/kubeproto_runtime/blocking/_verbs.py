@@ -21,9 +21,9 @@ from typing import (
     overload,
 )
 
-from kubeproto import Api, Dynamic, KubeObject, Metadata, Object, Request
+from kubeproto import Api, Dynamic, KubeObject, Metadata, Object
 from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
-from kubeproto.requests import ListOptions, Subresource, Tables, WriteOptions
+from kubeproto.requests import ListOptions, Request, Subresource, Tables, WriteOptions
 from kubeproto.watching import pager, resync
 
 from ..calls._reading import find_object, get_or_none
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import timedelta
 
-    from kubeproto import Duration, Resource, StreamRequest, Table
+    from kubeproto import Duration, Resource
     from kubeproto.kinds.autoscaling_v1 import Scale
-    from kubeproto.requests import AllNamespaces
+    from kubeproto.objects import Table
+    from kubeproto.requests import AllNamespaces, StreamRequest
 
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection

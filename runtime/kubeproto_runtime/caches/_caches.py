@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
-from kubeproto import ALL, KubeObject, LocalProtocolError, Selector
+from kubeproto import ALL, KubeObject, LocalProtocolError
 from kubeproto.control import CachedObject, Change, Store, drop_managed_fields
+from kubeproto.objects import Selector
 from kubeproto.watching import resync
 
 from ..tasks._stray_cancellations import complain, failures
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from kubeproto import Api, FieldSelector, Resource
+    from kubeproto import Api, Resource
+    from kubeproto.objects import FieldSelector
     from kubeproto.requests import AllNamespaces
 
     from ..client._client import Client

@@ -17,7 +17,7 @@ from ._subscriptions import Subscription
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kubeproto import Selector
+    from kubeproto.objects import Selector
 
     from ._reflector import Reflector
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Self
 
-    from kubeproto import Head, Incoming, Transport, UpgradeRequest
+    from kubeproto import Head, Incoming, Transport
+    from kubeproto.requests import UpgradeRequest
     from kubeproto.wire import WebSocket
 
     from ..client._client import Client

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
     from typing import Self, TypeAlias
 
-    from kubeproto import Api, Dynamic, Metadata, Request, StreamRequest, UpgradeRequest
+    from kubeproto import Api, Dynamic, Metadata
     from kubeproto.objects import HasToken, RunsContainers
-    from kubeproto.requests import Subresource
+    from kubeproto.requests import Request, StreamRequest, Subresource, UpgradeRequest
 
     from ._client import Streamed
     from ._verbs import Bound, BoundApi, BoundSubresource

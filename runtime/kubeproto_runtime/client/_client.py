@@ -30,22 +30,18 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
     from typing import Self
 
-    from kubeproto import (
-        Decoder,
-        Discovery,
-        Head,
-        Headers,
-        Incoming,
+    from kubeproto import Discovery, Head, Headers, Incoming, Resource, Transport
+    from kubeproto.control import Rate
+    from kubeproto.requests import (
+        AllNamespaces,
+        Health,
         Reply,
         Request,
-        Resource,
+        ServerVersion,
         StreamRequest,
-        Transport,
         UpgradeRequest,
     )
-    from kubeproto.control import Rate
-    from kubeproto.requests import AllNamespaces, Health, ServerVersion
-    from kubeproto.wire import RetryPolicy, WebSocket
+    from kubeproto.wire import Decoder, RetryPolicy, WebSocket
 
     from ..calls._effects import Effect, Effects
     from ..writing._applying import Applied, Manifests

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from typing import TypeAlias
 
-    from kubeproto import Duration, Dynamic, Metadata, Object, Resource, Table
+    from kubeproto import Duration, Dynamic, Metadata, Object, Resource
     from kubeproto.kinds.autoscaling_v1 import Scale
-    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers
+    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers, Table
     from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
 
     from ..conditions import Condition, Presence

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
-    from kubeproto import Request
     from kubeproto.kinds.coordination_v1 import Lease
+    from kubeproto.requests import Request
 
     _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
 

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 import anyio
 from anyio.lowlevel import checkpoint
 
-from kubeproto import DeadlineExceeded, KubeObject, ListDecoder, TransportError, WatchFailed
-from kubeproto.watching import resync
+from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
+from kubeproto.watching import ListDecoder, resync
 from kubeproto.wire import classify, is_enough
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from kubeproto import Api, Decoder, Head, Incoming, WatchEvent
+    from kubeproto import Api, Head, Incoming, WatchEvent
+    from kubeproto.wire import Decoder
 
     from ..client._client import Client
 

@@ -30,6 +30,7 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.config import Connection
+from kubeproto.requests import UpgradeRequest
 from kubeproto.streams import Exited, Forwarding, Process, Stderr, Stdout
 from kubeproto.wire import Upgrader, WebSocket
 
@@ -59,7 +60,7 @@ def upgraded(
     rig: Rig,
     server: Server | Connection,
     talk: Callable[[WebSocket], Awaitable[T]],
-    request: kp.UpgradeRequest = EXEC,
+    request: UpgradeRequest = EXEC,
     **times: float,
 ) -> T:
     """What comes of a talk over a fresh transport."""
