@@ -28,6 +28,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_h11": "the frames and heads that a server never sends twice the same",
     "kubeproto_httpx": "the one line at which httpx's errors become ours, one by one",
     "kubeproto_runtime": "drivers whose limits and tasks a test has to reach; users get their results",
+    "kubeproto_trio": "how long it dials, which a page of the documentation says",
     "kubeproto_serve._fixtures": "the fixtures that pytest loads by their module's name",
 }
 

@@ -62,7 +62,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
     atheris: Any = importlib.import_module("atheris")
 
     sys.path[:0] = [str(ROOT), str(ROOT / "transports"), str(HERE)]
-    with atheris.instrument_imports(include=["kubeproto", "kubeproto_h11"]):
+    with atheris.instrument_imports(include=["kubeproto", "kubeproto_h11", "structured", "drawing"]):
         import targets
 
     atheris.Setup([sys.argv[0], *arguments], targets.TARGETS[name])
