@@ -21,8 +21,8 @@ from kubeproto_runtime.blocking._verbs import BlockingSubresource, BlockingTable
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.conditions import deleted
 
-# What is not sent by itself, and what talks both ways at once.
-ELSEWHERE = {"namespace", "exec", "attach", "port_forward"}
+# What is not sent by itself, what talks both ways at once, and what `client.open` sends.
+ELSEWHERE = {"namespace", "exec", "attach", "port_forward", "watch"}
 
 
 # The same verbs as the core
@@ -133,7 +133,8 @@ def test_a_watch_is_one_watch_a_list_a_chunk() -> None:
     books = client.api(Book)
     version = books.create(book("a")).metadata.resource_version
     cluster.later(5, lambda: cluster.put(book("b", namespace="default")))
-    with books.watch(resource_version=version, timeout_seconds=20) as stream:
+    request = books.requests.watch(resource_version=version, timeout_seconds=20)
+    with client.open(request) as stream:
         seen = [event for events in stream for event in events]
     assert [event.object.metadata.name for event in seen if isinstance(event, kp.Added)] == ["b"]
     assert all(isinstance(event, kp.Added | kp.Bookmark) for event in seen)

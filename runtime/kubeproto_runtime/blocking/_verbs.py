@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection
     from ..writing._entry import Updating
-    from ._client import BlockingClient, BlockingStreamed
+    from ._client import BlockingClient
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
@@ -130,17 +130,6 @@ def _lines(
     return Only(verb, follow, "BlockingApi")
 
 
-def _streamed(
-    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
-) -> Callable[Concatenate[BlockingApi[K], P], AbstractContextManager[BlockingStreamed[E]]]:
-    @contextmanager
-    def stream(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> Generator[BlockingStreamed[E]]:
-        with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield streamed
-
-    return named(stream, verb, "BlockingApi")
-
-
 # The verbs
 
 
@@ -219,7 +208,6 @@ class BlockingApi(BlockingBound[K]):
 
     get = _sent(Api[K].get)
     list = _sent(Api[K].list)
-    watch = _streamed(Api[K].watch)
     create = _sent(Api[K].create)
     replace = _sent(Api[K].replace)
     json_patch = _sent(Api[K].json_patch)

@@ -129,17 +129,6 @@ def lines(
     return Only(verb, follow)
 
 
-def streamed(
-    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
-) -> Callable[Concatenate[BoundApi[K], P], AbstractAsyncContextManager[Streamed[E]]]:
-    @asynccontextmanager
-    async def stream(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Streamed[E]]:
-        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield streamed
-
-    return named(stream, verb, "BoundApi")
-
-
 def named(made: F, verb: Callable[..., Any], owner: str) -> F:
     """Give what was made the name, the words and the parameters of the verb."""
     function: Any = made
