@@ -115,7 +115,7 @@ def test_items_without_a_kind_get_the_one_of_the_list() -> None:
 def test_a_table_may_say_null_for_its_rows() -> None:
     body = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":null,"rows":null}'
     table = CONFIG_MAPS.as_table().list().parse(200, (), body).value
-    assert (table.columns, table.rows) == ((), None)
+    assert (table.columns, table.rows) == ((), [])
 
 
 def test_rq_26_an_error_that_is_no_status_keeps_its_code_its_wait_and_the_start_of_its_body() -> None:

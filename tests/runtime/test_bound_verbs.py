@@ -85,8 +85,8 @@ def test_each_verb_does_what_it_says_on_a_server(go: Go) -> None:
             assert status.status is not None
             assert (await books.status.get("moby")).status == status.status
             table = await books.as_table().list(limit=10)
-            assert [row.cells[0] for row in table.rows or ()] == ["emma", "moby"]
-            assert len((await books.as_table().get("moby")).rows or ()) == 1
+            assert [row.cells[0] for row in table.rows] == ["emma", "moby"]
+            assert len((await books.as_table().get("moby")).rows) == 1
             await books.delete("emma")
             await books.delete_collection()
             assert (await books.list()).items == []

@@ -114,7 +114,7 @@ def test_subresources_and_tables_are_asked_for_as_in_the_core() -> None:
     assert running.phase == "Running"
     assert pods.subresource("status").get("p").metadata.name == "p"
     for table in (pods.as_table().list(), pods.as_table(include_object="None").get("p")):
-        assert [row.cells[0] for row in table.rows or ()] == ["p"]
+        assert [row.cells[0] for row in table.rows] == ["p"]
     assert [p.metadata.name for page in pods.pages() for p in page.items] == ["p"]
 
 

@@ -2,6 +2,7 @@
 
 from ._bodies import BodyLimits
 from ._discovery import KindNotServed
+from ._kinds import UnknownKind
 from ._metered import LeaseLost
 
-__all__ = ["BodyLimits", "KindNotServed", "LeaseLost"]
+__all__ = ["BodyLimits", "KindNotServed", "LeaseLost", "UnknownKind"]

@@ -19,12 +19,13 @@ from kubeproto.requests import health, openapi_document, openapi_index, version
 
 from ..calls._attempts import RETRIES, TIMEOUT
 from ..calls._bodies import LIMITS, BodyLimits, Collected
-from ..calls._core import ClientCore, call, fetch
+from ..calls._core import call, fetch
 from ..calls._discovery import discover, require
 from ..calls._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
 from ..calls._metered import transport_of
 from ..watching._resync_driver import ResyncDriver
 from ..writing._applying import Applying, apply
+from ._object_verbs import ObjectVerbs
 from ._verbs import BoundApi
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _wall() -> datetime:
     return datetime.now(UTC)
 
 
-class Client(ClientCore):
+class Client(ObjectVerbs):
     """One server, as one user sees it. `namespace` is meant where none is named.
 
     A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
