@@ -1,33 +1,35 @@
 """The client side of the Kubernetes API as values and state machines, for any I/O."""
 
-from ._errors import (
+from ._api_errors import (
     AlreadyExists,
     ApiError,
     BadRequest,
     Conflict,
-    ConnectError,
-    DeadlineExceeded,
     Forbidden,
     Gone,
     InternalError,
     Invalid,
-    InvalidObject,
-    InvalidRequest,
-    KubeprotoError,
-    LocalProtocolError,
     MethodNotAllowed,
     NotAcceptable,
     NotFound,
-    RemoteProtocolError,
     RequestEntityTooLarge,
-    ResponseTooLarge,
     ServerTimeout,
     ServiceUnavailable,
     Timeout,
     TooManyRequests,
-    TransportError,
     Unauthorized,
     UnsupportedMediaType,
+)
+from ._errors import (
+    ConnectError,
+    DeadlineExceeded,
+    InvalidObject,
+    InvalidRequest,
+    KubeprotoError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    ResponseTooLarge,
+    TransportError,
 )
 from .objects import (
     Atomic,

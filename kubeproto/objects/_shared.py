@@ -1,6 +1,7 @@
 """What reading objects in stages is made of, and the rules of names: for the core alone, no public names."""
 
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG
+from ._malformed import Malformed
 from ._name_faults import (
     LABEL,
     LABEL_TEXT,
@@ -25,6 +26,7 @@ __all__ = [
     "LONG",
     "SUBDOMAIN_TEXT",
     "UNREAD",
+    "Malformed",
     "Span",
     "dec_hook",
     "enc_hook",

@@ -36,12 +36,12 @@ from kubeproto.requests import (
     Discovery,
     Request,
     Root,
-    UpgradeRequest,
     discovery_resources,
     discovery_root,
     shard,
     version,
 )
+from kubeproto.wire import UpgradeRequest
 
 
 class Fails(msgspec.Struct):

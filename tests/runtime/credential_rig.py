@@ -14,8 +14,7 @@ from anyio.lowlevel import checkpoint
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity, Plugin
-from kubeproto.requests import UpgradeRequest
-from kubeproto.wire import header
+from kubeproto.wire import UpgradeRequest, header
 from kubeproto_runtime.credentials import Authorized
 
 SERVER: Final = "https://cluster.test"

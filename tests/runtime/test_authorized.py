@@ -15,8 +15,7 @@ from credential_rig import PEM, SECRET, Clock, Net, Script, accepting, authorize
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, CredentialsError, Identity, Plugin
-from kubeproto.requests import UpgradeRequest
-from kubeproto.wire import header
+from kubeproto.wire import UpgradeRequest, header
 from kubeproto_runtime.credentials import Authorized
 
 UPGRADE: Final = UpgradeRequest("GET", "/exec", verb="exec", protocols=("v5.channel.k8s.io",))

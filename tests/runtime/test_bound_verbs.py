@@ -16,7 +16,8 @@ from kubeproto import sim
 from kubeproto.kinds import autoscaling_v1
 from kubeproto.kinds.core_v1 import Pod, ServiceAccount
 from kubeproto.objects import RunsContainers, Scale
-from kubeproto.requests import Subresource, Tables, UpgradeRequest
+from kubeproto.requests import Subresource, Tables
+from kubeproto.wire import UpgradeRequest
 from kubeproto_runtime import Client
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.client._verbs import BoundSubresource, BoundTables

@@ -17,13 +17,12 @@ from kubeproto.requests import (
     StreamRequest,
     Subresource,
     Tables,
-    UpgradeRequest,
     health,
     openapi_document,
     openapi_index,
     version,
 )
-from kubeproto.wire import Decoder
+from kubeproto.wire import Decoder, UpgradeRequest
 
 
 class GadgetSpec(kp.Fields):

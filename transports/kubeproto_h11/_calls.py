@@ -12,7 +12,7 @@ from kubeproto import (
     RemoteProtocolError,
     TransportError,
 )
-from kubeproto.requests import UpgradeRequest
+from kubeproto.wire import UpgradeRequest
 
 from ._byte_streams import ByteStream
 from ._exchange import Exchange, ResponseHead

@@ -8,8 +8,7 @@ from msgspec import Struct
 from wsproto.utilities import generate_accept_token
 
 from kubeproto import RemoteProtocolError
-from kubeproto.requests import UpgradeRequest
-from kubeproto.wire import header
+from kubeproto.wire import UpgradeRequest, header
 
 from ._exchange import ResponseHead
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from kubeproto.config import Connection
-    from kubeproto.requests import UpgradeRequest
+    from kubeproto.wire import UpgradeRequest
 
 
 class HttpxTransport:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
     from kubeproto.config import Connection
-    from kubeproto.requests import UpgradeRequest
+    from kubeproto.wire import UpgradeRequest
 
 
 class BlockingHttpxTransport:

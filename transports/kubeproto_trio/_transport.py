@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from kubeproto.config import Connection
-    from kubeproto.requests import UpgradeRequest
-    from kubeproto.wire import Head
+    from kubeproto.wire import Head, UpgradeRequest
 
 
 class TrioTransport:

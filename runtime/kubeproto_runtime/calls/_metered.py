@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from kubeproto import Head, Incoming, Transport
-    from kubeproto.requests import UpgradeRequest
-    from kubeproto.wire import WebSocket
+    from kubeproto.wire import UpgradeRequest, WebSocket
 
     from ..client._client import Client
 

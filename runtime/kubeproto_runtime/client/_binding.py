@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from kubeproto import Api, Dynamic, Metadata
     from kubeproto.objects import HasToken, RunsContainers
-    from kubeproto.requests import Request, StreamRequest, Subresource, UpgradeRequest
+    from kubeproto.requests import Request, StreamRequest, Subresource
+    from kubeproto.wire import UpgradeRequest
 
     from ._client import Streamed
     from ._verbs import Bound, BoundApi, BoundSubresource

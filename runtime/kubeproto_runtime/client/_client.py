@@ -41,9 +41,8 @@ if TYPE_CHECKING:
         Request,
         ServerVersion,
         StreamRequest,
-        UpgradeRequest,
     )
-    from kubeproto.wire import Decoder, RetryPolicy, WebSocket
+    from kubeproto.wire import Decoder, RetryPolicy, UpgradeRequest, WebSocket
 
     from ..calls._effects import Effect, Effects
     from ..writing._applying import Applied, Manifests

@@ -20,7 +20,7 @@ from kubeproto import (
     Transport,
 )
 from kubeproto.config import credentials as c
-from kubeproto.requests import UpgradeRequest
+from kubeproto.wire import UpgradeRequest
 
 from ..calls._effects import drive
 from ..tasks._background import Background, spawn

@@ -30,9 +30,8 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.config import Connection
-from kubeproto.requests import UpgradeRequest
 from kubeproto.streams import Exited, Forwarding, Process, Stderr, Stdout
-from kubeproto.wire import Upgrader, WebSocket
+from kubeproto.wire import Upgrader, UpgradeRequest, WebSocket
 
 T = TypeVar("T")
 Serve = Callable[..., Server]
