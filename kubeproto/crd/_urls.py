@@ -20,8 +20,8 @@ _IN_PATH: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 _MOST_PARAMETERS: Final = 10_000  # Go reads no more
 
 
-class Url(Struct, frozen=True):
-    """The parts of a URL; `path` is escaped."""
+class GoUrl(Struct, frozen=True):
+    """The parts of a URL as Go splits it; `path` is escaped."""
 
     scheme: str
     host: str
@@ -68,7 +68,7 @@ def check_url(text: str) -> None:
     _split(text, fragment_in_path=True)
 
 
-def parse_url(text: str) -> Url:
+def parse_url(text: str) -> GoUrl:
     """The parts of an absolute URL or path; ValueError for anything else."""
     check_url(text)
     plain, _, fragment = text.partition("#")
@@ -77,11 +77,11 @@ def parse_url(text: str) -> Url:
     return _split(plain, fragment_in_path=False)
 
 
-def _split(text: str, *, fragment_in_path: bool) -> Url:
+def _split(text: str, *, fragment_in_path: bool) -> GoUrl:
     if _CONTROL.search(text):
         raise ValueError("invalid control character in URL")
     if text == "*":
-        return Url("", "", "*", "")
+        return GoUrl("", "", "*", "")
     if text.startswith(":"):
         raise ValueError("missing protocol scheme")
     found = _SCHEME.fullmatch(text)
@@ -89,7 +89,7 @@ def _split(text: str, *, fragment_in_path: bool) -> Url:
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
         if scheme:
-            return Url(scheme, "", "", query)
+            return GoUrl(scheme, "", "", query)
         raise ValueError("invalid URI for request" if text else "empty url")
     host = ""
     # Without a scheme Go reads "//a" as a path when it looks whether a text is a URL, then as a host.
@@ -98,7 +98,7 @@ def _split(text: str, *, fragment_in_path: bool) -> Url:
         host, rest = _host(scheme, authority), slash + rest
     if _BAD_ESCAPE.search(rest):
         raise ValueError("invalid URL escape")
-    return Url(scheme, host, rest if _PLAIN_PATH.fullmatch(rest) else _escaped(rest), query)
+    return GoUrl(scheme, host, rest if _PLAIN_PATH.fullmatch(rest) else _escaped(rest), query)
 
 
 def _host(scheme: str, authority: str) -> str:
