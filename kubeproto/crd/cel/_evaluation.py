@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from ._functions import BAD_ARGUMENT, declarations
-from ._rewriting import Refused, Undecided, rewrite
+from ._rewriting import RefusedRule, Undecided, rewrite
 from ._values import holds_dates, holds_float_for_integer, literal, visible
 
 # What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.
@@ -71,7 +71,7 @@ def evaluate(
         source = rewrite(
             source, schema, root=root, optional_old=optional_old, guarded=guarded, condition=condition
         )
-    except Refused as refusal:
+    except RefusedRule as refusal:
         raise CannotEvaluate(f"{refusal}; a server refuses the rule") from None
     except Undecided as reason:
         raise CannotEvaluate(str(reason)) from None

@@ -53,7 +53,7 @@ _ORDERS: Final = ("<", "<=", ">", ">=")
 _ELEMENTS: Final = ("distinct", "sort", "reverse", "slice")
 
 
-class Refused(ValueError):
+class RefusedRule(ValueError):
     """A rule that a server refuses with the definition; the text says why."""
 
 
@@ -76,11 +76,11 @@ def rewrite(
     try:
         found, form = _Rewriter(guarded=guarded, merges=own.merges).visit(parse(source), scope)
     except SyntaxFault as fault:
-        raise Refused(str(fault)) from None
+        raise RefusedRule(str(fault)) from None
     except RecursionError:
         raise Undecided("the expression is nested too deeply") from None
     if condition and form.kind not in ("", "boolean"):
-        raise Refused(f"its result is of type {form.kind}: neither true nor false")
+        raise RefusedRule(f"its result is of type {form.kind}: neither true nor false")
     return write(found)
 
 
@@ -98,7 +98,7 @@ class _Rewriter:
                 return node, Form(kind)
             case Name(name=name):
                 if name not in scope and name not in TYPES:
-                    raise Refused(f"undeclared reference to '{name}'")
+                    raise RefusedRule(f"undeclared reference to '{name}'")
                 return self._guard(node, scope.get(name, OPEN))
             case Select():
                 found, form = self._select(node, scope)
@@ -137,7 +137,7 @@ class _Rewriter:
         found = member(held, node.name)
         if found is None:
             path = write(node).removeprefix("self").removeprefix("oldSelf")
-            raise Refused(f"undefined field '{path}'")
+            raise RefusedRule(f"undefined field '{path}'")
         lifted = optional(found) if node.optional or form.optional else found
         return Select(of, node.name, node.optional), lifted
 
@@ -154,7 +154,7 @@ class _Rewriter:
         items = forms[0] if forms else OPEN
         for form in forms[1:]:
             if alike and not comparable(items, form):
-                raise Refused(f"a list of {items.kind} holds {form.kind}")
+                raise RefusedRule(f"a list of {items.kind} holds {form.kind}")
             items = either(items, form)
         return ListOf(tuple((one, is_optional) for one, _, is_optional in visited)), of_list(items)
 
@@ -164,7 +164,7 @@ class _Rewriter:
         for key, value, is_optional in entries:
             found, form = self.visit(value, scope)
             if not comparable(values, form):
-                raise Refused(f"a map of {values.kind} holds {form.kind}")
+                raise RefusedRule(f"a map of {values.kind} holds {form.kind}")
             mixed, values = mixed or form.mixed or form.merges, form
             made.append((self.visit(key, scope)[0], found, is_optional))
         return MapOf(tuple(made)), Form("object", mixed=mixed)
@@ -192,12 +192,12 @@ class _Rewriter:
                 return plain, BOOLEAN
             case _:
                 if not addable(one, other):
-                    raise Refused(f"{node.operator} stands between {one.kind} and {other.kind}")
+                    raise RefusedRule(f"{node.operator} stands between {one.kind} and {other.kind}")
                 return self._sum(plain, one, other) if node.operator == "+" else (plain, Form(one.kind))
 
     def _condition(self, form: Form, node: Node) -> None:
         if form.kind not in ("", "boolean"):
-            raise Refused(f"{write(node)} is of type {form.kind}: neither true nor false")
+            raise RefusedRule(f"{write(node)} is of type {form.kind}: neither true nor false")
 
     def _compared(self, node: Binary, one: Form, other: Form, *, ordered: bool) -> None:
         if not comparable(one, other, ordered=ordered):
@@ -205,7 +205,7 @@ class _Rewriter:
                 write(side) if isinstance(side, Literal) else form.kind
                 for side, form in ((node.left, one), (node.right, other))
             ]
-            raise Refused(f"it compares {shown[0]} with {shown[1]}")
+            raise RefusedRule(f"it compares {shown[0]} with {shown[1]}")
 
     def _equality(self, node: Binary, one: Form, other: Form) -> Node:
         if one.mixed:
@@ -257,7 +257,7 @@ class _Rewriter:
 
     def _call(self, node: Call, scope: Scope) -> Rewritten:
         if node.name.startswith(OWN):
-            raise Refused(f"undeclared reference to '{node.name}'")
+            raise RefusedRule(f"undeclared reference to '{node.name}'")
         if node.of is None:
             return self._function(node, scope)
         variables = _variables(node)
@@ -269,7 +269,7 @@ class _Rewriter:
         if node.name == "has" and len(node.arguments) == 1:
             return self._has(node.arguments[0], scope), BOOLEAN
         if fault := literal_fault(node.name, node.arguments):
-            raise Refused(fault)
+            raise RefusedRule(fault)
         visited = [self.visit(one, scope) for one in node.arguments]
         mixed = any(form.mixed or form.merges for _, form in visited)
         if node.name == "dyn" and visited:
@@ -282,7 +282,7 @@ class _Rewriter:
 
     def _has(self, node: Node, scope: Scope) -> Node:
         if not isinstance(node, Select):
-            raise Refused("invalid argument to has() macro")
+            raise RefusedRule("invalid argument to has() macro")
         found, form = self._select(node, scope)
         has = Call("has", None, (found,))
         guarded, _ = self._guard(found, form)
@@ -298,7 +298,7 @@ class _Rewriter:
             return self._qualified(node, node.of.name, scope)
         assert node.of is not None
         if node.name == "matches" and (fault := literal_fault(node.name, node.arguments)):
-            raise Refused(fault)
+            raise RefusedRule(fault)
         of, form = self.visit(node.of, scope)
         # What is formatted alone may be a list of several types.
         alike = node.name != "format"

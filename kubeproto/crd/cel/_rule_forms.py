@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .._json import is_object
 from .._violations import Violation, child, invalid, key, required, unsupported
-from ._rewriting import Refused, Undecided, rewrite
+from ._rewriting import RefusedRule, Undecided, rewrite
 
 _REASONS: Final = (
     "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"
@@ -57,7 +57,7 @@ def _check_names(
 ) -> Iterator[Violation]:
     try:
         rewrite(text, schema, root=root, optional_old=optional_old, condition=True)
-    except Refused as refusal:
+    except RefusedRule as refusal:
         yield invalid(path, text, f"compilation failed: {refusal}")
     except Undecided:
         pass
