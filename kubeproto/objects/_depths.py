@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from ._base import KubeObject
 
-# Covariant, so that Metadata[Pod] can be asked for all that Metadata[RunsContainers] can.
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from typing_extensions import TypeVar  # whose defaults the checkers know, and typing's since 3.13
-
-    K_co = TypeVar("K_co", bound=KubeObject, covariant=True, default=KubeObject)
-else:
-    from typing import TypeVar
-
-    K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
+# Covariant, so that Metadata[Pod] can be asked for all that Metadata[RunsContainers] can.
+K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 
 
 class Metadata(KubeObject, Generic[K_co]):

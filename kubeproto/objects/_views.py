@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from ._resource import Resource
 
-K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
 IDENTITY: Final = ("name", "namespace", "uid", "resource_version")
@@ -315,12 +314,6 @@ def settle(obj: T) -> T:
     if "metadata" in values:
         values["metadata"] = settle(values["metadata"])
     return cast("T", views.plain(**values))
-
-
-def kind_of(obj: K) -> type[K]:
-    """Return the class of an object as a program wrote it, whether the object was read lazily or not."""
-    plain: type[K] = _plain(type(obj))
-    return plain
 
 
 def asdict(obj: Struct) -> dict[str, Any]:

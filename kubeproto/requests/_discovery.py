@@ -18,8 +18,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from .._api_errors import ApiError
-from .._errors import InvalidRequest, LocalProtocolError, RemoteProtocolError
+from .._errors import ApiError, InvalidRequest, LocalProtocolError, RemoteProtocolError
 from ..objects import Resource
 from ..wire import Headers, header
 from ._discovered import (

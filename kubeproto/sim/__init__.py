@@ -7,6 +7,7 @@ from ._snapshots import Snapshot, StoredObject
 from ._state import Modes
 from ._streams import Stream
 from ._transports import BlockingSimTransport, Receiving, SimTransport
+from .access._users import User
 from .faults._faults import (
     Cut,
     Delay,
@@ -59,5 +60,6 @@ __all__ = [
     "StoredObject",
     "Stream",
     "Throttle",
+    "User",
     "Watch",
 ]

@@ -14,7 +14,8 @@ nothing to say, through a transport. The same calls give the same answers, down 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -34,6 +35,11 @@ from ._snapshots import (
     take_snapshot,
 )
 from ._state import Modes, ServerState
+from .access._access import Access
+from .access._access import Mode as AuthorizationMode
+from .access._rbac import GROUP as RBAC_GROUP
+from .access._users import User
+from .controllers._aggregation import RoleAggregation
 from .controllers._bootstrap import Defaults, populate
 from .controllers._definitions import Definitions
 from .controllers._garbage import Garbage
@@ -55,6 +61,7 @@ T = TypeVar("T")
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 _ROUNDS: Final = 1000
 _NEW: Final = Modes()
+_NO_TOKENS: Final[Mapping[str, User]] = {}
 _decode: Final = msgspec.json.Decoder().decode
 Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | bytes
 
@@ -76,6 +83,9 @@ class Cluster:
     `crds` are custom resources that are there from the beginning: classes, definitions or their JSON. `seed`
     decides uids and generated names. `window` is how many events of a kind can be watched again.
     `populated` begins with what a new cluster has, such as roles, priority classes and service accounts.
+    `authorization="RBAC"` lets a request do what the roles and bindings of the cluster allow its user, who is
+    named by its transport, by a bearer token among `tokens`, or by the token of a service account; the roles
+    of a new cluster are there from the beginning. Otherwise everybody may do everything.
     `managed_fields=False` leaves the book on fields out, which makes writes faster. Who drives the clock may
     set `on_due`: it is called when something is due that was not before. Who keeps a journal sets
     `on_change`: it is called with each object as it is stored or deleted.
@@ -91,8 +101,12 @@ class Cluster:
         managed_fields: bool = True,
         version: int = 0,
         populated: bool = False,
+        authorization: AuthorizationMode = "AlwaysAllow",
+        tokens: Mapping[str, User] = _NO_TOKENS,
     ) -> None:
         self._populated = populated
+        self._authorization: AuthorizationMode = authorization
+        self._tokens = dict(tokens)
         self._world = ServerState(seed=seed, window=window, modes=modes)
         self._world.tracks = managed_fields
         self._world.storage.version = version
@@ -106,11 +120,13 @@ class Cluster:
             self.namespace(name)
         if populated:
             populate(self._world)
+        elif authorization == "RBAC":
+            populate(self._world, RBAC_GROUP)
         self.define(*crds)
 
     def _begin(self) -> None:
         world = self._world
-        self._server = Server(world)
+        self._server = Server(world, Access(world, self._authorization, self._tokens))
         self._plans: list[tuple[float, int, Callable[[], object]]] = []
         self._planned = 0
         self._definitions = Definitions(world)
@@ -118,8 +134,10 @@ class Cluster:
         self._namespaces = NamespaceController(world)
         self._pods = Pods(world)
         self._protection = Protection(world)
+        self._aggregation = RoleAggregation(world)
         self._controllers: tuple[ClusterController, ...] = (
             self._definitions, self._garbage, self._namespaces, self._pods, self._protection,
+            self._aggregation,
         )  # fmt: skip
         if self._populated:
             self._controllers += (Defaults(world),)
@@ -127,24 +145,39 @@ class Cluster:
 
     # What comes in, and what goes out.
 
-    def answer(self, head: Head) -> ServerResponse:
-        """Answer a request; the body of the answer is bytes, or a watch that goes on."""
-        answer = self._server.answer(head)
+    def answer(self, head: Head, user: User | str | None = None) -> ServerResponse:
+        """Answer a request; the body of the answer is bytes, or a watch that goes on.
+
+        `user` is who makes the request. Without one its headers say so, as on a port.
+        """
+        answer = self._server.answer(head, User(user) if isinstance(user, str) else user)
         if self.keeps_log:
             self.log.append(RecordedExchange(self.now, head, answer.status))
         return answer
 
-    def transport(self) -> SimTransport:
-        """The core's transport to this cluster. It needs no event loop and never waits: time jumps."""
+    def transport(self, user: User | str | None = None) -> SimTransport:
+        """The core's transport to this cluster. It needs no event loop and never waits: time jumps.
+
+        With a `user`, whatever goes over it is that user's: ``cluster.transport("alice")``.
+        """
         from ._transports import SimTransport
 
-        return SimTransport(self)
+        return SimTransport(self, partial(self.answer, user=user))
 
-    def blocking_transport(self) -> BlockingSimTransport:
+    def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
         """The same for synchronous use."""
         from ._transports import BlockingSimTransport
 
-        return BlockingSimTransport(self)
+        return BlockingSimTransport(self, partial(self.answer, user=user))
+
+    @property
+    def authorization(self) -> AuthorizationMode:
+        """Whether roles decide what a request may do, or everybody may do everything."""
+        return self._authorization
+
+    def user_of(self, token: str) -> User | None:
+        """Return who bears a token: one of `tokens`, or one of a service account; None for any other."""
+        return self._server.access.user_of(token)
 
     # Time.
 
@@ -347,6 +380,8 @@ class Cluster:
         world.tracks, world.lag = old.tracks, old.lag
         world.terminating, world.closing = set(old.terminating), set(old.closing)
         twin._populated = self._populated
+        twin._authorization, twin._tokens = self._authorization, dict(self._tokens)
+        world.signing_key = old.signing_key
         twin._begin()
         twin.on_due = twin.on_change = None
         twin.log, twin.keeps_log = [], self.keeps_log
@@ -354,6 +389,7 @@ class Cluster:
         twin._garbage.adopt(self._garbage)
         twin._pods.adopt(self._pods)
         twin._protection.adopt(self._protection)
+        twin._aggregation.adopt(self._aggregation)
         return twin
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -60,6 +61,8 @@ class ServerState:
         self.kinds = Kinds(self.storage)
         self.clock = VirtualClock()
         self.chance = Chance(seed)
+        # With it the tokens of service accounts are signed.
+        self.signing_key = hashlib.sha256(b"kubeproto.sim %d" % seed).digest()
         self.modes = modes
         self.tracks = True  # whether writes leave their trace in managedFields
         self.lag = 0  # how many versions the watch cache is behind

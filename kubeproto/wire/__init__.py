@@ -45,8 +45,9 @@ from ._transport import (
     Incoming,
     Signal,
     Transport,
+    Upgrader,
+    WebSocket,
 )
-from ._upgrades import Upgrader, UpgradeRequest, WebSocket
 
 __all__ = [
     "CONFLICT_BACKOFF",
@@ -87,7 +88,6 @@ __all__ = [
     "Unreachable",
     "Unreadable",
     "Unsupported",
-    "UpgradeRequest",
     "Upgrader",
     "WebSocket",
     "classify",

@@ -7,7 +7,7 @@ from ._command import main
 from ._journal import StateUnusable
 from ._limits import Limits
 from ._requestlog import RequestLog
-from ._security import Security, from_files, self_made
+from ._security import Security, from_files, read_token_file, self_made
 from ._serve import ServingUrl, serve
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "StateUnusable",
     "from_files",
     "main",
+    "read_token_file",
     "self_made",
     "serve",
 ]

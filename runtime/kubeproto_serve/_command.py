@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubeproto import Dynamic, KubeprotoError
+from kubeproto import KubeObject, KubeprotoError
 from kubeproto.objects import encode
 
 if TYPE_CHECKING:
@@ -66,6 +66,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--tls-cert", metavar="FILE", help="serve HTTPS with this certificate")
     add("--tls-key", metavar="FILE", help="the key of that certificate")
     add("--token", action="append", default=[], metavar="TOKEN", help="require this bearer token")
+    add(
+        "--authorization",
+        choices=("AlwaysAllow", "RBAC"),
+        default="AlwaysAllow",
+        help="who may do what: everybody everything, or what roles and bindings allow (default: %(default)s)",
+    )
+    add("--token-auth-file", metavar="FILE", help='users by token: lines of token,user,uid,"group,group"')
     add("--client-certificates", action="store_true", help="with --tls: require a client certificate")
     add("--client-ca", metavar="FILE", help="with --tls-cert: require a client certificate of this authority")
     add("--empty", action="store_true", help="begin without the objects that a new cluster has")
@@ -76,9 +83,14 @@ def _parser() -> argparse.ArgumentParser:
 def _cluster(options: argparse.Namespace) -> Cluster:
     from kubeproto.sim import Cluster
 
+    from ._security import read_token_file
+
     # uids are to differ between two servers, but for those whose whole course a seed decides.
     seed = options.faults if options.faults is not None else secrets.randbits(63)
-    cluster = Cluster(seed=seed, populated=not options.empty)
+    cluster = Cluster(
+        seed=seed, populated=not options.empty, authorization=options.authorization,
+        tokens=read_token_file(Path(options.token_auth_file).read_text()) if options.token_auth_file else {},
+    )  # fmt: skip
     cluster.keeps_log = False
     for path in options.crd:
         cluster.define(*(encode(one) for one in _objects(path)))
@@ -88,7 +100,7 @@ def _cluster(options: argparse.Namespace) -> Cluster:
     return cluster
 
 
-def _objects(path: str) -> list[Dynamic]:
+def _objects(path: str) -> list[KubeObject]:
     from kubeproto.objects import InvalidManifest, parse_manifest
 
     try:
@@ -100,7 +112,10 @@ def _objects(path: str) -> list[Dynamic]:
 def _security(options: argparse.Namespace) -> Security:
     from ._security import Security, from_files, self_made
 
-    tokens = dict.fromkeys(options.token, "kubernetes-admin")
+    asked = list(options.token)
+    if options.authorization == "RBAC" and not (asked or options.client_certificates or options.client_ca):
+        asked.append(secrets.token_urlsafe(16))  # somebody has to grant the first rights
+    tokens = dict.fromkeys(asked, "kubernetes-admin")
     if options.tls_cert or options.tls_key:
         if not (options.tls_cert and options.tls_key):
             raise ValueError("--tls-cert and --tls-key belong together: give both")

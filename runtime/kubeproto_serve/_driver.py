@@ -22,7 +22,7 @@ from kubeproto.wire import code_of
 if TYPE_CHECKING:
     from anyio.abc import TaskStatus
 
-    from kubeproto.sim import Cluster, Faults
+    from kubeproto.sim import Cluster, Faults, User
     from kubeproto.wire import Head
 
     from ._journal import Journal
@@ -52,13 +52,14 @@ class ClusterDriver:
         self._woken = anyio.Event()
         self._offset: float | None = None
 
-    def answer(self, head: Head) -> ServerResponse:
-        """Answer a request. An error inside the machine is a 500 and a line in the log.
+    def answer(self, head: Head, user: User | None = None) -> ServerResponse:
+        """Answer a request of a user, or of whoever its headers name.
 
+        An error inside the machine is a 500 and a line in the log.
         What a write has changed is in the journal before its answer is returned.
         """
         try:
-            return self._answer(head)
+            return self._answer(head, user)
         except TransportError:
             raise  # a fault that was asked for: the connection breaks
         except Exception:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import msgspec
 
+from kubeproto.sim import User
 from kubeproto.wire import Head, code_of
 from kubeproto_h11 import Response
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ._security import Security
 
 _JSON: Final = ("Content-Type", "application/json")
+# Whoever has a token of the port, or the certificate that is made with it, administers the cluster.
+_ADMINISTRATORS: Final = ("system:masters",)
 _UNAUTHORIZED: Final = msgspec.json.encode({
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
     "reason": "Unauthorized", "code": code_of("Unauthorized"),
@@ -112,12 +115,12 @@ class OpenStream:
 
 
 class RequestHandler:
-    """The handler of one connection. `verified` says that its client has shown a certificate."""
+    """The handler of one connection. `shown` is the user of the certificate that its client has shown."""
 
-    def __init__(self, service: Service, channel: SocketChannel, *, verified: bool = False) -> None:
+    def __init__(self, service: Service, channel: SocketChannel, *, shown: User | None = None) -> None:
         self._service = service
         self._channel = channel
-        self._verified = verified
+        self._shown = shown
 
     async def __call__(self, head: Head) -> Response:
         service = self._service
@@ -130,21 +133,32 @@ class RequestHandler:
         return response
 
     async def _respond(self, head: Head) -> Response:
-        if self._service.security.asks and not self._verified and not self._authenticated(head):
+        user = self._shown or self._bearer(head)
+        if user is None and self._service.security.asks and self._everybody_may:
             return Response(401, (_JSON,), _UNAUTHORIZED)
         if head.target.partition("?")[0] == "/metrics":
             return Response(200, (METRICS,), self._service.metrics.exposition())
-        answer = self._service.driver.answer(head)
+        answer = self._service.driver.answer(head, user)
         if answer.after:
             await anyio.sleep(answer.after)
         return self._response(answer)
 
-    def _authenticated(self, head: Head) -> bool:
+    @property
+    def _everybody_may(self) -> bool:
+        """Whether the cluster refuses nobody by itself, so that who has no credentials is refused here."""
+        return self._service.driver.cluster.authorization == "AlwaysAllow"
+
+    def _bearer(self, head: Head) -> User | None:
+        """Who bears the token of a request: a user of this port, or one that the cluster knows."""
         for name, value in head.headers:
             if name.lower() == "authorization":
                 scheme, _, token = value.partition(" ")
-                return scheme.lower() == "bearer" and token.strip() in self._service.security.tokens
-        return False
+                if scheme.lower() != "bearer":
+                    return None
+                if (known := self._service.security.tokens.get(token.strip())) is not None:
+                    return User(known, groups=_ADMINISTRATORS)
+                return self._service.driver.cluster.user_of(token.strip())
+        return None
 
     def _response(self, answer: ServerResponse) -> Response:
         if isinstance(answer.body, bytes):

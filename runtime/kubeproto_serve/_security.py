@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import ssl
 import tempfile
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
+from kubeproto.sim import User
 
 if TYPE_CHECKING:
     from ._certificates import Certificate
@@ -70,6 +73,30 @@ def from_files(
         context.load_verify_locations(client_authority)
         context.verify_mode = ssl.CERT_OPTIONAL if tokens else ssl.CERT_REQUIRED
     return Security(context=context, authority=Path(certificate).read_text(), tokens=dict(tokens or {}))
+
+
+def read_token_file(text: str) -> dict[str, User]:
+    """Return the users of a token file by token; its lines are ``token,name,uid,"group,group"``."""
+    users: dict[str, User] = {}
+    for number, row in enumerate(csv.reader(text.splitlines()), 1):
+        if not row:
+            continue
+        if len(row) < 3:
+            raise ValueError(f"line {number} of the token file has fewer than three columns: token,user,uid")
+        token, name, uid, *groups = (cell.strip() for cell in row)
+        held = tuple(group.strip() for group in groups[0].split(",")) if groups and groups[0] else ()
+        users[token] = User(name, uid, held)
+    return users
+
+
+def certified_user(certificate: Any) -> User | None:
+    """The user that a client certificate names: its common name, with its organizations as groups."""
+    if not certificate:
+        return None
+    names: list[tuple[str, str]] = [pair for part in certificate.get("subject", ()) for pair in part]
+    common = next((value for key, value in names if key == "commonName"), "")
+    groups = tuple(value for key, value in names if key == "organizationName")
+    return User(common, groups=groups)
 
 
 def _load(context: ssl.SSLContext, made: Certificate) -> None:

@@ -19,7 +19,7 @@ from ._handler import RequestHandler, Service
 from ._journal import Journal
 from ._kubeconfig import kubeconfig
 from ._limits import Limits
-from ._security import Security
+from ._security import Security, certified_user
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from anyio.abc import ByteStream, SocketStream
 
     from kubeproto import Head
-    from kubeproto.sim import Cluster, Faults
+    from kubeproto.sim import Cluster, Faults, User
 
     from ._requestlog import RequestLog
 
@@ -147,7 +147,7 @@ class _Connections:
 
     async def _speak(self, raw: SocketStream, *, busy: bool) -> None:
         stream: ByteStream = raw
-        verified = False
+        shown: User | None = None
         if self._security.context is not None:
             try:
                 with anyio.fail_after(self._limits.stalled):
@@ -156,9 +156,9 @@ class _Connections:
                     )
             except (TimeoutError, anyio.EndOfStream):
                 raise TransportError("the client did not finish the TLS handshake") from None
-            verified = bool(stream.extra(TLSAttribute.peer_certificate, None))
+            shown = certified_user(stream.extra(TLSAttribute.peer_certificate, None))
         channel = SocketChannel(stream, self._limits)
-        handler = RequestHandler(self._service, channel, verified=verified)
+        handler = RequestHandler(self._service, channel, shown=shown)
         connection = ServerConnection(max_head=self._limits.head, max_body=self._limits.body)
         channels = self._service.watchdog.channels
         channels.add(channel)

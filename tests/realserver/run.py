@@ -1,6 +1,6 @@
 """Runs what needs the real control plane: ``python tests/realserver/run.py COMMAND [ARGUMENT...]``.
 
-The commands are real, churn, record, facts and verdicts, as `make help` explains them.
+The commands are real, churn, record, facts, verdicts, cel and access, as `make help` explains them.
 
 The control plane is built first. `KUBEPROTO_REAL` then tells the tests which program it is, and the plugin
 `realserver.fixtures` starts it for them.
@@ -16,7 +16,15 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 # What is tried on the server is defined in examples and tests, which import what lies beside them.
-PATHS: Final = ("tests", "tests/crd", "tests/objects", "examples", "examples/books", "examples/transports")
+PATHS: Final = (
+    "tests",
+    "tests/access",
+    "tests/crd",
+    "tests/objects",
+    "examples",
+    "examples/books",
+    "examples/transports",
+)
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
 RUNS: Final = {
     "real": (*PYTEST, "tests/conformance", "tests/realserver"),
@@ -25,6 +33,7 @@ RUNS: Final = {
     "facts": ("-m", "realserver.go_facts"),
     "verdicts": ("-m", "realserver.shapes"),
     "cel": ("-m", "realserver.cel"),
+    "access": ("-m", "realserver.access"),
 }
 CHURN: Final = 5000  # custom resources
 

@@ -14,8 +14,7 @@ from virtual_time import Book, Go, go
 
 from kubeproto import Head, Headers
 from kubeproto.watching import resync
-from kubeproto_runtime import Caches, Client
-from kubeproto_runtime.blocking import BlockingReflector
+from kubeproto_runtime import BlockingReflector, Caches, Client
 
 __all__ = ["go"]
 

@@ -15,8 +15,7 @@ from sync_rig import Book
 
 from kubeproto.watching import resync
 from kubeproto_httpx import BlockingHttpxTransport
-from kubeproto_runtime import BlockingClient, WaitTimeout
-from kubeproto_runtime.blocking import BlockingReflector
+from kubeproto_runtime import BlockingClient, BlockingReflector, WaitTimeout
 
 LIST = (
     b'{"kind": "BookList", "apiVersion": "example.io/v1", "metadata": {"resourceVersion": "5"}, "items": []}'

@@ -17,8 +17,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.config import CredentialsError
 from kubeproto.watching import resync
-from kubeproto_runtime import BlockingClient, KindNotServed
-from kubeproto_runtime.blocking import BlockingReflector
+from kubeproto_runtime import BlockingClient, BlockingReflector, KindNotServed
 
 HOUR: Final = 3600.0
 PLAIN: Final = resync.Settings(streaming=False)

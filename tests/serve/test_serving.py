@@ -18,9 +18,10 @@ import pytest
 
 import kubeproto as kp
 from kubeproto import sim
+from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, connect
-from kubeproto_serve import Limits, Security, self_made, serve
+from kubeproto_serve import Limits, Security, read_token_file, self_made, serve
 
 Main = Callable[[], Awaitable[None]]
 
@@ -71,8 +72,7 @@ def test_our_client_reads_writes_and_watches(on_loop: Callable[[Main], None], tm
             async with connect(kubeconfig=tmp_path / "config") as client:
                 maps = client.api(ConfigMap, namespace="default")
                 made = await maps.create(config_map("a", x="1"))
-                watch = maps.requests.watch(resource_version=made.metadata.resource_version)
-                async with client.open(watch) as events:
+                async with maps.watch(resource_version=made.metadata.resource_version) as events:
                     await maps.merge_patch("a", {"data": {"x": "2"}})
                     async for [event] in events:
                         assert isinstance(event, kp.Modified)
@@ -122,10 +122,10 @@ def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
         cluster = sim.Cluster()
         answer = cluster.answer
 
-        def failing(head: kp.Head) -> sim.ServerResponse:
+        def failing(head: kp.Head, user: sim.User | str | None = None) -> sim.ServerResponse:
             if "boom" in head.target:
                 raise ZeroDivisionError("inside")
-            return answer(head)
+            return answer(head, user)
 
         cluster.answer = failing  # type: ignore[method-assign]
         async with serve(cluster) as url:
@@ -223,6 +223,43 @@ def test_a_server_with_tokens_asks_for_one(on_loop: Callable[[Main], None]) -> N
             assert await status_of(url) == 401
             assert await status_of(url, "Authorization: Bearer wrong") == 401
             assert await status_of(url, "Authorization: Bearer s3cret") == 200
+
+    on_loop(main)
+
+
+def test_a_port_with_roles_knows_its_administrator_its_users_and_service_accounts(
+    on_loop: Callable[[Main], None],
+) -> None:
+    async def main() -> None:
+        users = read_token_file('al1ce,alice,7,"dev,ops"\n\nb0b,bob,8\n')
+        assert users == {"al1ce": sim.User("alice", "7", ("dev", "ops")), "b0b": sim.User("bob", "8")}
+        with pytest.raises(ValueError, match="line 1 of the token file"):
+            read_token_file("al1ce,alice\n")
+        cluster = sim.Cluster(authorization="RBAC", tokens=users)
+        async with serve(cluster, security=Security(tokens={"s3cret": "admin"})) as url:
+            assert await status_of(url) == 403
+            assert await status_of(url, "Authorization: Bearer wrong") == 401
+            assert await status_of(url, "Authorization: Bearer al1ce") == 403
+            assert await status_of(url, "Authorization: Bearer s3cret") == 200
+
+    on_loop(main)
+
+
+def test_a_client_certificate_names_its_user_and_groups(
+    on_loop: Callable[[Main], None], tmp_path: Path
+) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(authorization="RBAC")
+        async with serve(cluster, security=self_made(certificates=True)) as url:
+            (tmp_path / "config").write_text(url.kubeconfig)
+            async with connect(kubeconfig=tmp_path / "config") as client:
+                review = await client.api(SelfSubjectReview).create(SelfSubjectReview())
+                assert review.status is not None
+                info = review.status.user_info
+                assert info is not None
+                assert (info.username, info.groups) == (
+                    "kubernetes-admin", ["system:masters", "system:authenticated"],
+                )  # fmt: skip
 
     on_loop(main)
 

@@ -18,8 +18,9 @@ from ._tls import trust
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
-    from kubeproto.wire import Head, UpgradeRequest
+    from kubeproto.wire import Head
 
 
 class TrioTransport:

@@ -20,8 +20,8 @@ _ROOT: Final = "kube-root-ca.crt"
 _EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))
 
 
-def populate(world: ServerState) -> None:
-    """Store what a new cluster has, as the server itself does."""
+def populate(world: ServerState, group: str | None = None) -> None:
+    """Store what a new cluster has, as the server itself does; or only the objects of one group."""
     import pkgutil
 
     data = pkgutil.get_data("kubeproto.sim", "new_cluster.json")
@@ -29,6 +29,8 @@ def populate(world: ServerState) -> None:
         raise RuntimeError("kubeproto.sim was installed without its new_cluster.json")
     objects: list[dict[str, Any]] = msgspec.json.decode(data)
     for obj in objects:
+        if group is not None and obj["apiVersion"].rpartition("/")[0] != group:
+            continue
         for condition in obj.get("status", {}).get("conditions", ()):
             condition["lastTransitionTime"] = world.clock.stamp()
         _store(world, obj)

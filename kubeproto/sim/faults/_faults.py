@@ -14,6 +14,7 @@ meet the same faults, and `transcript` tells what happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -26,6 +27,7 @@ from .._cluster import Cluster
 from .._refusals import failure
 from .._streams import Stream
 from .._transports import BlockingSimTransport, SimTransport
+from ..access._users import User
 from ..reading._query import is_true, split_target
 from ..reading._watches import error_line
 from ..serving._messages import ServerResponse, plain_response, status_response
@@ -142,13 +144,13 @@ class Faults:
         self._chance = Chance(seed)
         self._begun = cluster.now
 
-    def transport(self) -> SimTransport:
+    def transport(self, user: User | str | None = None) -> SimTransport:
         """A transport on which things go wrong."""
-        return SimTransport(self.cluster, self.answer)
+        return SimTransport(self.cluster, partial(self.answer, user=user))
 
-    def blocking_transport(self) -> BlockingSimTransport:
+    def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
         """The same for synchronous use."""
-        return BlockingSimTransport(self.cluster, self.answer)
+        return BlockingSimTransport(self.cluster, partial(self.answer, user=user))
 
     def calm(self) -> None:
         """Nothing goes wrong from now on."""
@@ -160,17 +162,17 @@ class Faults:
         """What happened, a line a request: when, what, and what went wrong."""
         return "\n".join(self.lines)
 
-    def answer(self, head: Head) -> ServerResponse:
+    def answer(self, head: Head, user: User | str | None = None) -> ServerResponse:
         """Answer a request as the cluster does, unless something goes wrong; or a `TransportError`."""
         sort = _sort(head)
         fault = self._next(sort)
         line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
         if fault is None:
-            answer = self.cluster.answer(head)
+            answer = self.cluster.answer(head, user)
             self.lines.append(f"{line} -> {answer.status}")
             return answer
         self.lines.append(f"{line} !! {fault}")
-        return _struck(self.cluster, head, sort, fault)
+        return _struck(self.cluster, partial(self.cluster.answer, head, user), sort, fault)
 
     def _next(self, sort: Sort) -> Fault | None:
         for at, fault in enumerate(self.script):
@@ -228,17 +230,19 @@ _DRAWN: Final[dict[Sort, tuple[_Maker, ...]]] = {
 }
 
 
-def _struck(cluster: Cluster, head: Head, sort: Sort, fault: Fault) -> ServerResponse:
+def _struck(
+    cluster: Cluster, respond: Callable[[], ServerResponse], sort: Sort, fault: Fault
+) -> ServerResponse:
     """The answer to a request that something happens to."""
     match fault:
         case RefuseConnection():
             raise ConnectError("the connection was refused")
         case LoseResponse():
-            cluster.answer(head)
+            respond()
             raise TransportError("the connection was reset before an answer came")
         case Fail(after=after):
             if after:
-                cluster.answer(head)
+                respond()
             return status_response(500, "Internal error occurred: it was asked for", {"causes": []})
         case Throttle(seconds=seconds, plain=plain):
             return _too_many(seconds, plain=plain)
@@ -260,14 +264,14 @@ def _struck(cluster: Cluster, head: Head, sort: Sort, fault: Fault) -> ServerRes
         case ErrorEvent(code=code):
             return _said(error_line(failure(code, "an error was asked for")))
         case Delay(seconds=late):
-            answer = cluster.answer(head)
+            answer = respond()
             return msgspec.structs.replace(answer, after=answer.after + late)
         case Lag(versions=versions):
-            return _lagging(cluster, head, versions)
+            return _lagging(cluster, respond, versions)
         case Cut(after=after, clean=clean):
-            return _broken(cluster.answer(head), after, "clean" if clean else "cut")
+            return _broken(respond(), after, "clean" if clean else "cut")
         case HalfOpen(after=after):
-            return _broken(cluster.answer(head), after, "silent")
+            return _broken(respond(), after, "silent")
 
 
 def _too_many(seconds: int, *, plain: bool) -> ServerResponse:
@@ -300,12 +304,12 @@ def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
     return msgspec.structs.replace(answer, headers=(*answer.headers, ("Retry-After", "1")), after=3.0)
 
 
-def _lagging(cluster: Cluster, head: Head, versions: int) -> ServerResponse:
+def _lagging(cluster: Cluster, respond: Callable[[], ServerResponse], versions: int) -> ServerResponse:
     """A replica that is behind answers; a watch there catches up as soon as it is open."""
     before = cluster.lag
     cluster.lag = before + versions
     try:
-        return cluster.answer(head)
+        return respond()
     finally:
         cluster.lag = before
 

@@ -95,6 +95,24 @@ _ORDERS: Final = {
     ),
     "authentication_v1.TokenRequestSpec": "audiences expirationSeconds boundObjectRef",
     "authentication_v1.TokenRequestStatus": "token expirationTimestamp",
+    "authentication_v1.BoundObjectReference": "kind apiVersion name uid",
+    "authentication_v1.TokenReviewSpec": "token audiences",
+    "authentication_v1.TokenReviewStatus": "authenticated user audiences error",
+    "authentication_v1.UserInfo": "username uid groups extra",
+    "authorization_v1.NonResourceAttributes": "path verb",
+    "authorization_v1.NonResourceRule": "verbs nonResourceURLs",
+    "authorization_v1.ResourceAttributes": (
+        "namespace verb group version resource subresource name fieldSelector labelSelector"
+    ),
+    "authorization_v1.ResourceRule": "verbs apiGroups resources resourceNames",
+    "authorization_v1.SelfSubjectAccessReviewSpec": "resourceAttributes nonResourceAttributes",
+    "authorization_v1.SubjectAccessReviewSpec": (
+        "resourceAttributes nonResourceAttributes user groups extra uid"
+    ),
+    "authorization_v1.SubjectAccessReviewStatus": "allowed denied reason evaluationError",
+    "authorization_v1.SubjectRulesReviewStatus": (
+        "resourceRules nonResourceRules incomplete evaluationError"
+    ),
 }  # fmt: skip
 _FIRST: Final = ("kind", "apiVersion", "metadata")
 _LAST: Final = ("spec", "status")

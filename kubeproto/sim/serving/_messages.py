@@ -10,6 +10,7 @@ from msgspec import Struct
 from ...wire import Head, Headers
 from .._refusals import failure
 from .._streams import Stream
+from ..access._access import Caller
 from ..reading._negotiation import Accepted, takes_gzip, wants_indented
 from ..reading._query import Query
 
@@ -37,6 +38,7 @@ class ServerRequest(Struct, frozen=True):
     query: Query
     headers: dict[str, str]
     accepted: Accepted
+    caller: Caller
 
     @property
     def manager(self) -> str:

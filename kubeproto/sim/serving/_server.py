@@ -21,6 +21,8 @@ from .._refusals import (
     version_too_large,
 )
 from .._state import ServerState
+from ..access._access import Access
+from ..access._users import User
 from ..kinds._typed import escaped
 from ..reading._lists import ListResult, list_body, list_objects, read_version
 from ..reading._lists import invalid_version as _invalid_version
@@ -37,8 +39,8 @@ from ..reading._views import Viewer
 from ..reading._watches import Watch, open_watch
 from ..writing._bodies import check_size, read_object
 from ..writing._deletes import delete, read_delete_options
-from ..writing._patches import APPLY, PatchWriter, check_media, patch
-from ..writing._writes import Writer
+from ..writing._patches import APPLY, check_media, patch
+from ._admitting import patch_writer_for, writer_for
 from ._documents import document
 from ._messages import (
     CACHE,
@@ -53,7 +55,8 @@ from ._messages import (
     warned,
 )
 from ._objects import object_response, write_response
-from ._subresources import review, subresource
+from ._reviews import review
+from ._subresources import subresource
 
 _LARGEST_TIMEOUT: Final = 60.0
 _TOO_LATE: Final = (
@@ -65,25 +68,32 @@ _TOO_LATE: Final = (
 class Server:
     """Answers requests from the world, and changes it."""
 
-    def __init__(self, world: ServerState) -> None:
+    def __init__(self, world: ServerState, access: Access) -> None:
         self.world = world
+        self.access = access
         self.watches: list[Watch] = []
 
-    def answer(self, head: Head) -> ServerResponse:
-        """Answer a request. Whatever it is, there is an answer, and a refusal has changed nothing."""
+    def answer(self, head: Head, user: User | None = None) -> ServerResponse:
+        """Answer a request. Whatever it is, there is an answer, and a refusal has changed nothing.
+
+        `user` is who makes it, where the transport knows; otherwise the headers of the request say so.
+        """
         headers = {name.lower(): value for name, value in head.headers}
         warnings: list[str] = []
         try:
-            answer = self._answer(head, headers, warnings)
+            answer = self._answer(head, user, headers, warnings)
             return answer if head.method != "HEAD" else msgspec.structs.replace(answer, body=b"")
         except Rejection as refused:
             return self._refusal(refused, headers, warnings)
         except PlainRefused as refused:
             return plain_response(refused.code, refused.text, refused.headers)
 
-    def _answer(self, head: Head, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
-        check_size(head.body)
+    def _answer(
+        self, head: Head, user: User | None, headers: dict[str, str], warnings: list[str]
+    ) -> ServerResponse:
         path, query = split_target(head.target)
+        caller = self.access.admit(head.headers, head.method, path, query, user)
+        check_size(head.body)
         if (limit := query.get("timeout")) is not None and not is_true(query.get("watch")):
             allowed = seconds(limit)
             if allowed is None:
@@ -102,7 +112,7 @@ class Server:
         if not isinstance(route, Route):
             return document(self.world, head, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
-        request = ServerRequest(head, path, query, headers, accepted)
+        request = ServerRequest(head, path, query, headers, accepted, caller)
         served = route.served
         if served.warning:
             warnings.append(served.warning)
@@ -121,12 +131,12 @@ class Server:
                 if served.verbs == frozenset(("create",)):
                     return review(self.world, route, request, warnings)
                 write_options(query, "CreateOptions")
-                writer = Writer(self.world, route, query, request.manager, warnings)
+                writer = writer_for(self.world, route, request, warnings)
                 written = writer.create(*self._object(route, request))
                 return write_response(self.world, route, request, writer, written)
             case "update":
                 write_options(query, "UpdateOptions")
-                writer = Writer(self.world, route, query, request.manager, warnings)
+                writer = writer_for(self.world, route, request, warnings)
                 written = writer.replace(*self._object(route, request))
                 return write_response(self.world, route, request, writer, written)
             case "patch":
@@ -189,7 +199,7 @@ class Server:
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
         write_options(request.query, "PatchOptions", applying=content_type.startswith(APPLY))
-        writer = PatchWriter(self.world, route, request.query, request.manager, warnings)
+        writer = patch_writer_for(self.world, route, request, warnings)
         written = patch(writer, request.head.body, content_type, request.query)
         return write_response(self.world, route, request, writer, written)
 

@@ -1,4 +1,4 @@
-"""Subresources other than status: scale, eviction, binding, token, finalize and the like; and reviews."""
+"""Subresources other than status: scale, eviction, binding, token, finalize and the like."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from .._refusals import (
     unsupported_media,
 )
 from .._state import ServerState
+from ..access._tokens import ISSUER, make_token
 from ..kinds._typed import Misfit, TypedCodec
 from ..reading._columns import look_up
 from ..reading._query import write_options
@@ -32,14 +33,16 @@ from ..storage._values import is_map
 from ..writing._bodies import read_object, read_value
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit, remove
-from ..writing._patches import JSON_PATCH, PatchWriter, check_media, check_operations, patch
-from ..writing._writes import Writer, Written
+from ..writing._patches import JSON_PATCH, check_media, check_operations, patch
+from ..writing._writes import Written
+from ._admitting import patch_writer_for, writer_for
 from ._messages import ServerRequest, ServerResponse, body_response, plain_response
 from ._objects import object_response, write_response
 
 _SCALE: Final = "autoscaling_v1.Scale"
 _SHORTEST_TOKEN: Final = 600
 _DEFAULT_TOKEN: Final = 3600
+_BINDABLE: Final = ("Pod", "Secret", "Node")  # what a token may end with
 _SUCCESS: Final[dict[str, Any]] = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -57,29 +60,6 @@ def subresource(
     if respond is None:
         raise unknown_resource()
     return respond(world, route, request, warnings)
-
-
-def review(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Answer a review: in this cluster everybody may do everything."""
-    served = route.served
-    obj, _ = read_object(request.head.body, request.headers.get("content-type", ""), served.kind)
-    obj["kind"], obj["apiVersion"] = served.kind, served.api_version
-    obj.setdefault("metadata", {})
-    match served.kind:
-        case "SelfSubjectReview":
-            obj["status"] = {"userInfo": {"username": "sim", "groups": ["system:authenticated"]}}
-        case "TokenReview":
-            obj["status"] = {"authenticated": True, "user": {"username": "sim"}}
-        case "Binding":
-            raise unknown_resource()
-        case "SelfSubjectRulesReview":
-            rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-            obj["status"] = {"resourceRules": [rule], "nonResourceRules": [], "incomplete": False}
-        case _:
-            obj["status"] = {"allowed": True}
-    writer = Writer(world, route, request.query, request.manager, warnings)
-    writer.tidy(obj, [])
-    return body_response(201, served.write(obj) + b"\n", request, warnings)
 
 
 def _body(request: ServerRequest, type_: str, *, custom: bool = False) -> dict[str, Any]:
@@ -132,7 +112,7 @@ def _scale(world: ServerState, route: Route, request: ServerRequest, warnings: l
             raise invalid("Scale", "autoscaling", route.name, [fault])
         _put(obj, spec_path, replicas)
         main = msgspec.structs.replace(route, subresource="")
-        writer = Writer(world, main, request.query, request.manager)
+        writer = writer_for(world, main, request, warnings)
         writer.tracker.subresource = "scale"
         written = writer.store(stored, obj)
         obj = msgspec.json.decode(written.data)
@@ -287,16 +267,14 @@ def _token(world: ServerState, route: Route, request: ServerRequest, warnings: l
         raise invalid("TokenRequest", "authentication.k8s.io", "", [fault])
     asked = bool(spec.get("audiences"))
     if not asked:
-        spec["audiences"] = ["https://kubernetes.default.svc"]
-    if bound := spec.get("boundObjectRef"):
-        found = world.kinds.of_kind(bound.get("apiVersion", ""), bound.get("kind", ""))
-        if found is None or found.key(stored.namespace, bound.get("name", "")) not in found.shelf.objects:
-            plural = found.plural if found else str(bound.get("kind", "")).lower()
-            raise not_found(plural, "", bound.get("name", ""))
+        spec["audiences"] = [ISSUER]
+    bound = _bound_object(world, stored, member(spec, "boundObjectRef"))
     stamp = world.clock.stamp()
     owned: dict[str, Any] = {
         f"f:{name}": {} for name in ("audiences", "expirationSeconds") if asked or name != "audiences"
     }
+    if bound:
+        owned["f:boundObjectRef"] = {f"f:{name}": {} for name in sorted(spec["boundObjectRef"])}
     entry = {
         "manager": request.manager, "operation": "Update", "apiVersion": "authentication.k8s.io/v1",
         "time": stamp, "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": owned}, "subresource": "token",
@@ -310,12 +288,41 @@ def _token(world: ServerState, route: Route, request: ServerRequest, warnings: l
         },
         "spec": spec,
         "status": {
-            "token": f"{world.chance.bits():016x}.{world.chance.bits():016x}.sim",
+            "token": make_token(world, stored, spec["audiences"], lifetime, bound),
             "expirationTimestamp": world.clock.stamp(lifetime),
         },
     }  # fmt: skip
     codec = TypedCodec("authentication_v1.TokenRequest", "TokenRequest")
     return body_response(201, codec.write(answer) + b"\n", request, warnings)
+
+
+def _bound_object(world: ServerState, account: Stored, bound: dict[str, Any]) -> tuple[str, Stored] | None:
+    """The object with which a token is to end, and its kind; or a refusal."""
+    if not bound:
+        return None
+    api_version, kind, name = (bound.get(part, "") for part in ("apiVersion", "kind", "name"))
+    if kind not in _BINDABLE or api_version not in ("", "v1"):
+        group, _, version = api_version.rpartition("/")
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+    served = world.kinds.of_kind("v1", kind)
+    assert served is not None  # a kind of the server's own
+    stored = served.shelf.objects.get(served.key(account.namespace, name))
+    if stored is None:
+        raise not_found(served.plural, "", name)
+    if kind == "Pod":
+        pod: dict[str, Any] = msgspec.json.decode(stored.data)
+        if pod["spec"].get("serviceAccountName") != account.name:
+            raise bad_request(
+                f'cannot bind token for serviceaccount "{account.name}" to pod running with different'
+                " serviceaccount name."
+            )
+    if (uid := bound.get("uid")) and uid != stored.uid:
+        why = (
+            f"the UID in the bound object reference ({uid}) does not match the UID in record. The object"
+            " might have been deleted and then recreated"
+        )
+        raise conflict(served.kind, "", name, why)
+    return kind, stored
 
 
 def _finalize(
@@ -330,7 +337,7 @@ def _finalize(
     if body.get("metadata", {}).get("resourceVersion", str(stored.version)) != str(stored.version):
         raise conflict(served.plural, served.group, route.name)
     main = msgspec.structs.replace(route, subresource="finalize")
-    written = Writer(world, main, request.query, request.manager).store(stored, obj)
+    written = writer_for(world, main, request, warnings).store(stored, obj)
     if obj["metadata"].get("deletionTimestamp") and not finalizers and not obj["metadata"].get("finalizers"):
         remove(world, served, served.shelf.objects[stored.key])
     return object_response(world, route, request, written.data, warnings)
@@ -345,13 +352,13 @@ def _as_object(
     main = msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
-        patcher = PatchWriter(world, main, request.query, request.manager, warnings)
+        patcher = patch_writer_for(world, main, request, warnings)
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
         written: Written = patch(patcher, request.head.body, content_type, request.query)
         return write_response(world, route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
-    writer = Writer(world, main, request.query, request.manager, warnings)
+    writer = writer_for(world, main, request, warnings)
     written = writer.replace(
         *read_object(request.head.body, request.headers.get("content-type", ""), route.served.kind)
     )

@@ -27,6 +27,7 @@ from ..reading._routes import Route
 from ..storage._parts import member
 from ..storage._values import go_text, is_list, is_map
 from ._bodies import go_kind, not_a_map, read_value, read_yaml
+from ._gates import OPEN, Gate
 from ._mistakes import no_metadata
 from ._writes import Writer, Written
 
@@ -44,9 +45,15 @@ class PatchWriter(Writer):
     """A writer whose refusals have the odd shape that those of patches have."""
 
     def __init__(
-        self, world: ServerState, route: Route, query: Query, manager: str, warnings: list[str] | None = None
+        self,
+        world: ServerState,
+        route: Route,
+        query: Query,
+        manager: str,
+        warnings: list[str] | None = None,
+        gate: Gate = OPEN,
     ) -> None:
-        super().__init__(world, route, query, manager, warnings)
+        super().__init__(world, route, query, manager, warnings, gate)
         self.shown: Callable[[], str] = str  # what refusals show: mostly the object after the patch
         self.change: dict[str, Any] | None = None  # a strategic merge patch, of which they speak
         self.applied = ""  # what is applied, as they name it

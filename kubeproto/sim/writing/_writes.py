@@ -33,6 +33,7 @@ from ..reading._routes import Route
 from ..storage._storage import Stored
 from ..storage._values import is_map
 from ._allocation import allocate
+from ._gates import OPEN, Gate
 from ._keeping import count_generation, kept
 from ._mistakes import immutable, misnamed, no_metadata, no_version, of_status, other_name, other_uid
 from ._rules import check_meta, check_spec, finalizer_warnings, new_finalizers
@@ -75,7 +76,13 @@ class Writer:
     """One write of one request: who writes what, how strictly, and what is to be warned of."""
 
     def __init__(
-        self, world: ServerState, route: Route, query: Query, manager: str, warnings: list[str] | None = None
+        self,
+        world: ServerState,
+        route: Route,
+        query: Query,
+        manager: str,
+        warnings: list[str] | None = None,
+        gate: Gate = OPEN,
     ) -> None:
         self.world = world
         self.route = route
@@ -87,6 +94,7 @@ class Writer:
         self.decoding = ""  # what is said before the fault of a value that cannot be decoded
         self.misnamed: tuple[str, str] | None = None  # another kind and apiVersion than the URL's
         self.tracker = Tracker(world, self.served, self.manager, route.subresource)
+        self.gate = gate
 
     @property
     def _key(self) -> str:
@@ -110,6 +118,7 @@ class Writer:
         if served.has_status:
             self.tracker.look_at({}, obj)
             obj.pop("status", None)
+        self.gate.check(obj, None)
         self._check(obj, None)
         self.tracker.created(obj)
         meta["uid"] = world.chance.uid()
@@ -168,6 +177,7 @@ class Writer:
         self._check_version(old, obj["metadata"], patched=patched)
         fixed = immutable(before["metadata"], obj["metadata"])
         self.tracker.look_at(before, obj)
+        self.gate.check(obj, before)
         obj = kept(served, self.route.subresource, before, obj)
         meta = obj["metadata"]
         self._check(obj, before, fixed + new_finalizers(before["metadata"], meta))

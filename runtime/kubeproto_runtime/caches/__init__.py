@@ -1,5 +1,1 @@
-"""Caches of kinds that follow the server: stores, indexes and views."""
-
-from ._caches import Cache, Caches
-
-__all__ = ["Cache", "Caches"]
+"""Caches of kinds that follow the server: stores, indexes, views and subscriptions."""

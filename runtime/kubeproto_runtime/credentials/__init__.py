@@ -1,5 +1,1 @@
 """Credentials: configuration files, exec plugins, and the transport that sends what they bring."""
-
-from ._authorized import Authorized
-
-__all__ = ["Authorized"]

@@ -7,6 +7,7 @@ import random
 import selectors
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from kubeproto import Head, Headers
-    from kubeproto.sim import Cluster, Faults, ServerResponse, Stream
+    from kubeproto.sim import Cluster, Faults, ServerResponse, Stream, User
 
 T = TypeVar("T")
 
@@ -79,14 +80,17 @@ def run(main: Callable[..., Awaitable[T]], *args: object, backend: Backend = "as
 class SimulatedClient(Client):
     """A client of a simulated cluster, with what a test waits for."""
 
-    def __init__(self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str) -> None:
+    def __init__(
+        self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str,
+        user: User | str | None = None,
+    ) -> None:  # fmt: skip
         offset = cluster.now - anyio.current_time()
         self.cluster = cluster
         self.faults = faults
         self.tasks: TaskGroup | None = None
         self._offset = offset
         super().__init__(
-            _SimulatedTransport(cluster, offset, cluster.answer if faults is None else faults.answer),
+            _SimulatedTransport(cluster, offset, partial((faults or cluster).answer, user=user)),
             namespace=namespace,
             wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
             rng=random.Random(seed),  # the same test has the same course each time
@@ -123,16 +127,19 @@ class SimulatedClient(Client):
 
 @asynccontextmanager
 async def simulated(
-    cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default"
-) -> AsyncGenerator[SimulatedClient]:
+    cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default",
+    user: User | str | None = None,
+) -> AsyncGenerator[SimulatedClient]:  # fmt: skip
     """A client of a simulated cluster, whose clock goes with that of the event loop.
 
     Several may be open at once, on one cluster too. `faults` stand between this client and the cluster.
+    `user` is whose requests these are, such as ``system:serviceaccount:default:operator``, for a cluster with
+    ``authorization="RBAC"``.
     An error inside comes out as it is, in no group, unless there are several.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
-    client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace)
+    client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace, user=user)
     try:
         async with anyio.create_task_group() as client.tasks:
             client.tasks.start_soon(_drive, cluster)

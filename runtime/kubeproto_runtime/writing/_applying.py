@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kubeproto import (
     Dynamic,
+    GroupVersionKind,
     InvalidRequest,
     KubeObject,
     KubeprotoError,
@@ -24,7 +25,6 @@ from kubeproto import (
     encode,
     parse_manifest,
 )
-from kubeproto.objects import GroupVersionKind
 
 from ..calls._core import call
 from ..calls._discovery import KindNotServed, discover

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from kubeproto import Api
-    from kubeproto.requests import Request
+    from kubeproto import Api, Request
 
     from ..blocking._client import BlockingClient
     from ..calls._core import ClientCore

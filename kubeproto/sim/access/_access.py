@@ -1,0 +1,101 @@
+"""Who may do what in a cluster: from the headers of a request to a user, and from a user to yes or no."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from .._refusals import Rejection, failure
+from .._state import ServerState
+from ..reading._query import Query
+from ._attributes import Attributes, denied, read_attributes
+from ._escalation import check_escalation
+from ._impersonation import Impersonator, wanted_user
+from ._rbac import Decision, Rbac
+from ._tokens import ISSUER, BadToken, is_ours, verify_token
+from ._users import NOBODY, User, authenticated
+
+Mode = Literal["AlwaysAllow", "RBAC"]
+# Who asks without credentials where everybody may do everything.
+_ANYBODY: Final = User("sim", groups=("system:authenticated",))
+_ALLOWED: Final = Decision(allowed=True)
+
+
+class Access:
+    """Authenticates and authorizes the requests to a cluster."""
+
+    def __init__(self, world: ServerState, mode: Mode, tokens: Mapping[str, User]) -> None:
+        self.world = world
+        self.mode: Mode = mode
+        self.tokens = dict(tokens)
+        self.rbac = Rbac(world)
+        self._impersonation = Impersonator(self.decide)
+
+    def decide(self, user: User, asked: Attributes) -> Decision:
+        """Whether a user may do something."""
+        return _ALLOWED if self.mode == "AlwaysAllow" else self.rbac.decide(user, asked)
+
+    def admit(
+        self, head_headers: tuple[tuple[str, str], ...], method: str, path: str, query: Query,
+        known: User | None,
+    ) -> Caller:  # fmt: skip
+        """Return who makes a request, if it may be made; or 401, or 403. `known` comes from the transport."""
+        user = authenticated(known) if known is not None else self._authenticate(head_headers)
+        asked = read_attributes(method, path, query)
+        if (wanted := wanted_user(head_headers)) is not None:
+            user = self._impersonation.act_as(user, wanted, asked)
+        decision = self.decide(user, asked)
+        if not decision.allowed:
+            raise denied(asked, user.name, decision.reason)
+        return Caller(self, user, asked)
+
+    def _authenticate(self, headers: tuple[tuple[str, str], ...]) -> User:
+        token = _bearer_token(headers)
+        if token is None:
+            return _ANYBODY if self.mode == "AlwaysAllow" else NOBODY
+        user = self.user_of(token)
+        if user is None and self.mode == "AlwaysAllow" and not self.tokens and not is_ours(token):
+            return _ANYBODY
+        if user is None:
+            raise Rejection(failure(401, "Unauthorized"))
+        return user
+
+    def user_of(self, token: str) -> User | None:
+        """Return who bears a token that is good for this cluster; None for any other."""
+        try:
+            return self.review_token(token, [ISSUER])[0]
+        except BadToken:
+            return None
+
+    def review_token(self, token: str, audiences: list[str]) -> tuple[User, list[str]]:
+        """Return who bears a token, and the audiences for which it is good; or `BadToken`."""
+        if (user := self.tokens.get(token)) is not None:
+            return authenticated(user), [ISSUER] if ISSUER in audiences else []
+        if not is_ours(token):
+            raise BadToken("invalid bearer token")
+        user, meant = verify_token(self.world, token, audiences)
+        return authenticated(user), meant
+
+
+class Caller(Struct, frozen=True):
+    """Who makes a request, and what it is about."""
+
+    access: Access
+    user: User
+    asked: Attributes
+
+    def check_escalation(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
+        """Refuse a role or binding that grants more than the caller holds."""
+        if self.access.mode == "RBAC":
+            check_escalation(self.access.rbac, self.user, self.asked, obj, old)
+
+
+def _bearer_token(headers: tuple[tuple[str, str], ...]) -> str | None:
+    """The token that a request shows; None if it shows none."""
+    for name, value in headers:
+        if name.lower() == "authorization":
+            scheme, _, token = value.strip().partition(" ")
+            return token.strip() if scheme.lower() == "bearer" else None
+    return None

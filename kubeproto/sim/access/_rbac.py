@@ -1,0 +1,164 @@
+"""RBAC evaluated from its objects: which rules a user has in a namespace, and what allows a request.
+
+Bindings are read once for each state of the four kinds, not once a request: a controller asks thousands of
+times between two changes of a role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from .._refusals import quoted
+from .._state import ServerState
+from ..storage._parts import listed
+from ..storage._storage import ResourceStorage
+from ._attributes import Attributes
+from ._rules import PolicyRule, read_rules
+from ._users import MASTERS, User
+
+GROUP: Final = "rbac.authorization.k8s.io"
+_SHELVES: Final = ("clusterrolebindings", "rolebindings", "clusterroles", "roles")
+_PLURALS: Final = {"ClusterRole": "clusterroles", "Role": "roles"}
+
+
+class Decision(Struct, frozen=True):
+    """Whether a request is allowed, and why, as far as a server says it."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class HeldRule(Struct, frozen=True):
+    """One rule that a user has, and the binding that it comes from; or a role that was not found."""
+
+    rule: PolicyRule | None
+    source: str = ""
+    missing: tuple[str, str] | None = None  # kind and name of the role
+
+
+class Subject(Struct, frozen=True):
+    """Whom a binding is for."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def is_for(self, user: User, namespace: str) -> bool:
+        """Whether this is the user, one of its groups, or its service account."""
+        match self.kind:
+            case "User":
+                return user.name == self.name
+            case "Group":
+                return self.name in user.groups
+            case "ServiceAccount":
+                home = self.namespace or namespace
+                return bool(home) and user.name == f"system:serviceaccount:{home}:{self.name}"
+            case _:
+                return False
+
+    def described(self, namespace: str) -> str:
+        """The subject as reasons name it."""
+        if self.kind == "ServiceAccount":
+            return f"{self.kind} {quoted(f'{self.name}/{self.namespace or namespace}')}"
+        return f"{self.kind} {quoted(self.name)}"
+
+
+class _Binding(Struct, frozen=True):
+    kind: str
+    name: str
+    namespace: str
+    role_kind: str
+    role: str
+    subjects: tuple[Subject, ...]
+
+    def source(self, subject: Subject) -> str:
+        name = f"{self.name}/{self.namespace}" if self.namespace else self.name
+        role = f"{self.role_kind} {quoted(self.role)}"
+        return f"{self.kind} {quoted(name)} of {role} to {subject.described(self.namespace)}"
+
+
+class Rbac:
+    """Decides by the roles and bindings that the cluster holds."""
+
+    def __init__(self, world: ServerState) -> None:
+        self.world = world
+        self._seen: tuple[object, ...] = ()
+        self._bindings: dict[str, list[_Binding]] = {}
+        self._rules: dict[tuple[str, str, str], tuple[PolicyRule, ...]] = {}
+
+    def decide(self, user: User, asked: Attributes) -> Decision:
+        """Whether a user may do something."""
+        if MASTERS in user.groups:
+            return Decision(allowed=True)
+        missing: list[str] = []
+        for grant in self.grants(user, asked.namespace):
+            if grant.rule is None:
+                missing.append(not_found_text(grant, plural=False))
+            elif grant.rule.allows(asked):
+                return Decision(allowed=True, reason=f"RBAC: allowed by {grant.source}")
+        return Decision(allowed=False, reason=f"RBAC: {aggregate(missing)}" if missing else "")
+
+    def grants(self, user: User, namespace: str) -> Iterator[HeldRule]:
+        """The rules of a user: those of the whole cluster first, then those of the namespace."""
+        self._refresh()
+        for home in ("", namespace) if namespace else ("",):
+            for binding in self._bindings.get(home, ()):
+                subject = next((one for one in binding.subjects if one.is_for(user, home)), None)
+                if subject is None:
+                    continue
+                rules = self.rules_of(binding.role_kind, binding.role, home)
+                if rules is None:
+                    yield HeldRule(None, missing=(binding.role_kind, binding.role))
+                    continue
+                source = binding.source(subject)
+                for rule in rules:
+                    yield HeldRule(rule, source)
+
+    def rules_of(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
+        """The rules of a role; None if it does not exist."""
+        self._refresh()
+        return self._rules.get((kind, namespace if kind == "Role" else "", name))
+
+    def _refresh(self) -> None:
+        shelves = [self.world.storage.shelf(f"{name}.{GROUP}") for name in _SHELVES]
+        seen = (self.world.storage, *(shelf.end for shelf in shelves))
+        if seen == self._seen:
+            return
+        self._seen = seen
+        self._bindings, self._rules = {}, {}
+        for shelf, kind in zip(shelves[:2], ("ClusterRoleBinding", "RoleBinding"), strict=True):
+            self._read_bindings(shelf, kind)
+        for shelf, kind in zip(shelves[2:], ("ClusterRole", "Role"), strict=True):
+            for stored in shelf.objects.values():
+                rules = read_rules(msgspec.json.decode(stored.data))
+                self._rules[kind, stored.namespace, stored.name] = rules
+
+    def _read_bindings(self, shelf: ResourceStorage, kind: str) -> None:
+        for key in shelf.in_order():
+            stored = shelf.objects[key]
+            obj: dict[str, Any] = msgspec.json.decode(stored.data)
+            role: dict[str, str] = obj["roleRef"]
+            subjects = tuple(
+                Subject(one["kind"], one["name"], one.get("namespace", "")) for one in listed(obj, "subjects")
+            )
+            self._bindings.setdefault(stored.namespace, []).append(
+                _Binding(kind, stored.name, stored.namespace, role["kind"], role["name"], subjects)
+            )
+
+
+def not_found_text(grant: HeldRule, *, plural: bool) -> str:
+    """How a role is missed: authorization says its kind, the registry of roles its resource."""
+    assert grant.missing is not None  # only such grants have no rule
+    kind, name = grant.missing
+    word = _PLURALS[kind] if plural else kind.lower()
+    return f"{word}.{GROUP} {quoted(name)} not found"
+
+
+def aggregate(errors: list[str]) -> str:
+    """Several errors as Go prints them together: each once, in brackets if there are more than one."""
+    each = list(dict.fromkeys(errors))
+    return each[0] if len(each) == 1 else f"[{', '.join(each)}]"

@@ -1,0 +1,67 @@
+"""Users as a server knows them, and the names and groups that service accounts have."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from msgspec import Struct
+
+ANONYMOUS: Final = "system:anonymous"
+AUTHENTICATED: Final = "system:authenticated"
+UNAUTHENTICATED: Final = "system:unauthenticated"
+MASTERS: Final = "system:masters"
+_ACCOUNT: Final = re.compile(
+    r"system:serviceaccount:([a-z0-9](?:[-a-z0-9]*[a-z0-9])?):([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)"
+)
+
+
+class User(Struct, frozen=True):
+    """Who makes a request, as authentication knows them.
+
+    ``User("alice", groups=("dev",))``. A user named like a service account needs no groups: they follow from
+    the name. ``system:authenticated`` is added when the user makes a request.
+    """
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, list[str]] = {}
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The user as reviews show it."""
+        found: dict[str, Any] = {"username": self.name}
+        if self.uid:
+            found["uid"] = self.uid
+        if self.groups:
+            found["groups"] = list(self.groups)
+        if self.extra:
+            found["extra"] = {name: list(values) for name, values in sorted(self.extra.items())}
+        return found
+
+
+NOBODY: Final = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
+
+
+def account_of(username: str) -> tuple[str, str] | None:
+    """The namespace and name of the service account that a user name stands for."""
+    found = _ACCOUNT.fullmatch(username)
+    return (found[1], found[2]) if found else None
+
+
+def account_groups(namespace: str) -> tuple[str, ...]:
+    """The groups of every service account of a namespace."""
+    return ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+
+
+def authenticated(user: User) -> User:
+    """The user with the groups that being authenticated brings."""
+    if user.name == ANONYMOUS:
+        return user
+    groups = user.groups
+    if not groups and (account := account_of(user.name)):
+        groups = account_groups(account[0])
+    if AUTHENTICATED in groups or UNAUTHENTICATED in groups:
+        return User(user.name, user.uid, groups, user.extra)
+    return User(user.name, user.uid, (*groups, AUTHENTICATED), user.extra)

@@ -1,0 +1,69 @@
+"""Cluster roles that gather the rules of others, by the labels that their aggregation rule selects."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from ...objects import Selector
+from .._state import ServerState
+from ..storage._parts import listed, member
+from ..storage._storage import ResourceStorage, StoredEvent
+from ..writing._edits import edit
+
+SHELF: Final = "clusterroles.rbac.authorization.k8s.io"
+
+
+class RoleAggregation:
+    """Keeps the rules of aggregated cluster roles as those that they select."""
+
+    def __init__(self, world: ServerState) -> None:
+        self.world = world
+        self._changed = False
+
+    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+        """Note that a cluster role has changed."""
+        if shelf.name == SHELF:
+            self._changed = True
+
+    def work(self) -> bool:
+        """Gather the rules anew, if any cluster role has changed."""
+        if not self._changed:
+            return False
+        self._changed = False
+        before = self.world.storage.version
+        served = self.world.kinds.of_shelf(SHELF)
+        assert served is not None  # a kind of the server's own
+        shelf = served.shelf
+        for key in list(shelf.in_order()):
+            stored = shelf.objects[key]
+            if b'"aggregationRule":' not in stored.data:
+                continue
+            role: dict[str, Any] = msgspec.json.decode(stored.data)
+            gathered = self._gather(shelf, role)
+            if gathered != (role.get("rules") or []):
+                edit(self.world, served, shelf.objects[key], partial(_set_rules, rules=gathered))
+        return self.world.storage.version != before
+
+    def adopt(self, other: RoleAggregation) -> None:
+        """Know what another one knows."""
+        self._changed = other._changed
+
+    def _gather(self, shelf: ResourceStorage, role: dict[str, Any]) -> list[Any]:
+        rules: list[Any] = []
+        for selector in listed(member(role, "aggregationRule"), "clusterRoleSelectors"):
+            chosen = Selector.from_object(selector)
+            for key in shelf.in_order():
+                stored = shelf.objects[key]
+                if stored.name == role["metadata"]["name"] or not chosen.matches(stored.labels or {}):
+                    continue
+                rules += [
+                    rule for rule in listed(msgspec.json.decode(stored.data), "rules") if rule not in rules
+                ]
+        return rules
+
+
+def _set_rules(obj: dict[str, Any], *, rules: list[Any]) -> None:
+    obj["rules"] = rules

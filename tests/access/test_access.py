@@ -1,0 +1,346 @@
+"""Who may do what in a simulated cluster: users, tokens, roles, reviews and impersonation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import anyio
+import pytest
+from simulated_access import ADMIN
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.core_v1 import ConfigMap, Pod
+from kubeproto.sim.access._attributes import Attributes, read_attributes
+from kubeproto.wire import Head
+from kubeproto_runtime.testing import run, simulated
+
+RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
+ACCOUNTS: Final = "/api/v1/namespaces/default/serviceaccounts"
+TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
+WHO: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+Json = dict[str, Any]
+
+
+class Cluster:
+    """A cluster with RBAC that a test asks as several users."""
+
+    def __init__(self, **options: Any) -> None:
+        self.cluster = sim.Cluster(authorization="RBAC", **options)
+
+    def send(
+        self, user: sim.User | str | None, method: str, target: str, body: Any = None, **headers: str
+    ) -> tuple[int, Any]:
+        data = b"" if body is None else json.dumps(body).encode()
+        named = {"Accept": "application/json", "Content-Type": "application/json"}
+        named |= {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = self.cluster.answer(Head(method, target, tuple(named.items()), data), user)
+        assert isinstance(answer.body, bytes)
+        self.cluster.settle()
+        return answer.status, json.loads(answer.body) if answer.body[:1] == b"{" else answer.body
+
+    def make(self, target: str, body: Json) -> Json:
+        status, made = self.send(ADMIN, "POST", target, body)
+        assert status == 201, made
+        return dict(made)
+
+    def role(self, name: str, *rules: Json, **more: Any) -> None:
+        self.make(f"{RBAC}/clusterroles", {"metadata": {"name": name, **more}, "rules": list(rules)})
+
+    def bind(self, role: str, *subjects: Json) -> None:
+        ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}
+        body = {"metadata": {"name": f"{role}-{len(self.cluster.objects(BINDING))}"}, "roleRef": ref}
+        self.make(f"{RBAC}/clusterrolebindings", body | {"subjects": list(subjects)})
+
+    def may(self, user: sim.User | str, method: str, target: str) -> bool:
+        return self.send(user, method, target)[0] not in (401, 403)
+
+
+BINDING: Final = "rbac.authorization.k8s.io/v1/ClusterRoleBinding"
+
+
+def user(name: str) -> Json:
+    return {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name}
+
+
+def rule(verbs: str, resources: str, group: str = "", **more: Any) -> Json:
+    return {"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split(), **more}
+
+
+PODS: Final = "/api/v1/namespaces/default/pods"
+ATTRIBUTES: Final[tuple[tuple[str, str, Attributes], ...]] = (
+    ("GET", "/healthz", Attributes(verb="get", path="/healthz", about_resource=False)),
+    ("POST", "/api/v1", Attributes(verb="post", path="/api/v1", about_resource=False)),
+    ("GET", "/apis/apps/v1", Attributes(verb="get", path="/apis/apps/v1", about_resource=False)),
+    ("GET", "/api/v1/pods", Attributes(verb="list", version="v1", resource="pods", path="/api/v1/pods")),
+    ("HEAD", "/api/v1/nodes/a", Attributes(
+        verb="get", version="v1", resource="nodes", name="a", path="/api/v1/nodes/a")),
+    ("GET", "/api/v1/namespaces", Attributes(
+        verb="list", version="v1", resource="namespaces", path="/api/v1/namespaces")),
+    ("GET", "/api/v1/namespaces/x", Attributes(
+        verb="get", version="v1", resource="namespaces", name="x", namespace="x",
+        path="/api/v1/namespaces/x")),
+    ("PUT", "/api/v1/namespaces/x/finalize", Attributes(
+        verb="update", version="v1", resource="namespaces", name="x", namespace="x", subresource="finalize",
+        path="/api/v1/namespaces/x/finalize")),
+    ("DELETE", "/apis/g/v2/namespaces/x/things", Attributes(
+        verb="deletecollection", group="g", version="v2", resource="things", namespace="x",
+        path="/apis/g/v2/namespaces/x/things")),
+    ("GET", "/api/v1/watch/namespaces/x/pods/p", Attributes(
+        verb="watch", version="v1", resource="pods", name="p", namespace="x",
+        path="/api/v1/watch/namespaces/x/pods/p")),
+    ("TRACE", "/api/v1/pods/x", Attributes(
+        verb="", version="v1", resource="pods", name="x", path="/api/v1/pods/x")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "attributes"), ATTRIBUTES)
+def test_a_url_has_the_attributes_of_what_it_is_about(method: str, path: str, attributes: Attributes) -> None:
+    assert read_attributes(method, path, {}) == attributes
+
+
+@pytest.mark.parametrize(
+    ("query", "verb", "name"),
+    [
+        ({"watch": "1"}, "watch", ""),
+        ({"watch": "false"}, "list", ""),
+        ({"fieldSelector": "metadata.name=a"}, "list", "a"),
+        ({"fieldSelector": "metadata.name=a", "watch": "true"}, "watch", "a"),
+        ({"fieldSelector": "metadata.name!=a"}, "list", ""),
+        ({"fieldSelector": "metadata.name=a/b"}, "list", ""),
+        ({"fieldSelector": "metadata.name"}, "list", ""),
+    ],
+)
+def test_a_list_of_one_name_is_about_that_name(query: dict[str, str], verb: str, name: str) -> None:
+    found = read_attributes("GET", "/api/v1/pods", query)
+    assert (found.verb, found.name) == (verb, name)
+
+
+def test_nobody_is_anonymous_and_may_ask_for_health_alone() -> None:
+    cluster = Cluster()
+    assert cluster.send(None, "GET", "/healthz") == (200, b"ok")
+    status, refused = cluster.send(None, "GET", PODS)
+    assert (status, refused["reason"], refused["details"]) == (403, "Forbidden", {"kind": "pods"})
+    assert refused["message"] == (
+        'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the'
+        ' namespace "default"'
+    )
+    assert cluster.send(None, "GET", "/metrics")[1]["message"] == (
+        'forbidden: User "system:anonymous" cannot get path "/metrics"'
+    )
+
+
+def test_what_does_not_exist_is_forbidden_before_it_is_not_found() -> None:
+    cluster = Cluster()
+    assert cluster.send("alice", "GET", "/apis/none.io/v1/things")[0] == 403
+    assert cluster.send(ADMIN, "GET", "/apis/none.io/v1/things")[0] == 404
+
+
+def test_names_of_resources_restrict_single_objects_and_lists_by_name() -> None:
+    cluster = Cluster()
+    cluster.role("one", rule("get list create", "pods", resourceNames=["one"]))
+    cluster.bind("one", user("alice"))
+    assert cluster.may("alice", "GET", f"{PODS}/one")
+    assert not cluster.may("alice", "GET", f"{PODS}/two")
+    assert not cluster.may("alice", "GET", PODS)
+    assert cluster.may("alice", "GET", f"{PODS}?fieldSelector=metadata.name%3Done")
+    assert not cluster.may("alice", "POST", PODS)  # a new object has no name yet
+
+
+def test_a_right_ends_with_its_binding() -> None:
+    cluster = Cluster()
+    cluster.role("readers", rule("get", "pods"))
+    cluster.bind("readers", user("alice"))
+    assert cluster.may("alice", "GET", f"{PODS}/a")
+    made = [one["metadata"]["name"] for one in cluster.cluster.objects(BINDING)]
+    cluster.cluster.remove(BINDING, next(name for name in made if name.startswith("readers")))
+    assert not cluster.may("alice", "GET", f"{PODS}/a")
+
+
+def test_a_role_that_is_missing_is_named_in_the_refusal() -> None:
+    cluster = Cluster()
+    cluster.bind("gone", user("alice"))
+    message = cluster.send("alice", "GET", PODS)[1]["message"]
+    assert message.endswith(': RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found')
+
+
+def test_aggregated_roles_hold_the_rules_of_those_they_select() -> None:
+    cluster = Cluster()
+    gathers = {"clusterRoleSelectors": [{"matchLabels": {"to": "all"}}]}
+    cluster.make(
+        f"{RBAC}/clusterroles", {"metadata": {"name": "all"}, "aggregationRule": gathers, "rules": []}
+    )
+    cluster.bind("all", user("alice"))
+    assert not cluster.may("alice", "GET", f"{PODS}/a")
+    cluster.role("pods", rule("get", "pods"), labels={"to": "all"})
+    assert cluster.may("alice", "GET", f"{PODS}/a")
+    cluster.send(ADMIN, "DELETE", f"{RBAC}/clusterroles/pods")
+    assert not cluster.may("alice", "GET", f"{PODS}/a")
+
+
+def test_nobody_grants_what_they_do_not_have() -> None:
+    cluster = Cluster()
+    writes = rule("create update", "clusterroles clusterrolebindings", "rbac.authorization.k8s.io")
+    cluster.role("writers", writes, rule("get", "pods"))
+    cluster.bind("writers", user("alice"))
+    granted = {"metadata": {"name": "new"}, "rules": [rule("get list watch", "pods"), rule("get", "secrets")]}
+    status, refused = cluster.send("alice", "POST", f"{RBAC}/clusterroles", granted)
+    assert (status, refused["message"].splitlines()) == (403, [(
+        'clusterroles.rbac.authorization.k8s.io "new" is forbidden: user "alice"'
+        ' (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:'),
+        '{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}',
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
+    ])  # fmt: skip
+    assert (
+        cluster.send("alice", "POST", f"{RBAC}/clusterroles", granted | {"rules": [rule("get", "pods")]})[0]
+        == 201
+    )
+    cluster.role("escalators", rule("escalate", "clusterroles", "rbac.authorization.k8s.io"))
+    cluster.bind("escalators", user("alice"))
+    more = granted | {"metadata": {"name": "more"}}
+    assert cluster.send("alice", "POST", f"{RBAC}/clusterroles", more)[0] == 201
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "more"}
+    binding = {"metadata": {"name": "b"}, "roleRef": ref, "subjects": [user("bob")]}
+    status, refused = cluster.send("alice", "POST", f"{RBAC}/clusterrolebindings", binding)
+    assert (status, refused["details"]["kind"]) == (403, "clusterrolebindings")
+    cluster.role("binders", rule("bind", "clusterroles", "rbac.authorization.k8s.io", resourceNames=["more"]))
+    cluster.bind("binders", user("alice"))
+    assert cluster.send("alice", "POST", f"{RBAC}/clusterrolebindings", binding)[0] == 201
+
+
+def test_a_review_names_the_binding_that_allows() -> None:
+    cluster = Cluster()
+    cluster.role("readers", rule("list", "pods"))
+    cluster.bind("readers", {"kind": "ServiceAccount", "name": "robot", "namespace": "default"})
+    asked = {"verb": "list", "resource": "pods", "namespace": "default"}
+    spec = {"resourceAttributes": asked, "user": "system:serviceaccount:default:robot"}
+    status = cluster.make("/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})["status"]
+    assert status["allowed"] is True
+    assert 'of ClusterRole "readers" to ServiceAccount "robot/default"' in status["reason"]
+    denied = cluster.make(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec | {"user": "bob"}}
+    )
+    assert denied["status"] == {"allowed": False}
+
+
+def token_of(cluster: Cluster, account: str = "robot", **spec: Any) -> str:
+    return str(cluster.make(f"{ACCOUNTS}/{account}/token", {"spec": spec})["status"]["token"])
+
+
+def review(cluster: Cluster, token: str, **spec: Any) -> Json:
+    return dict(cluster.make(TOKENS, {"spec": {"token": token, **spec}})["status"])
+
+
+def test_the_token_of_a_service_account_says_who_it_is() -> None:
+    cluster = Cluster()
+    uid = cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})["metadata"]["uid"]
+    token = token_of(cluster)
+    status, answer = cluster.send(None, "POST", WHO, {}, Authorization=f"Bearer {token}")
+    info = answer["status"]["userInfo"]
+    assert (status, info["username"], info["uid"]) == (201, "system:serviceaccount:default:robot", uid)
+    assert info["groups"] == [
+        "system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated",
+    ]  # fmt: skip
+    assert review(cluster, token)["authenticated"] is True
+    assert cluster.send(None, "GET", PODS, Authorization="Bearer wrong")[0] == 401
+
+
+def test_a_token_is_good_for_its_audiences_its_time_and_its_objects() -> None:
+    cluster = Cluster()
+    cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})
+    cluster.make("/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}})
+    plain, other = token_of(cluster, expirationSeconds=600), token_of(cluster, audiences=["x"])
+    bound = token_of(cluster, boundObjectRef={"kind": "Secret", "apiVersion": "v1", "name": "s"})
+    assert review(cluster, other, audiences=["y", "x"])["audiences"] == ["x"]
+    assert "is invalid for the target audiences" in review(cluster, other)["error"]
+    assert "cryptographic" in review(cluster, plain[:-4] + "AAAA")["error"]
+    assert review(cluster, "nonsense") == {"user": {}, "error": "invalid bearer token"}
+    assert review(cluster, bound)["authenticated"] is True
+    cluster.send(ADMIN, "DELETE", "/api/v1/namespaces/default/secrets/s")
+    assert (
+        review(cluster, bound)["error"]
+        == "[invalid bearer token, service account token has been invalidated]"
+    )
+    cluster.cluster.advance(600)
+    assert review(cluster, plain)["authenticated"] is True  # clocks may differ by a minute
+    cluster.cluster.advance(61)
+    assert review(cluster, plain)["error"] == "[invalid bearer token, service account token has expired]"
+    fresh = token_of(cluster)
+    cluster.send(ADMIN, "DELETE", f"{ACCOUNTS}/robot")
+    cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})
+    assert "does not match claim" in review(cluster, fresh)["error"]
+
+
+def test_a_token_dies_with_the_pod_that_it_is_bound_to() -> None:
+    cluster = Cluster()
+    cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})
+    spec = {"containers": [{"name": "c", "image": "i"}], "serviceAccountName": "robot", "nodeName": "n"}
+    cluster.make(PODS, {"metadata": {"name": "p"}, "spec": spec})
+    ref = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
+    token = token_of(cluster, boundObjectRef=ref)
+    extra = review(cluster, token)["user"]["extra"]
+    assert extra["authentication.kubernetes.io/pod-name"] == ["p"]
+    assert extra["authentication.kubernetes.io/node-name"] == ["n"]
+    cluster.cluster.remove("v1/Pod", "p")
+    assert "authenticated" not in review(cluster, token)
+    status, refused = cluster.send(
+        ADMIN, "POST", f"{ACCOUNTS}/robot/token", {"spec": {"boundObjectRef": ref}}
+    )
+    assert (status, refused["reason"]) == (404, "NotFound")
+
+
+def test_impersonation_needs_a_right_and_takes_the_other_users_rights() -> None:
+    cluster = Cluster()
+    cluster.role("readers", rule("list", "pods"))
+    cluster.bind("readers", user("bob"))
+    status, refused = cluster.send("alice", "GET", PODS, Impersonate_User="bob")
+    assert status == 403
+    assert 'User "alice" cannot impersonate-on:user-info:list resource "pods"' in refused["message"]
+    cluster.role("actors", rule("impersonate", "users groups"))
+    cluster.bind("actors", user("alice"))
+    assert cluster.send("alice", "GET", PODS, Impersonate_User="bob")[0] == 200
+    assert cluster.send("alice", "GET", PODS)[0] == 403
+    assert cluster.send("alice", "GET", PODS, Impersonate_Group="x")[0] == 400
+    _, answer = cluster.send("alice", "POST", WHO, {}, Impersonate_User="bob", Impersonate_Group="x")
+    assert answer["status"]["userInfo"] == {"username": "bob", "groups": ["x", "system:authenticated"]}
+
+
+def test_where_everybody_may_do_everything_nobody_needs_credentials() -> None:
+    cluster = sim.Cluster()
+    answer = cluster.answer(Head("GET", PODS, (("Authorization", "Bearer whatever"),)))
+    assert answer.status == 200
+    named = cluster.answer(Head("POST", WHO, (), b"{}"), "alice")
+    assert isinstance(named.body, bytes)
+    assert json.loads(named.body)["status"]["userInfo"]["username"] == "alice"
+
+
+def test_a_fork_and_a_snapshot_keep_roles_and_tokens() -> None:
+    cluster = Cluster(tokens={"t": sim.User("carol")})
+    cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})
+    token = token_of(cluster)
+    cluster.role("readers", rule("list", "pods"))
+    cluster.bind("readers", user("carol"))
+    snapshot = cluster.cluster.snapshot()
+    twin = cluster.cluster.fork()
+    for one in (cluster.cluster, twin):
+        one.restore(snapshot)
+        for good in ("t", token):
+            answer = one.answer(Head("GET", PODS, (("Authorization", f"Bearer {good}"),)))
+            assert answer.status == (200 if good == "t" else 403)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_operator_is_tried_under_the_rights_of_its_own_account(backend: Any) -> None:
+    cluster = Cluster()
+    cluster.role("operator", rule("get list watch", "configmaps"))
+    cluster.bind("operator", {"kind": "ServiceAccount", "name": "operator", "namespace": "default"})
+
+    async def main() -> None:
+        async with simulated(cluster.cluster, user="system:serviceaccount:default:operator") as client:
+            assert list(await client.api(ConfigMap).list()) == []
+            with pytest.raises(kp.Forbidden, match="cannot list resource"):
+                await client.api(Pod).list()
+            await anyio.sleep(1)
+
+    run(main, backend=backend)

@@ -1,0 +1,25 @@
+"""A real server says of fresh random requests under fresh random roles what the simulated one says."""
+
+from __future__ import annotations
+
+import random
+
+from access_cases import Cases, verdicts
+from simulated_access import sender, simulated
+
+from realserver import RealServer
+
+from .access import ask_all, sending
+
+
+def test_fresh_roles_and_requests_have_the_same_verdicts(real_server: RealServer) -> None:
+    seed = str(random.SystemRandom().randrange(1 << 32))
+    cases, cluster = Cases(seed, 250), simulated()
+    with sending(real_server) as send:
+        theirs = ask_all(cases, send)
+    simulate = sender(cluster)
+    for ask in cases.objects:
+        assert simulate(ask)[0] == 201
+        cluster.settle()
+    mine = verdicts(cases, simulate)
+    assert [one for one in zip(cases.asks, mine, theirs, strict=True) if one[1] != one[2]] == [], seed
