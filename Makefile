@@ -24,6 +24,7 @@ help:
 	@echo 'make access  ask the real API server anew who may do what, for the tests of authorization'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
+	@echo 'make dist    build wheel and sdist, and use them in clean environments on every Python at hand'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
@@ -94,6 +95,11 @@ fuzz: $(READY)
 .PHONY: bench
 bench: $(READY)
 	@$(BIN)/python -m benchmarks $(NAME)
+
+# Installs from the package index; nothing is published.
+.PHONY: dist
+dist: $(READY)
+	@$(BIN)/python -m tools.release
 
 # The lock serves every platform and every Python from 3.11 on, with all hashes; that takes uv, in a folder of its own.
 .PHONY: lock

@@ -17,7 +17,8 @@ from benchmarks._pods import go_json
 from kubeproto import KubeObject
 from kubeproto.watching import resync
 from kubeproto.wire import Head, Headers
-from kubeproto_runtime import Cache, Caches, Client, Controller, Operator
+from kubeproto_runtime import Caches, Client, Controller, Operator
+from kubeproto_runtime.caches import Cache
 
 PAGES: Final = 10  # of a list: more would wait for their turn, since so many requests go out at once
 _JSON: Final[Headers] = (("Content-Type", "application/json"),)

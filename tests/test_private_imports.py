@@ -17,6 +17,9 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.control._election_values": "the rows of the table hold what the states hold, `ObservedLease`",
     "kubeproto.control._queue": "the queue's limits, which a test cannot reach in reasonable time",
     "kubeproto.control._transforms": "the transform that readers of a Store must not need",
+    "kubeproto.crd._urls": "compared with Go's by itself; a rule shows one part of a URL at a time",
+    "kubeproto.crd.cel._syntax": "the trees that expressions become; a rule shows their verdict alone",
+    "kubeproto.crd.cel._versions": "compared with Go's by itself; a rule shows one number at a time",
     "kubeproto.crd.cel._evaluation": "which CEL library is there, as the skip of its tests",
     "kubeproto.kinds": "what generates the kinds: the tables and the source of modules",
     "kubeproto.objects": "parsers that only other parsers call are compared with Go's by themselves",
@@ -28,6 +31,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_h11": "the frames and heads that a server never sends twice the same",
     "kubeproto_httpx": "the one line at which httpx's errors become ours, one by one",
     "kubeproto_runtime": "drivers whose limits and tasks a test has to reach; users get their results",
+    "kubeproto_trio": "how long it dials, which a page of the documentation says",
     "kubeproto_serve._fixtures": "the fixtures that pytest loads by their module's name",
 }
 

@@ -47,7 +47,7 @@ from ._status import Status, StatusCause, StatusDetails
 from ._table import Table, TableColumn, TableRow
 from ._times import MicroTime, format_time, parse_time
 from ._versions import comparable, compare_versions, is_newer
-from ._views import ATTACH, KindViews, asdict, replace, settle, views_of
+from ._views import ATTACH, KindViews, asdict, kind_of, replace, settle, views_of
 
 __all__ = [
     "ATTACH",
@@ -131,6 +131,7 @@ __all__ = [
     "joined",
     "json_equal",
     "kept_text",
+    "kind_of",
     "make_json_patch",
     "make_merge_patch",
     "members",

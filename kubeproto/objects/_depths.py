@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
 from ._base import KubeObject
 
+# Covariant, so that Metadata[Pod] can be asked for all that Metadata[RunsContainers] can.
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Covariant, so that Metadata[Pod] can be asked for all that Metadata[RunsContainers] can.
-K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
+    from typing_extensions import TypeVar  # whose defaults the checkers know, and typing's since 3.13
+
+    K_co = TypeVar("K_co", bound=KubeObject, covariant=True, default=KubeObject)
+else:
+    from typing import TypeVar
+
+    K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 
 
 class Metadata(KubeObject, Generic[K_co]):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from ._malformed import Malformed
 from ._meta import ListMeta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from ..watching import Malformed
-else:
-    # For help() and inspect.signature(); this layer knows nothing of watches at run time.
-    Malformed = Any
 
 T = TypeVar("T")
 

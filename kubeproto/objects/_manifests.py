@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import msgspec
 
@@ -18,6 +18,8 @@ from ._unknown_fields import unknown_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+K = TypeVar("K", bound=KubeObject)
 
 # The order in which people read an object; a server's own files and ours put the rest behind.
 _FIRST: Final = ("apiVersion", "kind", "metadata")
@@ -43,10 +45,20 @@ class _Document:
         return self._line
 
 
+@overload
+def parse_manifest(text: str | bytes, *, strict: bool = False) -> list[Dynamic]: ...
+@overload
+def parse_manifest(text: str | bytes, kinds: type[K], *, strict: bool = False) -> list[K | Dynamic]: ...
+@overload
 def parse_manifest(
-    text: str | bytes, kinds: Iterable[type[KubeObject]] = (), *, strict: bool = False
-) -> list[KubeObject]:
-    """The objects of a text: each of one of the `kinds` if it is that, else `Dynamic`.
+    text: str | bytes, kinds: Iterable[type[KubeObject]], *, strict: bool = False
+) -> list[KubeObject]: ...
+
+
+def parse_manifest(
+    text: str | bytes, kinds: type[KubeObject] | Iterable[type[KubeObject]] = (), *, strict: bool = False
+) -> list[Any]:
+    """Return the objects of a text: each of the class that it belongs to, or of the classes, else `Dynamic`.
 
     Lists are taken apart, empty documents left out. YAML needs PyYAML; a text that begins as JSON does, does
     not. A mistake is an `InvalidManifest` that names the document and the line.
@@ -55,7 +67,8 @@ def parse_manifest(
     asked with `field_validation="Strict"`, refuse it. With `strict` it is a mistake here already; of a
     `Dynamic` only the metadata is known.
     """
-    classes = {kind.resource.gvk: kind for kind in kinds}
+    given = (kinds,) if isinstance(kinds, type) else kinds
+    classes = {kind.resource.gvk: kind for kind in given}
     objects: list[KubeObject] = []
     for number, document in enumerate(_documents(text), start=1):
         if document.value is not None:

@@ -1,6 +1,18 @@
-"""What reading objects in stages is made of, for the packages of the core alone: no public name."""
+"""What reading objects in stages is made of, and the rules of names: for the core alone, no public names."""
 
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG
+from ._malformed import Malformed
+from ._name_faults import (
+    LABEL,
+    LABEL_TEXT,
+    SUBDOMAIN_TEXT,
+    is_subdomain,
+    key_faults,
+    label_faults,
+    service_label_faults,
+    subdomain_faults,
+    value_faults,
+)
 from ._reading import reader
 from ._spans import UNREAD, Span, whole
 from ._values import dec_hook, enc_hook
@@ -9,12 +21,22 @@ from ._views import text_of
 __all__ = [
     "FRONT_MARKS",
     "FRONT_SKIP",
+    "LABEL",
+    "LABEL_TEXT",
     "LONG",
+    "SUBDOMAIN_TEXT",
     "UNREAD",
+    "Malformed",
     "Span",
     "dec_hook",
     "enc_hook",
+    "is_subdomain",
+    "key_faults",
+    "label_faults",
     "reader",
+    "service_label_faults",
+    "subdomain_faults",
     "text_of",
+    "value_faults",
     "whole",
 ]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from ._meta import ListMeta
+from .._errors import printable
+from ._codec import decode
+from ._depths import Dynamic
+from ._meta import ListMeta, ObjectMeta
+
+# As kubectl has them: no column is narrower, and so many blanks stand between two.
+_LEAST: Final = 6
+_GAP: Final = 3
 
 
 class TableColumn(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -21,20 +28,70 @@ class TableColumn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TableRow(Struct, kw_only=True, omit_defaults=True):
-    """One object as the server would print it. How much `object` holds was said in the request."""
+    """One object as the server would print it. How much of it comes along was said in the request."""
 
     cells: list[Any]
-    object: dict[str, Any] | None = None
+    raw: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="object")
+
+    @property
+    def object(self) -> Dynamic | None:
+        """What came along of the object: by default its metadata, as a `PartialObjectMetadata`."""
+        text = bytes(self.raw)
+        return decode(text, Dynamic) if text not in (b"", b"null") else None
+
+    @property
+    def metadata(self) -> ObjectMeta | None:
+        """The metadata of the object, if any of it came along."""
+        found = self.object
+        return None if found is None else found.metadata
 
 
 class Table(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Objects as `kubectl get` would print them. Servers write null for an empty list."""
+    """Objects as `kubectl get` would print them: ``print(table)``, or ``table.text(wide=True)``."""
 
     column_definitions: list[TableColumn] | None
-    rows: list[TableRow] | None
+    raw_rows: list[TableRow] | None = msgspec.field(name="rows")
     metadata: ListMeta = msgspec.field(default_factory=ListMeta)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(column.name for column in self.column_definitions or ())
+
+    @property
+    def rows(self) -> list[TableRow]:
+        """The rows. Servers write null for an empty list."""
+        return self.raw_rows or []
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the cells of each row by the names of their columns."""
+        return [dict(zip(self.columns, row.cells, strict=False)) for row in self.rows]
+
+    def text(self, *, wide: bool = False, namespaces: bool = False) -> str:
+        """Return the table as kubectl prints it; `wide` shows all columns, `namespaces` whose each row is."""
+        shown = [at for at, column in enumerate(self.column_definitions or ()) if wide or not column.priority]
+        lines = [[self.columns[at].upper() for at in shown]]
+        lines += [[_cell(row.cells[at]) for at in shown] for row in self.rows]
+        if namespaces:
+            spaces = [row.metadata.namespace if row.metadata else "" for row in self.rows]
+            lines = [[space, *line] for space, line in zip(["NAMESPACE", *spaces], lines, strict=True)]
+        widths = [max(_LEAST, max(map(len, column)) + _GAP) for column in zip(*lines, strict=True)]
+        return "\n".join(_line(line, widths) for line in lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    return "".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def _cell(value: Any) -> str:
+    """Return a cell on one line, with nothing in it that a terminal would obey."""
+    match value:
+        case None:
+            return "<none>"
+        case bool():
+            return str(value).lower()
+        case _:
+            return printable(str(value))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from ._resource import Resource
 
+K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
 IDENTITY: Final = ("name", "namespace", "uid", "resource_version")
@@ -314,6 +315,12 @@ def settle(obj: T) -> T:
     if "metadata" in values:
         values["metadata"] = settle(values["metadata"])
     return cast("T", views.plain(**values))
+
+
+def kind_of(obj: K) -> type[K]:
+    """Return the class of an object as a program wrote it, whether the object was read lazily or not."""
+    plain: type[K] = _plain(type(obj))
+    return plain
 
 
 def asdict(obj: Struct) -> dict[str, Any]:

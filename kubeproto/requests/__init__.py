@@ -3,9 +3,9 @@
 from ._api import Api, Tables
 from ._discovered import ApiGroup, ApiVersion, Discovery, Root
 from ._discovery import Discovering, discovery_resources, discovery_root
-from ._parameters import ApplyOptions, ListOptions, WriteOptions
+from ._parameters import ApplyOptions, DeletionOptions, ListOptions, WriteOptions
 from ._pods import LogOptions
-from ._request import Reading, Reply, Request, StreamOpener, StreamRequest, UpgradeRequest
+from ._request import Reading, Reply, Request, StreamOpener, StreamRequest
 from ._server import Health, ServerVersion, health, openapi_document, openapi_index, version
 from ._shards import Shard, shard, shard_hash
 from ._subresources import Subresource
@@ -18,6 +18,7 @@ __all__ = [
     "ApiGroup",
     "ApiVersion",
     "ApplyOptions",
+    "DeletionOptions",
     "Discovering",
     "Discovery",
     "Health",
@@ -33,7 +34,6 @@ __all__ = [
     "StreamRequest",
     "Subresource",
     "Tables",
-    "UpgradeRequest",
     "WriteOptions",
     "discovery_resources",
     "discovery_root",

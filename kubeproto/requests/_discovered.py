@@ -53,10 +53,15 @@ class Discovery(Struct, frozen=True):
                 yield from version.resources
 
     def find(self, name: str, *, group: str | None = None, version: str = "") -> Resource | None:
-        """The resource that people mean by a kind, plural, singular or short name, in any case.
+        """Return the resource that people mean by a kind, plural, singular or short name, in any case.
 
-        If several groups have one, the first counts, and the preferred version of it.
+        As in kubectl, ``plural.group`` and ``plural.version.group`` name the group as well. If several groups
+        have one, the first counts, and the preferred version of it.
         """
+        first, dot, rest = name.partition(".")
+        if dot and group is None and not version:
+            maybe, _, deeper = rest.partition(".")
+            return self.find(first, group=rest) or self.find(first, group=deeper, version=maybe)
         word = name.lower()
         within = [
             resource
@@ -66,6 +71,16 @@ class Discovery(Struct, frozen=True):
         names = (resource for resource in within if word in _names(resource))
         short = (resource for resource in within if word in resource.short_names)
         return next(names, None) or next(short, None)
+
+    def similar(self, name: str) -> tuple[str, ...]:
+        """Return the resources that somebody who wrote this name may have meant, the likeliest first."""
+        from difflib import get_close_matches  # only whoever made a mistake needs it
+
+        word = name.partition(".")[0].lower()
+        known = {one: resource for resource in self for one in (*_names(resource), *resource.short_names)}
+        meant = (known[one] for one in get_close_matches(word, known, n=6))
+        names = (f"{one.plural}.{one.group}" if one.group else one.plural for one in meant)
+        return tuple(dict.fromkeys(names))[:3]
 
     def get(self, gvk: GroupVersionKind) -> Resource | None:
         """The resource of exactly this kind."""

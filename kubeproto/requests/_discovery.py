@@ -18,7 +18,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from .._errors import ApiError, InvalidRequest, LocalProtocolError, RemoteProtocolError
+from .._api_errors import ApiError
+from .._errors import InvalidRequest, LocalProtocolError, RemoteProtocolError
 from ..objects import Resource
 from ..wire import Headers, header
 from ._discovered import (

@@ -54,6 +54,17 @@ class ApplyOptions(TypedDict, total=False):
     timeout: Timeout
 
 
+class DeletionOptions(TypedDict, total=False):
+    """What a deletion takes. `uid` and `resource_version` are preconditions."""
+
+    uid: str
+    resource_version: str
+    propagation: Propagation
+    grace_period: int | None
+    dry_run: bool
+    timeout: Timeout
+
+
 def list_query(
     *,
     label_selector: LabelSelector = "",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypedDict,
 
 from .._errors import InvalidRequest
 from ..objects import Dynamic, HasToken, KubeObject, Metadata, ObjectMeta, RunsContainers, Status, format_time
+from ..wire import UpgradeRequest
 from ._bodies import as_json, is_sequence
 from ._headers import JSON, accept_anything, accept_media, content
 from ._logs import FollowedLog
@@ -22,7 +23,7 @@ from ._parameters import (
     write_query,
 )
 from ._readings import DeletedReading, One, Text
-from ._request import Request, StreamRequest, UpgradeRequest
+from ._request import Request, StreamRequest
 from ._targets import Query, Target, given
 
 if TYPE_CHECKING:

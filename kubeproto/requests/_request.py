@@ -6,8 +6,8 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from .._errors import ApiError, RemoteProtocolError
-from ..wire import Decoder, Head, Headers, Safety, header, inflate, refusal, warnings
+from .._errors import RemoteProtocolError
+from ..wire import Decoder, Head, Headers, Safety, inflate, refusal, warnings
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -68,7 +68,7 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
         except RemoteProtocolError as error:
             if not good:
                 raise refusal(self, status, headers, b"") from error
-            raise type(error)(f"{named(self)}: the answer is {status}, but {error}") from error
+            raise type(error)(f"{self.about}: the answer is {status}, but {error}") from error
         return Reply(value, status, warnings(headers), headers)
 
 
@@ -91,32 +91,3 @@ class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
     def open(self, status: int, headers: Headers) -> Decoder[E]:
         """A decoder for the bytes of one answer."""
         return self.opening.open(self, status, headers)
-
-
-class UpgradeRequest(Head, frozen=True, kw_only=True):
-    """A request that becomes a WebSocket. The transport shakes hands, and offers `protocols`, best first."""
-
-    verb: str
-    protocols: tuple[str, ...]
-
-    __repr__ = Head.__repr__
-
-    def accepted(self, headers: Headers) -> str:
-        """The protocol that a 101 chose; `RemoteProtocolError` if it is none that was offered."""
-        chosen = header(headers, "sec-websocket-protocol")
-        if chosen not in self.protocols:
-            offered = ", ".join(self.protocols)
-            raise RemoteProtocolError(f"{named(self)}: the server chose {chosen!r}, not one of {offered}")
-        return chosen
-
-    def refused(self, status: int, headers: Headers, body: bytes) -> ApiError:
-        """The error that an answer instead of a 101 is."""
-        if status < 400:
-            raise RemoteProtocolError(f"{named(self)}: the answer is {status} where 101 was due")
-        return refusal(self, status, headers, body)
-
-
-def named(request: Head) -> str:
-    """A request in an error: the method and the path, never the query, which may hold what is private."""
-    path, _, _ = request.target.partition("?")
-    return f"{request.method} {path}"

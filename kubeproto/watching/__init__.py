@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from ..objects._shared import Malformed
 from ._decoder import WatchDecoder
-from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent, WatchFailed
+from ._events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent, WatchFailed
 from ._line_buffer import MAX_LINE
 from ._pages import ListDecoder, read_page
 

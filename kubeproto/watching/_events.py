@@ -6,8 +6,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from ..objects import KubeObject, ObjectMeta, Status, encode
-from ..objects._shared import text_of
+from ..objects import KubeObject, Status, encode
+from ..objects._shared import Malformed, text_of
 
 T = TypeVar("T")
 
@@ -61,23 +61,6 @@ class WatchFailed(Struct, frozen=True, gc=False):
     """The server ends the watch and says why: a 410 and its kin."""
 
     status: Status
-
-
-class Malformed(Struct, frozen=True, gc=False):
-    """One line that is no event of this kind. The stream goes on.
-
-    `metadata` is what could be read of it, `type` the event's type if that could be read.
-    """
-
-    metadata: ObjectMeta | None
-    error: Exception
-    raw: bytes
-    type: str = ""
-
-    def __repr__(self) -> str:
-        # What is in it may be a Secret, and events are printed and logged.
-        about = f"metadata={self.metadata!r}, error={self.error!r}"
-        return f"Malformed({about}, raw=<{len(self.raw)} bytes>, type={self.type!r})"
 
 
 class Unknown(Struct, frozen=True, gc=False):

@@ -19,8 +19,9 @@ from ..objects import (
     settle,
     views_of,
 )
+from ..objects._shared import Malformed
 from ..wire import Headers, header, read_status
-from ._events import Added, Deleted, Malformed, Modified, Unknown, WatchFailed
+from ._events import Added, Deleted, Modified, Unknown, WatchFailed
 
 # As much of a refusal's body as is kept. Go's client quotes 2 KiB of a foreign page; a Status is no longer.
 _MAX_REFUSAL: Final = 1024 * 1024

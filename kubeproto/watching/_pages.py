@@ -34,9 +34,9 @@ from ..objects import (
     shows_all,
     views_of,
 )
-from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, reader, whole
+from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, Malformed, reader, whole
 from ..wire import Headers, open_inflater
-from ._events import Malformed, WatchFailed
+from ._events import WatchFailed
 from ._line_buffer import MAX_LINE
 from ._odd_lines import Refusal, check_content_type, name_of, read_metadata
 

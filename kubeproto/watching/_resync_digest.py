@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from .._errors import InvalidObject
 from ..objects import KubeObject, Reader, compare_versions
+from ..objects._shared import Malformed
 from ..wire import Garbled, classify
 from . import _events as events
-from ._events import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchEvent
+from ._events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent
 from ._resync_values import Received
 from .pager import MAX_VERSION, Failed
 

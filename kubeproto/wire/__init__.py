@@ -45,9 +45,8 @@ from ._transport import (
     Incoming,
     Signal,
     Transport,
-    Upgrader,
-    WebSocket,
 )
+from ._upgrades import Upgrader, UpgradeRequest, WebSocket
 
 __all__ = [
     "CONFLICT_BACKOFF",
@@ -88,6 +87,7 @@ __all__ = [
     "Unreachable",
     "Unreadable",
     "Unsupported",
+    "UpgradeRequest",
     "Upgrader",
     "WebSocket",
     "classify",

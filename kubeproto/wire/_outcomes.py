@@ -28,7 +28,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from .._errors import ApiError, ConnectError, DeadlineExceeded, RemoteProtocolError, TransportError
+from .._api_errors import ApiError
+from .._errors import ConnectError, DeadlineExceeded, RemoteProtocolError, TransportError
 from .._reasons import code_of
 from ..objects import Status
 from ._responses import retry_after

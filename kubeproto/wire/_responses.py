@@ -12,7 +12,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from .._errors import ApiError, RemoteProtocolError, api_error
+from .._api_errors import ApiError, api_error
+from .._errors import RemoteProtocolError
 from .._reasons import reason_of
 from ..objects import Status, StatusCause, StatusDetails
 from ._inflate import inflate
@@ -96,8 +97,7 @@ def is_enough(status: int, size: int, seconds: float) -> bool:
 def refusal(request: Head, code: int, headers: Headers, body: bytes) -> ApiError:
     """The error that an answer outside 2xx is. It names the path, never the query or a header."""
     status = read_status(code, headers, body, method=request.method)
-    path, _, _ = request.target.partition("?")
-    return api_error(status, request=f"{request.method} {path}", retry_after=retry_after(headers, status))
+    return api_error(status, request=request.about, retry_after=retry_after(headers, status))
 
 
 def _plain(headers: Headers, body: bytes) -> bytes:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
-    from ..requests import UpgradeRequest
-
 E = TypeVar("E")
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
@@ -40,6 +38,11 @@ class Head(Struct, frozen=True):
     target: str
     headers: Headers = ()
     body: bytes = b""
+
+    @property
+    def about(self) -> str:
+        """The request as errors name it: method and path, never the query, which may hold what is private."""
+        return f"{self.method} {self.target.partition('?')[0]}"
 
     def with_headers(self, *headers: tuple[str, str]) -> Self:
         """The same request with more headers: credentials, a user agent."""
@@ -90,37 +93,6 @@ class Transport(Protocol):
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[Incoming]:
         """Send a request and wait for the head of its answer."""
-        ...
-
-
-class WebSocket(Protocol):
-    """Messages both ways. One task at a time receives; others may send meanwhile."""
-
-    @property
-    def protocol(self) -> str:
-        """The subprotocol that the server chose."""
-        ...
-
-    async def receive(self) -> bytes | None:
-        """The next message; None when the server has closed in good order."""
-        ...
-
-    async def send(self, message: bytes) -> None:
-        """Send a message, as soon as the server takes it."""
-        ...
-
-
-class Upgrader(Protocol):
-    """Turns a request into a WebSocket, which is closed when its context is left.
-
-    `timeout` bounds the handshake, `idle` each silence of the server after it; a server that is there answers
-    the pings which it gets in between. One that refuses does so with an `ApiError`.
-    """
-
-    def upgrade(
-        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AbstractAsyncContextManager[WebSocket]:
-        """Send the request and wait until the server has agreed."""
         ...
 
 

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Raw, Struct
 
-from kubeproto import InvalidObject, Selector
+from kubeproto import InvalidObject
 from kubeproto.control import CachedObject, Change
-from kubeproto.objects import Reader, members
+from kubeproto.objects import Reader, Selector, members
 
 __all__ = [
     "ChangeFilter",

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubeproto import KubeObject, KubeprotoError
+from kubeproto import Dynamic, KubeprotoError
 from kubeproto.objects import encode
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _cluster(options: argparse.Namespace) -> Cluster:
     return cluster
 
 
-def _objects(path: str) -> list[KubeObject]:
+def _objects(path: str) -> list[Dynamic]:
     from kubeproto.objects import InvalidManifest, parse_manifest
 
     try:

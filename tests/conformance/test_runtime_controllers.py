@@ -12,13 +12,13 @@ from kubeproto_runtime import (
     Client,
     Context,
     Controller,
-    Result,
     await_change,
     conditions,
     finalizer,
     predicates,
     requeue,
 )
+from kubeproto_runtime.reconciling import Result
 
 __all__ = ["world"]
 

@@ -11,7 +11,8 @@ import anyio
 import kubeproto as kp
 from conformance.runtime_seam import Ship, World, beside, ship, until, world
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Action, Client, Context, Controller, LeaderElector, Operator, await_change
+from kubeproto_runtime import Action, Client, Context, Controller, Operator, await_change
+from kubeproto_runtime.operator import LeaderElector
 
 __all__ = ["world"]
 

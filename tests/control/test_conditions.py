@@ -19,6 +19,7 @@ from kubeproto.control import (
 from kubeproto.kinds.apps_v1 import DeploymentCondition
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace, PodCondition
 from kubeproto.kinds.meta_v1 import Condition
+from kubeproto.objects import OwnerReference
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -125,7 +126,7 @@ def config(name: str = "owner", namespace: str = "n", uid: str = "u") -> ConfigM
     return ConfigMap(metadata=kp.ObjectMeta(name=name, namespace=namespace, uid=uid))
 
 
-def owned(namespace: str = "n", *owners: kp.OwnerReference) -> ConfigMap:
+def owned(namespace: str = "n", *owners: OwnerReference) -> ConfigMap:
     return ConfigMap(metadata=kp.ObjectMeta(name="child", namespace=namespace, owner_references=[*owners]))
 
 
@@ -133,7 +134,7 @@ CLUSTER = Namespace(metadata=kp.ObjectMeta(name="all", uid="c"))
 
 
 def test_a_reference_names_its_owner() -> None:
-    assert owner_reference(config(), of=owned()) == kp.OwnerReference(
+    assert owner_reference(config(), of=owned()) == OwnerReference(
         api_version="v1", kind="ConfigMap", name="owner", uid="u", controller=True, block_owner_deletion=True
     )
     plain = owner_reference(config(), controller=False, block=False)

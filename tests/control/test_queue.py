@@ -455,6 +455,18 @@ def test_wq_21_pq_13_retries_of_several_keys_do_not_affect_each_other() -> None:
     assert drained(queue, 0.0051) == ["a", "b"]
 
 
+def test_a_discarded_key_comes_neither_at_once_nor_when_it_was_due() -> None:
+    queue = queue_of("ready")
+    queue.add("delayed", 0, after=5)
+    queue.retry("failed", 0)
+    for key in ("ready", "delayed", "failed"):
+        queue.discard(key)
+    assert (len(queue), queue.get(0), queue.next_at(0)) == (0, None, None)
+    assert (queue.get(60), queue.next_at(60)) == (None, None)
+    queue.add("failed", 60)
+    assert queue.get(60) == Work("failed", 1, 0, "", 60)
+
+
 def test_an_event_comes_through_a_backoff() -> None:
     queue = queue_of()
     queue.retry("a", 0)

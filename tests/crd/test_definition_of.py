@@ -11,6 +11,7 @@ import yaml
 import kubeproto as kp
 from kubeproto.crd import CustomResourceDefinition, DefinitionError, check_definition, definition_of
 from kubeproto.objects import Column, ConversionWebhook, Definition, ListMap, Rule, Scale
+from kubeproto.watching import WatchDecoder
 
 GROUP = "library.example.com"
 
@@ -143,7 +144,7 @@ def test_a_definition_that_a_server_keeps_is_written_as_well_as_one_of_ours() ->
     }
     for write in (CustomResourceDefinition.to_json, CustomResourceDefinition.to_yaml):
         line = msgspec.json.encode({"type": "ADDED", "object": wire}) + b"\n"
-        [event] = kp.WatchDecoder(CustomResourceDefinition).feed(line)
+        [event] = WatchDecoder(CustomResourceDefinition).feed(line)
         assert isinstance(event, kp.Added)
         assert yaml.safe_load(write(event.object)) == wire
 

@@ -286,6 +286,10 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         [f"{RULE}compilation failed: undefined field '.b'"],
     ),
     (
+        {"type": "object", "properties": {"a": INT}, **rules_of("self.a >")},
+        [f"{RULE}compilation failed: Syntax error: mismatched input '<EOF>'"],
+    ),
+    (
         {"type": "object", "properties": {"a": INT}, **rules_of("self.a != 'x'")},
         [f"{RULE}compilation failed: it compares integer with 'x'"],
     ),

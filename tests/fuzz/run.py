@@ -18,6 +18,8 @@ ROOT = HERE.parent.parent
 ENVIRONMENT = ROOT / ".cache/fuzz"
 FOUND = ROOT / ".cache/fuzz-found"
 ATHERIS = "atheris==3.0.0"
+# What the targets import, by the names under which it is installed and imported.
+NEEDED = {"msgspec": "msgspec", "pyyaml": "yaml", "h11": "h11", "wsproto": "wsproto"}
 NAMES = sorted(path.name for path in (HERE / "corpus").iterdir())
 
 
@@ -46,7 +48,7 @@ def install() -> Path:
     python = ENVIRONMENT / "bin/python"
     ready = ENVIRONMENT / ".ready"
     lock = (ROOT / "dev.lock").read_text()
-    wanted = [ATHERIS, *re.findall(r"(?mi)^(?:msgspec|pyyaml|h11)==[^ ;\\]+", lock)]
+    wanted = [ATHERIS, *re.findall(rf"(?mi)^(?:{'|'.join(NEEDED)})==[^ ;\\]+", lock)]
     if not ready.exists() or ready.read_text() != repr(wanted):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -60,7 +62,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
     atheris: Any = importlib.import_module("atheris")
 
     sys.path[:0] = [str(ROOT), str(ROOT / "transports"), str(HERE)]
-    with atheris.instrument_imports(include=["kubeproto", "kubeproto_h11"]):
+    with atheris.instrument_imports(include=["kubeproto", "kubeproto_h11", "structured", "drawing"]):
         import targets
 
     atheris.Setup([sys.argv[0], *arguments], targets.TARGETS[name])

@@ -10,6 +10,7 @@ from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
 from kubeproto.kinds.core_v1 import Container, ContainerPort, Pod, PodSpec, PodTemplateSpec, Service
 from kubeproto.kinds.meta_v1 import LabelSelector
 from kubeproto.objects import Quantity, decode, encode
+from kubeproto.requests import Request
 
 LABELS = {"app": "web"}
 
@@ -36,7 +37,7 @@ def test_an_api_of_a_built_in_kind_needs_nothing_else() -> None:
     deployments = kp.Api(Deployment, namespace="shop")
     assert_type(deployments, kp.Api[Deployment])
     request = deployments.create(deployment("a"))
-    assert_type(request, kp.Request[Deployment])
+    assert_type(request, Request[Deployment])
     assert request.target.startswith("/apis/apps/v1/namespaces/shop/deployments")
     reply = request.parse(201, (), encode(deployment("a")))
     assert reply.value.spec.template.spec.containers[0].name == "web"

@@ -15,6 +15,8 @@ import msgspec
 
 from kubeproto._yaml import YamlError, read_documents
 from kubeproto.crd import validate
+from kubeproto.crd._urls import parse_url
+from kubeproto.crd.cel._versions import canonical, order
 from kubeproto.objects import FieldSelector, PatchError, apply_json_patch
 
 FACTS: Final = Path(__file__).parent / "go_facts.json"
@@ -26,7 +28,11 @@ Question = dict[str, Any]
 def questions(seed: int, count: int) -> list[Question]:
     """As many questions of each kind, the same for the same seed."""
     rng = random.Random(seed)
-    return [make(rng) for make in (_patch, _scalar, _key, _selector, _duration) for _ in range(count)]
+    return [
+        make(rng)
+        for make in (_patch, _scalar, _key, _selector, _duration, _url, _versions)
+        for _ in range(count)
+    ]
 
 
 def answer(question: Question) -> Any:
@@ -190,11 +196,59 @@ def _fits(question: Question) -> Any:
     return not validate({"type": "string", "format": question["Name"]}, question["Text"])
 
 
+# URLs and semantic versions, as CEL rules read them
+
+_URL_PIECES: Final = (
+    "http", "https", "HTTP", "ftp", ":", "://", "/", "//", "@", "a", "b.c", "[::1]", "[", "]", ":80", ":x",
+    "?", "#", "%20", "%zz", "%", "%25", " ", "+", "&", "=", ";", "ä", "\t", "<", '"', "..", "*", "10.0.0.1",
+    "fe80::1%25eth0",
+    "user:pass", "!", "(", "$", ",", "|", "^", "%41", "%e4", "%C3%A4", "1a", "-",
+)  # fmt: skip
+
+
+def _url(rng: random.Random) -> Question:
+    start = rng.choice(("", "/", "http://", "https://a", "//", "x:", "http://[", "/a", "https://u@"))
+    return {"What": "url", "Text": start + "".join(rng.choice(_URL_PIECES) for _ in range(rng.randint(0, 6)))}
+
+
+def _read_url(question: Question) -> Any:
+    try:
+        found = parse_url(question["Text"])
+    except ValueError:
+        return REFUSED
+    return [found.scheme, found.host, found.hostname, found.port, found.path, found.parameters]
+
+
+def _version(rng: random.Random) -> str:
+    numbers = ".".join(
+        rng.choice(("0", "1", "2", "10", "01", "")) for _ in range(rng.choice((3, 3, 3, 3, 2, 4)))
+    )
+    parts = ("a", "b", "1", "2", "01", "0", "rc-1", "10a", "", "-", "ä", "18446744073709551616")
+    more = "".join(
+        sign + ".".join(rng.choice(parts) for _ in range(rng.randint(1, 3)))
+        for sign in rng.choice(("", "-", "-", "+", "-+"))
+    )
+    return numbers + more
+
+
+def _versions(rng: random.Random) -> Question:
+    return {"What": "semver", "Text": _version(rng), "Name": _version(rng)}
+
+
+def _ordered(question: Question) -> Any:
+    try:
+        return order(canonical(question["Text"]), canonical(question["Name"]))
+    except ValueError:
+        return REFUSED
+
+
 _ANSWERS: Final[dict[str, Callable[[Question], Any]]] = {
     "json-patch": _patched,
     "yaml": _read,
     "field-selector": _selected,
     "format": _fits,
+    "url": _read_url,
+    "semver": _ordered,
 }
 
 

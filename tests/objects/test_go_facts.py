@@ -1,11 +1,11 @@
-"""JSON patches, YAML, field selectors and durations mean here what they mean to Go, as recorded."""
+"""JSON patches, YAML, field selectors, durations, URLs and versions mean what they mean to Go."""
 
 from __future__ import annotations
 
 import go_questions
 import pytest
 
-KINDS = ("json-patch", "yaml", "field-selector", "format")
+KINDS = ("json-patch", "yaml", "field-selector", "format", "url", "semver")
 
 
 @pytest.mark.parametrize("kind", KINDS)

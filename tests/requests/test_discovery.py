@@ -9,6 +9,7 @@ import pytest
 from recorded import recording
 
 import kubeproto as kp
+from kubeproto.objects import GroupVersionKind
 from kubeproto.requests import ApiVersion, Discovering, Discovery
 
 CORE = {"kind": "APIVersions", "versions": ["v1"]}
@@ -143,7 +144,7 @@ def test_a_resource_is_found_by_the_names_that_people_use(name: str, found: str)
 
 def test_what_is_found_can_be_asked_for() -> None:
     discovery, _ = discover(LEGACY)
-    foo = discovery.get(kp.GroupVersionKind("wire.test", "v1", "Foo"))
+    foo = discovery.get(GroupVersionKind("wire.test", "v1", "Foo"))
     assert foo is not None
     assert foo.subresources == ("status", "scale")
     assert kp.Api(kp.Dynamic, resource=foo).get("f").target == "/apis/wire.test/v1/namespaces/default/foos/f"

@@ -26,7 +26,7 @@ from request_kinds import (
 import kubeproto as kp
 from kubeproto.kinds import core_v1
 from kubeproto.kinds.authentication_v1 import TokenReview, TokenReviewSpec
-from kubeproto.objects import Duration, FieldSelector, Selector
+from kubeproto.objects import Duration, FieldSelector, Scale, Selector
 from kubeproto.requests import discovery_root, health
 
 EVERYWHERE = kp.Api(ConfigMap, namespace=kp.ALL)
@@ -44,7 +44,7 @@ class Scaled(
     kp.Object[FooSpec, None],
     group="wire.test",
     version="v1",
-    definition=kp.Definition(status=True, scale=kp.Scale()),
+    definition=kp.Definition(status=True, scale=Scale()),
 ):
     pass
 

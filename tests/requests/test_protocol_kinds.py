@@ -91,7 +91,6 @@ def test_a_token_request_always_says_its_audiences() -> None:
 
 def test_a_table_carries_its_rows_objects() -> None:
     table = decode(recording("list-as-table").response.content, Table)
-    assert table.rows is not None
     assert table.rows[0].object is not None
-    assert table.rows[0].object["metadata"]["name"] == "a"
+    assert table.rows[0].object.metadata.name == "a"
     assert table.metadata.remaining_item_count == 18

@@ -34,13 +34,14 @@ from kubeproto.requests import (
     ApiGroup,
     Discovering,
     Discovery,
+    Request,
     Root,
-    UpgradeRequest,
     discovery_resources,
     discovery_root,
     shard,
     version,
 )
+from kubeproto.wire import UpgradeRequest
 
 
 class Fails(msgspec.Struct):
@@ -415,11 +416,11 @@ class Impossible(msgspec.Struct):
     """A request that is never built: what refuses it, and a request of that kind, to read the answer with."""
 
     ask: Callable[[], object]
-    reader: Callable[[], kp.Request[Any]]
+    reader: Callable[[], Request[Any]]
     answer: Fails
 
 
-def get_a() -> kp.Request[Any]:
+def get_a() -> Request[Any]:
     return CONFIG_MAPS.get("a")
 
 

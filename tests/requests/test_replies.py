@@ -22,7 +22,7 @@ from request_kinds import (
 )
 
 import kubeproto as kp
-from kubeproto.requests import health, openapi_document, openapi_index, version
+from kubeproto.requests import Request, health, openapi_document, openapi_index, version
 from kubeproto.wire import Safety
 
 CONFIG_MAP = (
@@ -55,7 +55,7 @@ def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
     headers: kp.Headers, body: bytes, said: str
 ) -> None:
     for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
-        request: kp.Request[Any] = api.get("a", resource_version="private")
+        request: Request[Any] = api.get("a", resource_version="private")
         with pytest.raises(kp.RemoteProtocolError) as caught:
             request.parse(200, headers, body)
         assert str(caught.value).startswith("GET /api/v1/namespaces/w/configmaps/a: the answer is 200, but ")
@@ -115,7 +115,7 @@ def test_items_without_a_kind_get_the_one_of_the_list() -> None:
 def test_a_table_may_say_null_for_its_rows() -> None:
     body = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":null,"rows":null}'
     table = CONFIG_MAPS.as_table().list().parse(200, (), body).value
-    assert (table.columns, table.rows) == ((), None)
+    assert (table.columns, table.rows) == ((), [])
 
 
 def test_rq_26_an_error_that_is_no_status_keeps_its_code_its_wait_and_the_start_of_its_body() -> None:
@@ -197,7 +197,7 @@ def test_openapi_documents_are_asked_for_by_the_index() -> None:
 
 @given(status=st.integers(100, 599), body=st.binary(max_size=40), coding=st.sampled_from([(), GZIP]))
 def test_any_answer_is_a_value_or_an_error_of_ours(status: int, body: bytes, coding: kp.Headers) -> None:
-    requests: list[kp.Request[Any]] = [
+    requests: list[Request[Any]] = [
         CONFIG_MAPS.get("a"),
         LOOSE_CONFIG_MAPS.list(),
         PODS.delete("p"),
@@ -248,7 +248,7 @@ VERSION_TEST = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
         (SERVICE_ACCOUNTS.create_token("s"), Safety.ONCE),
     ],
 )
-def test_a_request_says_what_its_second_arrival_can_do(request_: kp.Request[Any], safety: Safety) -> None:
+def test_a_request_says_what_its_second_arrival_can_do(request_: Request[Any], safety: Safety) -> None:
     assert request_.safety is safety
 
 

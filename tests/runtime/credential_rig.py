@@ -14,8 +14,8 @@ from anyio.lowlevel import checkpoint
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity, Plugin
-from kubeproto.wire import header
-from kubeproto_runtime import Authorized
+from kubeproto.wire import UpgradeRequest, header
+from kubeproto_runtime.credentials import Authorized
 
 SERVER: Final = "https://cluster.test"
 SECRET: Final = "s3cr3t"
@@ -87,7 +87,7 @@ class Over:
 
     @asynccontextmanager
     async def upgrade(
-        self, request: kp.UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Socket]:
         async with self.send(request) as incoming:
             if incoming.status == 401:

@@ -21,7 +21,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, requeue
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Context, Controller, LeaderElector, LeaseLost, Operator
+from kubeproto_runtime import Context, Controller, LeaseLost, Operator
+from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import SimulatedClient, simulated
 
 __all__ = ["go"]

@@ -15,10 +15,10 @@ from credential_rig import PEM, SECRET, Clock, Net, Script, accepting, authorize
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, CredentialsError, Identity, Plugin
-from kubeproto.wire import header
-from kubeproto_runtime import Authorized
+from kubeproto.wire import UpgradeRequest, header
+from kubeproto_runtime.credentials import Authorized
 
-UPGRADE: Final = kp.UpgradeRequest("GET", "/exec", verb="exec", protocols=("v5.channel.k8s.io",))
+UPGRADE: Final = UpgradeRequest("GET", "/exec", verb="exec", protocols=("v5.channel.k8s.io",))
 
 Run = Callable[[Callable[[], Awaitable[None]]], None]
 
@@ -74,7 +74,7 @@ def test_a_request_keeps_its_class_so_that_an_upgrade_is_seen_as_one(run: Run) -
         async with authorized(net, Identity(token="t1")) as transport, transport.send(UPGRADE):
             pass
         [(_, sent)] = net.sent
-        assert isinstance(sent, kp.UpgradeRequest)
+        assert isinstance(sent, UpgradeRequest)
         assert header(sent.headers, "authorization") == "Bearer t1"
 
     run(main)
@@ -94,7 +94,7 @@ def test_an_upgrade_that_is_refused_is_asked_for_once_more(run: Run, tmp_path: P
                 async with transport.upgrade(UPGRADE):
                     pass
         assert net.authorizations() == ["Bearer t1", "Bearer t2", "Bearer t2"]
-        assert {type(head) for _, head in net.sent} == {kp.UpgradeRequest}
+        assert {type(head) for _, head in net.sent} == {UpgradeRequest}
 
     run(main)
 

@@ -14,8 +14,10 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Change, StoreFull
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace
+from kubeproto.objects import Selector
 from kubeproto.watching import resync
-from kubeproto_runtime import Cache, Caches, KindNotServed
+from kubeproto_runtime import Caches, KindNotServed
+from kubeproto_runtime.caches import Cache
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -49,7 +51,7 @@ def test_the_same_arguments_give_the_same_cache_and_one_watch(go: Go) -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
-            assert caches.cache(Book, label_selector=kp.Selector.parse("")) is books
+            assert caches.cache(Book, label_selector=Selector.parse("")) is books
             others: list[Cache[Any]] = [
                 caches.cache(Book, namespace="default"),
                 caches.cache(Book, label_selector="a=b"),

@@ -10,7 +10,8 @@ from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
 from kubeproto.control import Change
-from kubeproto_runtime import Cache, Caches
+from kubeproto_runtime import Caches
+from kubeproto_runtime.caches import Cache
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -181,27 +182,22 @@ def test_a_view_tells_what_comes_to_match_as_added_and_what_no_longer_does_as_de
             view = caches.cache(Book).view(selector="genre=sea")
             got: list[list[Change[Book]]] = []
             end = view.listen(got.append)
-            async with view.subscribe() as news:
-                assert sorted(told([await anext(news)])) == [("ADDED", "leaves"), ("ADDED", "stays")]
-                got.clear()
-                cluster.put(labelled("stays", genre="sea", more="yes"))
-                cluster.put(labelled("leaves", genre="land"))
-                cluster.put(labelled("joins", genre="sea"))
-                cluster.put(labelled("strange", genre="air"))
-                cluster.remove(Book, "strange")
-                cluster.remove(Book, "stays")
-                await anyio.sleep(1)
-                assert told(got) == [
-                    ("MODIFIED", "stays"),
-                    ("DELETED", "leaves"),
-                    ("ADDED", "joins"),
-                    ("DELETED", "stays"),
-                ]
-                assert sorted(told([await anext(news)])) == [
-                    ("ADDED", "joins"),
-                    ("DELETED", "leaves"),
-                    ("DELETED", "stays"),
-                ]
+            await anyio.sleep(1)
+            assert sorted(told(got)) == [("ADDED", "leaves"), ("ADDED", "stays")]
+            got.clear()
+            cluster.put(labelled("stays", genre="sea", more="yes"))
+            cluster.put(labelled("leaves", genre="land"))
+            cluster.put(labelled("joins", genre="sea"))
+            cluster.put(labelled("strange", genre="air"))
+            cluster.remove(Book, "strange")
+            cluster.remove(Book, "stays")
+            await anyio.sleep(1)
+            assert told(got) == [
+                ("MODIFIED", "stays"),
+                ("DELETED", "leaves"),
+                ("ADDED", "joins"),
+                ("DELETED", "stays"),
+            ]
             end()
             cluster.remove(Book, "joins")
             await anyio.sleep(1)

@@ -29,8 +29,8 @@ from kubeproto.config import (
 )
 from kubeproto.config import credentials as c
 from kubeproto.wire import header
-from kubeproto_runtime import Authorized
 from kubeproto_runtime.client._connect import keeping
+from kubeproto_runtime.credentials import Authorized
 from kubeproto_runtime.credentials._files import FoundConfig, Login, find, keep, read
 
 ISSUER: Final = "https://issuer.test"

@@ -20,7 +20,8 @@ import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity, Oidc
 from kubeproto_asyncio import AsyncioTransport
 from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport
-from kubeproto_runtime import Authorized, BlockingAuthorized
+from kubeproto_runtime.blocking import BlockingAuthorized
+from kubeproto_runtime.credentials import Authorized
 from kubeproto_trio import TrioTransport
 
 CA: Final = trustme.CA()

@@ -16,8 +16,10 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import LOW, Action, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
-from kubeproto_runtime import Context, Controller, Operator, ReconcileTimeout, Result, Run, Terminal
+from kubeproto.objects import OwnerReference
+from kubeproto_runtime import Context, Controller, Operator, ReconcileTimeout, Run, Terminal
 from kubeproto_runtime.predicates import beyond_status, changed
+from kubeproto_runtime.reconciling import Result
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
 
@@ -482,8 +484,8 @@ def test_ct_15_a_change_of_what_is_owned_is_about_its_owners_old_and_new(backend
         books, maps = client.api(Book), client.api(ConfigMap)
         made = {name: await books.create(book(name)) for name in ("a", "b", "c")}
 
-        def owner(name: str, *, version: str = "v1", controller: bool = True) -> kp.OwnerReference:
-            return kp.OwnerReference(
+        def owner(name: str, *, version: str = "v1", controller: bool = True) -> OwnerReference:
+            return OwnerReference(
                 api_version=f"example.technosophos.com/{version}",
                 kind="Book",
                 name=name,
@@ -491,7 +493,7 @@ def test_ct_15_a_change_of_what_is_owned_is_about_its_owners_old_and_new(backend
                 controller=controller,
             )
 
-        def config(name: str, *owners: kp.OwnerReference) -> ConfigMap:
+        def config(name: str, *owners: OwnerReference) -> ConfigMap:
             return ConfigMap(metadata=kp.ObjectMeta(name=name, owner_references=list(owners)))
 
         diary, lax = Diary(), Diary()
@@ -531,7 +533,7 @@ def test_ct_15_a_cluster_scoped_owner_has_no_namespace(backend: Backend) -> None
             keys.append(f"{key} {ctx.reason}")
 
         async with operating(Controller(client, Shelf).owns(kp.Metadata[ConfigMap]).run_keys(reconcile)):
-            reference = kp.OwnerReference(
+            reference = OwnerReference(
                 api_version="example.technosophos.com/v1",
                 kind="Shelf",
                 name="s",

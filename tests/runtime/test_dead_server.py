@@ -15,7 +15,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.coordination_v1 import Lease, LeaseSpec
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import Client, Context, Controller, LeaderElector, Operator
+from kubeproto_runtime import Client, Context, Controller, Operator
+from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
 T = TypeVar("T")

@@ -16,7 +16,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import LOW, Change
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import Cache, Caches, Context, Controller, Operator
+from kubeproto_runtime import Caches, Context, Controller, Operator
+from kubeproto_runtime.caches import Cache
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
 

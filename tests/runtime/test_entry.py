@@ -12,9 +12,9 @@ from virtual_time import Book, BookStatus, Go, book, go, library
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.wire import ConflictPolicy
-from kubeproto_runtime import Entry
 from kubeproto_runtime.conditions import deleted
 from kubeproto_runtime.testing import SimulatedClient, simulated
+from kubeproto_runtime.writing import Entry
 
 __all__ = ["go"]
 

@@ -14,7 +14,8 @@ from virtual_time import Book, Go, go
 
 from kubeproto import Head, Headers
 from kubeproto.watching import resync
-from kubeproto_runtime import BlockingReflector, Caches, Client
+from kubeproto_runtime import Caches, Client
+from kubeproto_runtime.blocking import BlockingReflector
 
 __all__ = ["go"]
 

@@ -16,16 +16,8 @@ from kubeproto.config import CredentialsError
 from kubeproto.control import Work, WorkQueue
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import (
-    BootClock,
-    Client,
-    Context,
-    Controller,
-    LeaderElector,
-    LeaseLost,
-    Operator,
-    recording,
-)
+from kubeproto_runtime import Client, Context, Controller, LeaseLost, Operator, recording
+from kubeproto_runtime.operator import BootClock, LeaderElector
 from kubeproto_runtime.operator._leader_elector import LoopClock, default_clock
 from kubeproto_runtime.reconciling._workers import Workers
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
@@ -195,6 +187,67 @@ def test_what_is_written_after_the_lease_is_refused_and_what_is_read_is_not(back
                 assert "the lease default/books" in refused[0]
                 await api.create(config("of-nobody"))  # this task is none of the operator's
                 tasks.cancel_scope.cancel()
+
+    on(backend, body)
+
+
+def test_a_plain_function_writes_no_longer_than_the_lease_with_a_client_that_no_controller_has(
+    backend: Backend,
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        faults, before = sim.Faults(client.cluster), client.transport
+        async with simulated(client.cluster, faults=faults) as alone:
+            written: list[float] = []
+
+            async def work() -> None:
+                number = 0
+                with anyio.CancelScope(shield=True):
+                    while anyio.current_time() < 30:
+                        number += 1
+                        try:
+                            await client.api(ConfigMap).create(config(f"{number}"))
+                        except LeaseLost:
+                            pass
+                        else:
+                            written.append(anyio.current_time())
+                        await anyio.sleep(1)
+
+            operator = Operator(election=LeaderElector(alone, name="books", identity="me"))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operator.run, work)
+                await anyio.sleep(1)
+                faults.script += [sim.RefuseConnection()] * 1000
+                await anyio.sleep(28)
+                assert [round(at) for at in written] == [*range(15)]
+                assert 'rest_client_requests_total{code="201",host="",method="POST"} 15' in operator.metrics()
+                faults.script.clear()
+                operator.stop()
+            assert client.transport is before
+
+    on(backend, body)
+
+
+def test_an_operator_that_lost_its_lease_takes_it_again_with_the_client_that_may_not_write(
+    backend: Backend,
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        begun: list[float] = []
+
+        async def work() -> None:
+            begun.append(anyio.current_time())
+            await client.api(ConfigMap).create(config(f"{len(begun)}"))
+            await anyio.sleep_forever()
+
+        operator = Operator(election=LeaderElector(client, name="books", identity="me"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(operator.run, work)
+            await anyio.sleep(1)
+            steal(client)
+            await anyio.sleep(60)
+            client.cluster.edit(Lease, "books", lambda one: one.update(spec={"leaseDurationSeconds": 1}))
+            await anyio.sleep(60)
+            assert len(begun) == 2
+            operator.stop()
 
     on(backend, body)
 

@@ -14,7 +14,8 @@ from virtual_time import Go, go
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import BootClock, Client, Election, LeaderElector, Operator
+from kubeproto_runtime import Client, Operator
+from kubeproto_runtime.operator import BootClock, Election, LeaderElector
 from kubeproto_runtime.testing import run, simulated
 
 __all__ = ["go"]

@@ -14,7 +14,8 @@ from virtual_time import Go, go
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.coordination_v1 import Lease
-from kubeproto_runtime import Coordinated, LeaderElector
+from kubeproto.objects import MicroTime
+from kubeproto_runtime.operator import Coordinated, LeaderElector
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -90,7 +91,7 @@ def test_le_20_a_candidate_is_created_and_answers_each_ping(go: Go) -> None:
             for _ in range(3):
                 await anyio.sleep(100)
                 renewed = candidate(cluster, "a")["renewTime"]
-                ping = str(kp.MicroTime.of(client.wall()))
+                ping = str(MicroTime.of(client.wall()))
                 cluster.edit(LeaseCandidate, "a", partial(pinged, ping))
                 await anyio.sleep(1)
                 assert candidate(cluster, "a")["renewTime"] >= ping > renewed

@@ -14,7 +14,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, requeue
 from kubeproto.control import election as elections
-from kubeproto_runtime import Context, Controller, LeaderElector, Operator
+from kubeproto_runtime import Context, Controller, Operator
+from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
 

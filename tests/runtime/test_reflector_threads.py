@@ -15,7 +15,8 @@ from sync_rig import Book
 
 from kubeproto.watching import resync
 from kubeproto_httpx import BlockingHttpxTransport
-from kubeproto_runtime import BlockingClient, BlockingReflector, WaitTimeout
+from kubeproto_runtime import BlockingClient, WaitTimeout
+from kubeproto_runtime.blocking import BlockingReflector
 
 LIST = (
     b'{"kind": "BookList", "apiVersion": "example.io/v1", "metadata": {"resourceVersion": "5"}, "items": []}'

@@ -15,7 +15,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, Change, Rate, await_change
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace
-from kubeproto.requests import shard
+from kubeproto.requests import Shard, shard
 from kubeproto_runtime import Client, Context, Controller, finalizer, predicates
 from kubeproto_runtime.testing import simulated
 
@@ -212,7 +212,7 @@ def test_shards_divide_the_objects_on_a_server_that_does_not_know_them_too(go: G
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:
             mine = Client(Old(client.transport)) if old else client
 
-            async def follow(part: kp.Shard) -> None:
+            async def follow(part: Shard) -> None:
                 async for event in mine.api(Book).follow(shard_selector=part):
                     if isinstance(event, kp.Added):
                         followed.append(event.object.metadata.name)

@@ -16,7 +16,7 @@ from kubeproto import sim
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_h11 import Response, ServerConnection, serve_requests
-from kubeproto_runtime import LeaderElector
+from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import BACKENDS, Backend, simulated
 
 # Its first write is the one that the process is stopped at; the second one it makes as soon as it goes on.
@@ -25,7 +25,8 @@ import sys
 import anyio
 from kubeproto.config import Config, Connection
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import Controller, LeaderElector, LeaseLost, Operator, connect
+from kubeproto_runtime import Controller, LeaseLost, Operator, connect
+from kubeproto_runtime.operator import LeaderElector
 
 async def main(port, backend):
     config = Config(connection=Connection(server=f"http://127.0.0.1:{port}"))

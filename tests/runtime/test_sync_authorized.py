@@ -19,7 +19,8 @@ from kubeproto.config import Config, ConfigError, Connection, CredentialsError, 
 from kubeproto.requests import version
 from kubeproto.wire import header
 from kubeproto_httpx import BlockingHttpxTransport
-from kubeproto_runtime import BlockingAuthorized, connect_blocking
+from kubeproto_runtime import connect_blocking
+from kubeproto_runtime.blocking import BlockingAuthorized
 from kubeproto_runtime.client._connect import BLOCKING_TRANSPORTS, find_opener
 
 

@@ -15,12 +15,14 @@ from kubeproto.control import Rate
 from kubeproto.kinds.core_v1 import ConfigMap, Node, Pod
 from kubeproto.requests import Subresource, Tables
 from kubeproto.wire import NO_RETRIES, RetryPolicy
-from kubeproto_runtime import BlockingApi, BlockingClient, BoundApi, Client, KindNotServed, WaitTimeout
+from kubeproto_runtime import BlockingClient, Client, KindNotServed, WaitTimeout
+from kubeproto_runtime.blocking import BlockingApi
 from kubeproto_runtime.blocking._verbs import BlockingSubresource, BlockingTables
+from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.conditions import deleted
 
-# What is not sent by itself, and what talks both ways at once.
-ELSEWHERE = {"namespace", "exec", "attach", "port_forward"}
+# What is not sent by itself, what talks both ways at once, and what `client.open` sends.
+ELSEWHERE = {"namespace", "exec", "attach", "port_forward", "watch"}
 
 
 # The same verbs as the core
@@ -112,7 +114,7 @@ def test_subresources_and_tables_are_asked_for_as_in_the_core() -> None:
     assert running.phase == "Running"
     assert pods.subresource("status").get("p").metadata.name == "p"
     for table in (pods.as_table().list(), pods.as_table(include_object="None").get("p")):
-        assert [row.cells[0] for row in table.rows or ()] == ["p"]
+        assert [row.cells[0] for row in table.rows] == ["p"]
     assert [p.metadata.name for page in pods.pages() for p in page.items] == ["p"]
 
 
@@ -131,7 +133,8 @@ def test_a_watch_is_one_watch_a_list_a_chunk() -> None:
     books = client.api(Book)
     version = books.create(book("a")).metadata.resource_version
     cluster.later(5, lambda: cluster.put(book("b", namespace="default")))
-    with books.watch(resource_version=version, timeout_seconds=20) as stream:
+    request = books.requests.watch(resource_version=version, timeout_seconds=20)
+    with client.open(request) as stream:
         seen = [event for events in stream for event in events]
     assert [event.object.metadata.name for event in seen if isinstance(event, kp.Added)] == ["b"]
     assert all(isinstance(event, kp.Added | kp.Bookmark) for event in seen)

@@ -17,7 +17,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.config import CredentialsError
 from kubeproto.watching import resync
-from kubeproto_runtime import BlockingClient, BlockingReflector, KindNotServed
+from kubeproto_runtime import BlockingClient, KindNotServed
+from kubeproto_runtime.blocking import BlockingReflector
 
 HOUR: Final = 3600.0
 PLAIN: Final = resync.Settings(streaming=False)

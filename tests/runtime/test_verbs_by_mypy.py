@@ -10,7 +10,7 @@ from virtual_time import Go, go, scripted
 
 import kubeproto as kp
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import BoundApi
+from kubeproto_runtime.client import BoundApi
 
 __all__ = ["go"]
 

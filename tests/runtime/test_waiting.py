@@ -16,7 +16,8 @@ from kubeproto import sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.batch_v1 import Job
 from kubeproto.kinds.core_v1 import Pod
-from kubeproto_runtime import BoundApi, ConditionUnreachable, WaitTimeout
+from kubeproto_runtime import ConditionUnreachable, WaitTimeout
+from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.conditions import (
     Condition,
     condition,

@@ -12,8 +12,10 @@ from virtual_time import Book, Go, book, go, library
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.watching import resync
-from kubeproto_runtime import BoundApi, Followed, KindNotServed
+from kubeproto_runtime import KindNotServed
+from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.testing import simulated
+from kubeproto_runtime.watching import Followed
 from kubeproto_runtime.watching._followed import Told
 
 __all__ = ["go"]

@@ -72,7 +72,8 @@ def test_our_client_reads_writes_and_watches(on_loop: Callable[[Main], None], tm
             async with connect(kubeconfig=tmp_path / "config") as client:
                 maps = client.api(ConfigMap, namespace="default")
                 made = await maps.create(config_map("a", x="1"))
-                async with maps.watch(resource_version=made.metadata.resource_version) as events:
+                watch = maps.requests.watch(resource_version=made.metadata.resource_version)
+                async with client.open(watch) as events:
                     await maps.merge_patch("a", {"data": {"x": "2"}})
                     async for [event] in events:
                         assert isinstance(event, kp.Modified)

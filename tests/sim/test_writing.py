@@ -9,6 +9,7 @@ from asking import APPLY, BOOKS, CONFIGMAPS, JSON_PATCH, MERGE, STRATEGIC, Asker
 
 import kubeproto as kp
 from kubeproto import sim
+from kubeproto.objects import Scale
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -265,7 +266,7 @@ def test_sv_23_scale_speaks_for_its_object(asker: Asker) -> None:
 
 def test_sv_23_a_custom_resource_scales_where_its_definition_says() -> None:
     class Shelf(Book, group="example.io", version="v1", plural="shelves", definition=kp.Definition(
-        scale=kp.Scale(spec_replicas=".spec.pages", status_replicas=".status.readers")
+        scale=Scale(spec_replicas=".spec.pages", status_replicas=".status.readers")
     )):  # fmt: skip
         """A kind that can be scaled."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import assert_never, assert_type
 
 import kubeproto as kp
+from kubeproto.requests import Reply, Request
+from kubeproto.wire import Decoder
 
 
 class BookSpec(kp.Fields):
@@ -24,7 +26,7 @@ BODY = (
 
 def test_a_get_reveals_the_kind() -> None:
     reply = kp.Api(Book).get("moby").parse(200, (), BODY)
-    assert_type(reply, kp.Reply[Book])
+    assert_type(reply, Reply[Book])
     assert_type(reply.value.spec.authors, list[str])
     assert reply.value.spec == BookSpec(title="Moby-Dick")
 
@@ -39,13 +41,13 @@ def test_metadata_depth_reveals_metadata_of_the_kind() -> None:
 
 def test_a_dynamic_api_needs_its_resource() -> None:
     books = kp.Api(kp.Dynamic, resource=Book.resource)
-    assert_type(books.get("moby"), kp.Request[kp.Dynamic])
+    assert_type(books.get("moby"), Request[kp.Dynamic])
 
 
 def test_a_list_and_a_deletion_reveal_what_they_bring() -> None:
     books = kp.Api(Book, namespace="shelf")
-    assert_type(books.list(limit=5), kp.Request[kp.ObjectList[Book]])
-    assert_type(books.delete("moby"), kp.Request[Book | kp.Status])
+    assert_type(books.list(limit=5), Request[kp.ObjectList[Book]])
+    assert_type(books.delete("moby"), Request[Book | kp.Status])
     page = books.list().parse(200, (), b'{"metadata":{"resourceVersion":"9"},"items":[%s]}' % BODY).value
     assert [book.spec.title for book in page] == ["Moby-Dick"]
     assert page.version == "9"
@@ -53,7 +55,7 @@ def test_a_list_and_a_deletion_reveal_what_they_bring() -> None:
 
 def test_a_match_over_watch_events_is_exhaustive() -> None:
     decoder = kp.Api(Book).watch(resource_version="7").open(200, ())
-    assert_type(decoder, kp.Decoder[kp.WatchEvent[Book]])
+    assert_type(decoder, Decoder[kp.WatchEvent[Book]])
     seen: list[str] = []
     for event in decoder.feed(b'{"type":"ADDED","object":%s}\n' % BODY):
         match event:
@@ -81,14 +83,14 @@ def test_a_reference_keeps_its_kind() -> None:
     assert str(ref) == "Book.example.technosophos.com shelf/moby"
 
 
-async def send(transport: kp.Transport, request: kp.Request[Book]) -> Book:
+async def send(transport: kp.Transport, request: Request[Book]) -> Book:
     """What a driver is: it moves bytes and asks the request what they mean."""
     async with transport.send(request) as incoming:
         body = b"".join([chunk async for chunk in incoming])
     return request.parse(incoming.status, incoming.headers, body).value
 
 
-def send_blocking(transport: kp.BlockingTransport, request: kp.Request[Book]) -> Book:
+def send_blocking(transport: kp.BlockingTransport, request: Request[Book]) -> Book:
     with transport.send(request) as incoming:
         body = b"".join(incoming)
     return request.parse(incoming.status, incoming.headers, body).value

@@ -12,15 +12,17 @@ from kubeproto.requests import (
     Discovering,
     Discovery,
     Health,
+    Request,
     ServerVersion,
+    StreamRequest,
     Subresource,
     Tables,
-    UpgradeRequest,
     health,
     openapi_document,
     openapi_index,
     version,
 )
+from kubeproto.wire import Decoder, UpgradeRequest
 
 
 class GadgetSpec(kp.Fields):
@@ -57,59 +59,59 @@ PODS = kp.Api(Pod)
 
 
 def test_the_verbs_of_a_kind_reveal_the_kind() -> None:
-    assert_type(GADGETS.get("g"), kp.Request[Gadget])
-    assert_type(GADGETS.list(), kp.Request[kp.ObjectList[Gadget]])
-    assert_type(GADGETS.watch(), kp.StreamRequest[kp.WatchEvent[Gadget]])
-    assert_type(GADGETS.create(GADGET, dry_run=True), kp.Request[Gadget])
-    assert_type(GADGETS.replace(GADGET), kp.Request[Gadget])
-    assert_type(GADGETS.json_patch("g", []), kp.Request[Gadget])
-    assert_type(GADGETS.merge_patch("g", {}), kp.Request[Gadget])
-    assert_type(GADGETS.strategic_patch("g", {}), kp.Request[Gadget])
-    assert_type(GADGETS.apply(GADGET, field_manager="m", force=True), kp.Request[Gadget])
-    assert_type(GADGETS.apply({"metadata": {"name": "g"}}, field_manager="m"), kp.Request[Gadget])
-    assert_type(GADGETS.delete("g"), kp.Request[Gadget | kp.Status])
-    assert_type(GADGETS.delete_collection(), kp.Request[kp.ObjectList[Gadget] | kp.Status])
+    assert_type(GADGETS.get("g"), Request[Gadget])
+    assert_type(GADGETS.list(), Request[kp.ObjectList[Gadget]])
+    assert_type(GADGETS.watch(), StreamRequest[kp.WatchEvent[Gadget]])
+    assert_type(GADGETS.create(GADGET, dry_run=True), Request[Gadget])
+    assert_type(GADGETS.replace(GADGET), Request[Gadget])
+    assert_type(GADGETS.json_patch("g", []), Request[Gadget])
+    assert_type(GADGETS.merge_patch("g", {}), Request[Gadget])
+    assert_type(GADGETS.strategic_patch("g", {}), Request[Gadget])
+    assert_type(GADGETS.apply(GADGET, field_manager="m", force=True), Request[Gadget])
+    assert_type(GADGETS.apply({"metadata": {"name": "g"}}, field_manager="m"), Request[Gadget])
+    assert_type(GADGETS.delete("g"), Request[Gadget | kp.Status])
+    assert_type(GADGETS.delete_collection(), Request[kp.ObjectList[Gadget] | kp.Status])
     namespace = Namespace(metadata=kp.ObjectMeta(name="n"))
-    assert_type(kp.Api(Namespace).finalize(namespace), kp.Request[Namespace])
+    assert_type(kp.Api(Namespace).finalize(namespace), Request[Namespace])
 
 
 def test_subresources_reveal_what_they_show() -> None:
     assert_type(GADGETS.status, Subresource[Gadget])
-    assert_type(GADGETS.status.get("g"), kp.Request[Gadget])
-    assert_type(GADGETS.status.apply({"metadata": {"name": "g"}}, field_manager="m"), kp.Request[Gadget])
+    assert_type(GADGETS.status.get("g"), Request[Gadget])
+    assert_type(GADGETS.status.apply({"metadata": {"name": "g"}}, field_manager="m"), Request[Gadget])
     assert_type(GADGETS.scale, Subresource[Scale])
-    assert_type(GADGETS.scale.merge_patch("g", {"spec": {"replicas": 2}}), kp.Request[Scale])
+    assert_type(GADGETS.scale.merge_patch("g", {"spec": {"replicas": 2}}), Request[Scale])
     assert_type(GADGETS.subresource("approval"), Subresource[Gadget])
-    assert_type(GADGETS.subresource("size", Scale).get("g"), kp.Request[Scale])
-    assert_type(PODS.ephemeral_containers.get("p"), kp.Request[Pod])
-    assert_type(PODS.resize.merge_patch("p", {}), kp.Request[Pod])
+    assert_type(GADGETS.subresource("size", Scale).get("g"), Request[Scale])
+    assert_type(PODS.ephemeral_containers.get("p"), Request[Pod])
+    assert_type(PODS.resize.merge_patch("p", {}), Request[Pod])
 
 
 def test_other_depths_reveal_themselves() -> None:
     metadata = kp.Api(kp.Metadata[Gadget])
-    assert_type(metadata.list(), kp.Request[kp.ObjectList[kp.Metadata[Gadget]]])
-    assert_type(metadata.merge_patch("g", {}), kp.Request[kp.Metadata[Gadget]])
+    assert_type(metadata.list(), Request[kp.ObjectList[kp.Metadata[Gadget]]])
+    assert_type(metadata.merge_patch("g", {}), Request[kp.Metadata[Gadget]])
     dynamic = kp.Api(kp.Dynamic, resource=Gadget.resource)
-    assert_type(dynamic.watch(), kp.StreamRequest[kp.WatchEvent[kp.Dynamic]])
-    assert_type(dynamic.scale.get("g"), kp.Request[Scale])
+    assert_type(dynamic.watch(), StreamRequest[kp.WatchEvent[kp.Dynamic]])
+    assert_type(dynamic.scale.get("g"), Request[Scale])
     assert_type(metadata.status, Subresource[kp.Metadata[Gadget]])
-    assert_type(kp.Api(kp.Metadata[Pod]).log("p"), kp.Request[str])
+    assert_type(kp.Api(kp.Metadata[Pod]).log("p"), Request[str])
     assert_type(GADGETS.as_table(), Tables[Gadget])
-    assert_type(GADGETS.as_table(include_object="None").list(limit=5), kp.Request[Table])
-    assert_type(GADGETS.as_table().get("g"), kp.Request[Table])
+    assert_type(GADGETS.as_table(include_object="None").list(limit=5), Request[Table])
+    assert_type(GADGETS.as_table().get("g"), Request[Table])
 
 
 def test_the_verbs_of_pods_reveal_what_they_bring() -> None:
-    assert_type(PODS.log("p", tail_lines=5), kp.Request[str])
-    assert_type(PODS.follow_log("p"), kp.StreamRequest[bytes])
-    assert_type(PODS.follow_log("p").open(200, ()), kp.Decoder[bytes])
+    assert_type(PODS.log("p", tail_lines=5), Request[str])
+    assert_type(PODS.follow_log("p"), StreamRequest[bytes])
+    assert_type(PODS.follow_log("p").open(200, ()), Decoder[bytes])
     assert_type(PODS.exec("p", ["ls"]), UpgradeRequest)
     assert_type(PODS.attach("p"), UpgradeRequest)
     assert_type(PODS.port_forward("p", [80]), UpgradeRequest)
     assert_type(PODS.exec("p", ["ls"]).refused(403, (), b""), kp.ApiError)
-    assert_type(PODS.evict("p"), kp.Request[kp.Status])
-    assert_type(PODS.bind("p", "n"), kp.Request[kp.Status])
-    assert_type(kp.Api(ServiceAccount).create_token("s"), kp.Request[TokenRequest])
+    assert_type(PODS.evict("p"), Request[kp.Status])
+    assert_type(PODS.bind("p", "n"), Request[kp.Status])
+    assert_type(kp.Api(ServiceAccount).create_token("s"), Request[TokenRequest])
 
 
 def test_a_slim_class_that_says_what_its_kind_can_do_is_asked_for_it() -> None:
@@ -121,8 +123,8 @@ def test_a_slim_class_that_says_what_its_kind_can_do_is_asked_for_it() -> None:
 
 
 def test_what_is_asked_of_the_server_reveals_what_it_says() -> None:
-    assert_type(version(), kp.Request[ServerVersion])
-    assert_type(health(), kp.Request[Health])
-    assert_type(openapi_index(), kp.Request[dict[str, str]])
-    assert_type(openapi_document("api/v1"), kp.Request[dict[str, Any]])
+    assert_type(version(), Request[ServerVersion])
+    assert_type(health(), Request[Health])
+    assert_type(openapi_index(), Request[dict[str, str]])
+    assert_type(openapi_document("api/v1"), Request[dict[str, Any]])
     assert_type(Discovering().result, Discovery | None)

@@ -13,7 +13,7 @@ from strategies import Draw, Realm, Settings, Widget, cuts, json_values, mangled
 
 import kubeproto as kp
 from kubeproto import InvalidObject, RemoteProtocolError
-from kubeproto.objects import settle
+from kubeproto.objects import ListMeta, settle
 from kubeproto.watching import ListDecoder, Malformed, WatchFailed, read_page
 
 META = '"metadata":{"resourceVersion":"294","continue":"next","remainingItemCount":5}'
@@ -30,7 +30,7 @@ def item(name: str, spec: str = "{}", head: str = "") -> str:
     return f'{{{head}"metadata":{metadata},"spec":{spec}}}'
 
 
-def fed(chunks: list[bytes], kind: Any = Widget, **options: Any) -> tuple[list[Any], kp.ListMeta]:
+def fed(chunks: list[bytes], kind: Any = Widget, **options: Any) -> tuple[list[Any], ListMeta]:
     decoder = ListDecoder(kind, **options)
     items = [item for chunk in chunks for item in decoder.feed(chunk)] + decoder.finish()
     return items, decoder.metadata

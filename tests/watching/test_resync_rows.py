@@ -23,6 +23,7 @@ from driving import (
 )
 
 import kubeproto as kp
+from kubeproto.objects import StatusCause
 from kubeproto.watching.resync import (
     Backoff,
     Closed,
@@ -230,8 +231,8 @@ def test_r_27_a_second_page_that_expired_falls_back_to_one_list_at_the_same_vers
 @pytest.mark.parametrize(
     "status",
     [
-        failed(504, "Timeout", causes=(kp.StatusCause(reason="ResourceVersionTooLarge"),)),
-        failed(504, "Timeout", causes=(kp.StatusCause(message="Too large resource version"),)),
+        failed(504, "Timeout", causes=(StatusCause(reason="ResourceVersionTooLarge"),)),
+        failed(504, "Timeout", causes=(StatusCause(message="Too large resource version"),)),
         failed(504, "Timeout", "Timeout: Too large resource version: 5, current: 3"),
     ],
 )

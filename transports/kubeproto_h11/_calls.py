@@ -11,8 +11,8 @@ from kubeproto import (
     LocalProtocolError,
     RemoteProtocolError,
     TransportError,
-    UpgradeRequest,
 )
+from kubeproto.wire import UpgradeRequest
 
 from ._byte_streams import ByteStream
 from ._exchange import Exchange, ResponseHead

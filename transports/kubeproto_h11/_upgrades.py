@@ -7,8 +7,8 @@ from base64 import b64encode
 from msgspec import Struct
 from wsproto.utilities import generate_accept_token
 
-from kubeproto import RemoteProtocolError, UpgradeRequest
-from kubeproto.wire import header
+from kubeproto import RemoteProtocolError
+from kubeproto.wire import UpgradeRequest, header
 
 from ._exchange import ResponseHead
 

@@ -18,8 +18,8 @@ from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, no_websoc
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
-    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
+    from kubeproto.wire import UpgradeRequest
 
 
 class HttpxTransport:

@@ -26,8 +26,8 @@ from ._patience import patience
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
+    from kubeproto.wire import UpgradeRequest
 
 
 class BlockingHttpxTransport:

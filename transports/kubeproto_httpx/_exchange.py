@@ -9,7 +9,7 @@ from typing import Any, Final
 import httpx
 
 from kubeproto import Head, Headers, LocalProtocolError
-from kubeproto.requests import UpgradeRequest
+from kubeproto.wire import UpgradeRequest
 
 from ._errors import lost
 

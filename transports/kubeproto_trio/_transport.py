@@ -18,9 +18,8 @@ from ._tls import trust
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from kubeproto import UpgradeRequest
     from kubeproto.config import Connection
-    from kubeproto.wire import Head
+    from kubeproto.wire import Head, UpgradeRequest
 
 
 class TrioTransport:

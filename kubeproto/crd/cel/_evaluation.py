@@ -15,18 +15,22 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from ._functions import BAD_ARGUMENT, declarations
-from ._values import holds_dates, literal, visible
+from ._rewriting import RefusedRule, Undecided, rewrite
+from ._values import holds_dates, holds_float_for_integer, literal, visible
 
 # What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.
 _VALUE_ERRORS: Final = (
-    ("Key not found in map : ", "no such key: "),
-    ("divide by zero", "division by zero"),
-    ("modulus by zero", "modulus by zero"),
-    ("integer overflow", "integer overflow"),
-    ("unsigned integer overflow", "unsigned integer overflow"),
-    ("Index error: ", "index out of bounds: "),
-    ("optional.none() dereference", "optional.none() dereference"),
-    (BAD_ARGUMENT, BAD_ARGUMENT),
+    (re.compile(r'Key not found in map : "?(.*?)"?\Z', re.DOTALL), r"no such key: \1"),
+    (re.compile("divide by zero"), "division by zero"),
+    (re.compile("modulus by zero"), "modulus by zero"),
+    (re.compile("(?:unsigned )?integer overflow"), r"\g<0>"),
+    (re.compile(r"Index error: index=(-?\d+)"), r"index out of bounds: \1"),
+    (re.compile(r"optional\.none\(\) dereference"), r"\g<0>"),
+    (re.compile(f"{BAD_ARGUMENT}(.*)", re.DOTALL), r"\1"),
+    (re.compile(r"cannot convert string to (\w+)"), r"type conversion error from 'string' to '\1'"),
+    (re.compile("String to Duration conversion"), "type conversion error from 'string' to 'duration'"),
+    (re.compile("String to Timestamp conversion"), "type conversion error from 'string' to 'timestamp'"),
+    (re.compile(r"<string>\."), "index out of range"),
 )
 _KINDS: Final = {
     "boolean": "BOOL",
@@ -39,7 +43,6 @@ _KINDS: Final = {
 
 
 _OF_NUMBERS: Final = re.compile(r"'_[<>]=?_' applied to '\((?:int, double|double, int)\)'")
-_REVERSED: Final = re.compile(r"\.\s*reverse\s*\(")
 
 
 class CannotEvaluate(Exception):  # a reason, not a fault: it becomes the outcome NotEvaluated
@@ -60,9 +63,19 @@ def evaluate(
     *,
     root: bool,
     optional_old: bool = False,
+    condition: bool = False,
 ) -> Any:
     """The result of an expression over `self` and `oldSelf`; `CannotEvaluate` says why there is none."""
-    kind = "DYN" if holds_dates(schema) else _KINDS.get(schema.get("type", ""), "DYN")
+    guarded = holds_float_for_integer(schema, value) or holds_float_for_integer(schema, old)
+    try:
+        source = rewrite(
+            source, schema, root=root, optional_old=optional_old, guarded=guarded, condition=condition
+        )
+    except RefusedRule as refusal:
+        raise CannotEvaluate(f"{refusal}; a server refuses the rule") from None
+    except Undecided as reason:
+        raise CannotEvaluate(str(reason)) from None
+    kind = "DYN" if guarded or holds_dates(schema) else _KINDS.get(schema.get("type", ""), "DYN")
     if schema.get("format") == "byte":
         kind = "BYTES"
     checked = _compile(source, kind, optional_old)
@@ -99,16 +112,13 @@ def _with_literals(source: str, data: dict[str, Any], optional_old: bool) -> str
 
 def _broken(message: str) -> CelFailure:
     for known, shown in _VALUE_ERRORS:
-        if known in message:
-            rest = message.partition(known)[2].strip('" ') if known.endswith(": ") else ""
-            return CelFailure(shown + rest)
+        if found := known.search(message):
+            return CelFailure(found.expand(shown))
     raise CannotEvaluate(message)
 
 
 @functools.lru_cache(maxsize=1024)
 def _compile(source: str, kind: str, optional_old: bool) -> Any:
-    if kind != "DYN" and _REVERSED.search(source) and kind == "STRING":
-        raise CannotEvaluate("strings have no reverse() in Kubernetes, so a server refuses the rule")
     try:
         return _environment(kind, optional_old).compile(source)
     except RuntimeError as error:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .._json import is_object
 from .._violations import Violation, child, invalid, key, required, unsupported
-from ._values import compares_null, unequal_kinds, unknown_reference
+from ._rewriting import RefusedRule, Undecided, rewrite
 
 _REASONS: Final = (
     "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"
@@ -39,7 +39,11 @@ def check_rule_forms(
             yield unsupported(child(where, "reason"), rule["reason"], _REASONS)
         if rule.get("fieldPath") and find_schema(schema, rule["fieldPath"]) is None:
             yield invalid(child(where, "fieldPath"), rule["fieldPath"], "fieldPath must be a valid path")
-        yield from _check_names(schema, text, child(where, "rule"), uncorrelated, root=root)
+        if text:
+            yield from _check_names(
+                schema, text, child(where, "rule"), uncorrelated, root=root,
+                optional_old=bool(rule.get("optionalOldSelf")),
+            )  # fmt: skip
         if "optionalOldSelf" in rule and not _USES_OLD.search(text):
             yield invalid(
                 child(where, "optionalOldSelf"),
@@ -49,14 +53,14 @@ def check_rule_forms(
 
 
 def _check_names(
-    schema: dict[str, Any], text: str, path: str, uncorrelated: str | None, *, root: bool
+    schema: dict[str, Any], text: str, path: str, uncorrelated: str | None, *, root: bool, optional_old: bool
 ) -> Iterator[Violation]:
-    misspelt = unknown_reference(schema, text, root=root)
-    if misspelt is not None:
-        yield invalid(path, text, f"compilation failed: undefined field '{misspelt}'")
-    unequal = unequal_kinds(schema, text) or compares_null(schema, text)
-    if unequal is not None:
-        yield invalid(path, text, f"compilation failed: it compares {unequal}")
+    try:
+        rewrite(text, schema, root=root, optional_old=optional_old, condition=True)
+    except RefusedRule as refusal:
+        yield invalid(path, text, f"compilation failed: {refusal}")
+    except Undecided:
+        pass
     if uncorrelated is not None and _USES_OLD.search(text):
         yield invalid(
             path,

@@ -17,14 +17,6 @@ from .._json import is_list, is_object
 from .._list_types import correlate, identity
 from .._violations import Violation, child, forbidden, invalid, key, required
 from ._evaluation import CannotEvaluate, CelFailure, evaluate
-from ._values import (
-    compares_lists,
-    compares_null,
-    holds_associative_lists,
-    in_order,
-    unequal_kinds,
-    unknown_reference,
-)
 
 _USES_OLD = re.compile(r"\boldSelf\b")
 _LONGEST_MESSAGE = 5 * 1024
@@ -109,7 +101,7 @@ def _check(
         return Passed(source, path)
     if isinstance(verdict, CelFailure):
         shown = rule.get("message", "").strip() or source.strip()
-        violation = invalid(path, UNSET, f"{verdict.why} evaluating rule: {shown}")
+        violation = invalid(path, schema.get("type", ""), f"{verdict.why} evaluating rule: {shown}")
     else:
         shown = UNSET if schema.get("type") in ("object", "array") else value
         violation = _violation(rule, path, shown, _message(schema, rule, value, old, root))
@@ -126,36 +118,10 @@ def _check(
 def _verdict(
     schema: dict[str, Any], source: str, value: Any, old: Any, root: bool, optional_old: bool
 ) -> bool | CelFailure:
-    misspelt = unknown_reference(schema, source, root=root)
-    if misspelt is not None:
-        raise CannotEvaluate(f"the schema types no field {misspelt}, so a server refuses the rule")
-    unequal = unequal_kinds(schema, source) or compares_null(schema, source)
-    if unequal is not None:
-        raise CannotEvaluate(f"it compares {unequal}, so a server refuses the rule")
-    verdict = _evaluate(schema, source, value, old, root, optional_old)
-    if holds_associative_lists(schema):
-        if compares_lists(source):
-            raise CannotEvaluate(
-                "== ignores the order of lists of the types set and map, which is not known here"
-            )
-        if "+" in source:
-            raise CannotEvaluate("+ merges lists of the types set and map, which is not known here")
-        sorted_old = old if old is UNSET else in_order(schema, old)
-        sorted_verdict = _evaluate(schema, source, in_order(schema, value), sorted_old, root, optional_old)
-        if verdict != sorted_verdict:
-            raise CannotEvaluate(
-                "== ignores the order of lists of the types set and map, which is not known here"
-            )
-    return verdict
-
-
-def _evaluate(
-    schema: dict[str, Any], source: str, value: Any, old: Any, root: bool, optional_old: bool
-) -> bool | CelFailure:
-    verdict = evaluate(source, schema, value, old, root=root, optional_old=optional_old)
+    verdict = evaluate(source, schema, value, old, root=root, optional_old=optional_old, condition=True)
     if isinstance(verdict, (bool, CelFailure)):
         return verdict
-    raise CannotEvaluate("its result is neither true nor false, so a server refuses the rule")
+    raise CannotEvaluate("its result is neither true nor false; a server refuses the rule")
 
 
 def _message(schema: dict[str, Any], rule: dict[str, Any], value: Any, old: Any, root: bool) -> str:

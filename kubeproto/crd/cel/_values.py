@@ -19,8 +19,6 @@ _RESERVED: Final = frozenset((
 ))  # fmt: skip
 _ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _NAME: Final = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
-_REFERENCE: Final = re.compile(r"(?<![\w.])(?:self|oldSelf)((?:\.\??\w+(?!\w*\())+)")
-_LITERALS: Final = re.compile(r"""\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""", re.S)
 _DATES: Final = {"date", "date-time", "datetime", "duration"}
 
 
@@ -49,7 +47,11 @@ def visible(schema: dict[str, Any], value: Any, *, root: bool = False) -> Any:
     if is_list(value):
         items = schema.get("items", {})
         return [visible(items, element) for element in value] if is_typed(items) else []
-    if isinstance(value, int) and not isinstance(value, bool) and schema.get("type") == "number":
+    if (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and (schema.get("type") == "number" or not is_int64(value))
+    ):
         return float(value)
     if isinstance(value, str):
         return _visible_text(schema.get("format", ""), value)
@@ -126,6 +128,11 @@ def holds_associative_lists(schema: Any) -> bool:
     return _any(schema, _is_associative)
 
 
+def holds_map_lists(schema: Any) -> bool:
+    """Whether any list below is a map, whose elements are matched by their keys."""
+    return _any(schema, lambda one: one.get("x-kubernetes-list-type") == "map")
+
+
 def _is_date(schema: dict[str, Any]) -> bool:
     return schema.get("format") in _DATES and schema.get("type") == "string"
 
@@ -141,94 +148,19 @@ def _any(schema: Any, fits: Callable[[dict[str, Any]], bool]) -> bool:
     return fits(schema) or any(_any(one, fits) for one in below)
 
 
-def in_order(schema: Any, value: Any) -> Any:
-    """A value whose sets and map lists stand in one order, whatever order they came in."""
+def holds_float_for_integer(schema: Any, value: Any) -> bool:
+    """Whether a number is not an int64 although its schema says integer: no rule can read a ``5.0``."""
+    if not is_object(schema):
+        return False
     if is_object(value):
         known: dict[str, Any] = schema.get("properties", {})
         others = schema.get("additionalProperties")
-        return {
-            name: in_order(known[name] if name in known else others if is_object(others) else {}, one)
-            for name, one in value.items()
-        }
+        return any(holds_float_for_integer(known.get(name, others), one) for name, one in value.items())
     if is_list(value):
-        ordered = [in_order(schema.get("items", {}), element) for element in value]
-        if schema.get("x-kubernetes-list-type") in ("set", "map"):
-            ordered.sort(key=lambda one: msgspec.json.encode(one, order="deterministic"))
-        return ordered
-    return value
+        return any(holds_float_for_integer(schema.get("items"), one) for one in value)
+    return schema.get("type") == "integer" and not is_int64(value)
 
 
-def unknown_reference(schema: dict[str, Any], source: str, *, root: bool) -> str | None:
-    """The first field that a rule names and the schema does not type; a server refuses such a rule."""
-    for steps in _REFERENCE.findall(_LITERALS.sub('""', source)):
-        where: Any = schema
-        path = ""
-        for name in re.findall(r"\w+", steps):
-            path += f".{name}"
-            if "properties" not in where and not (root and path in _IDENTITY):
-                break
-            if (root or where.get("x-kubernetes-embedded-resource")) and path in _IDENTITY:
-                break
-            known = {
-                escape(one): below for one, below in where.get("properties", {}).items() if is_typed(below)
-            }
-            if name not in known:
-                return path
-            where = known[name]
-    return None
-
-
-def unequal_kinds(schema: dict[str, Any], source: str) -> str | None:
-    """The first field that a rule compares with a literal of another type; a server refuses such a rule."""
-    for steps, operand in _COMPARISON.findall(source):
-        where: Any = schema
-        for name in re.findall(r"\w+", steps):
-            known = {escape(one): below for one, below in where.get("properties", {}).items()}
-            where = known.get(name, {})
-        kind = where.get("type")
-        if kind in _LITERAL_KINDS and _literal_kind(operand) not in _LITERAL_KINDS[kind]:
-            return f"{kind} with {operand}"
-    return None
-
-
-def compares_lists(source: str) -> bool:
-    """Whether a rule may compare whole lists: what stands beside == is neither a scalar literal nor a call of
-    one of the functions that give a scalar."""
-    plain = _LITERALS.sub('""', source)
-    return any(not _SCALAR_BESIDE.search(beside) for beside in _BESIDE_EQUALS.findall(plain))
-
-
-def compares_null(schema: dict[str, Any], source: str) -> str | None:
-    """The first typed field that a rule compares with null; a server refuses such a rule, nullable or not."""
-    for steps in _NULL_COMPARISON.findall(_LITERALS.sub('""', source)):
-        where: Any = schema
-        for name in re.findall(r"\w+", steps):
-            known = {escape(one): below for one, below in where.get("properties", {}).items()}
-            where = known.get(name, {})
-        if where.get("type") in _TYPED:
-            return f"{where['type']} with null"
-    return None
-
-
-def _literal_kind(operand: str) -> str:
-    if operand[0] in "\"'":
-        return "string"
-    return "boolean" if operand in ("true", "false") else "number"
-
-
-_OPERAND: Final = r"""("[^"]*"|'[^']*'|-?[0-9.]+|true\b|false\b)"""
-_COMPARISON: Final = re.compile(rf"(?:^|[(,?:&|])\s*(?:self|oldSelf)((?:\.\w+)+)\s*[!=]=\s*{_OPERAND}")
-_NULL_COMPARISON: Final = re.compile(r"(?<![\w.])(?:self|oldSelf)((?:\.\w+)*)\s*[!=]=\s*null\b")
-# A comparison with the text, number or word on its right, or the size or element on its left.
-_BESIDE_EQUALS: Final = re.compile(r"[^&|?:!=]*[!=]=[^&|?:,)]*")
-_SCALAR_BESIDE: Final = re.compile(
-    r"""[!=]=\s*(?:""|-?[0-9.]+|true|false|null)\s*$|size\(|\b[a-z]\w?\s*[!=]=\s*\w"""
-)
-_TYPED: Final = ("string", "integer", "number", "boolean", "array", "object")
-_LITERAL_KINDS: Final = {
-    "string": ("string",),
-    "integer": ("number",),
-    "number": ("number",),
-    "boolean": ("boolean",),
-}
-_IDENTITY: Final = (".apiVersion", ".kind", ".metadata")
+def is_int64(value: Any) -> bool:
+    """Whether a server reads this number as an integer: it stands without a point and is not too large."""
+    return not isinstance(value, float) and not (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63)

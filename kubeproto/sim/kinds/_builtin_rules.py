@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from ...crd import Violation
 from ...kinds import FieldFacts, table
+from ...objects._shared import LABEL, is_subdomain, key_faults, value_faults
 from ..storage._values import is_list, is_map
 from ._builtin import BuiltinRule, built_in
-from ._names import LABEL, is_subdomain, key_faults, value_faults
 
 Json = dict[str, Any]
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from ...crd import Violation
 from ...objects import FieldSelector, Selector
+from ...objects._shared import key_faults, value_faults
 from .._refusals import bad_request, invalid_options, quoted
-from ..kinds._names import key_faults, value_faults
 
 Query = dict[str, str]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...crd import Violation
 from ...objects import Quantity
-from ..kinds._names import is_subdomain, key_faults, value_faults
+from ...objects._shared import is_subdomain, key_faults, value_faults
 from ..storage._parts import listed, member
 
 Json = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from ...crd import Violation
 from ...objects import check_finalizer
+from ...objects._shared import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
 from .._refusals import quoted
 from ..kinds._builtin_rules import check_fields
 from ..kinds._kinds import Served
-from ..kinds._names import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
 from ..storage._parts import member, texts
 from ._object_rules import check_object
 

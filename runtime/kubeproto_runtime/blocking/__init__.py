@@ -1,1 +1,17 @@
 """The client for threads and scripts, over a blocking transport."""
+
+from ._authorized import BlockingAuthorized
+from ._client import BlockingClient
+from ._connect import connect_blocking
+from ._reflector import BlockingReflector
+from ._verbs import BlockingApi
+from ._watch import BlockingFollowed
+
+__all__ = [
+    "BlockingApi",
+    "BlockingAuthorized",
+    "BlockingClient",
+    "BlockingFollowed",
+    "BlockingReflector",
+    "connect_blocking",
+]

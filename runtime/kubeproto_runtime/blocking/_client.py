@@ -17,10 +17,11 @@ from kubeproto.requests import health, openapi_document, openapi_index, version
 
 from ..calls._attempts import RETRIES, TIMEOUT
 from ..calls._bodies import LIMITS, BodyLimits, Collected
-from ..calls._core import ClientCore, call, fetch
+from ..calls._core import call, fetch
 from ..calls._discovery import discover, require
 from ..calls._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive_blocking
 from ..writing._applying import Applying, apply
+from ._object_verbs import BlockingObjectVerbs
 from ._resync_driver import BlockingResyncDriver
 from ._verbs import BlockingApi
 
@@ -28,21 +29,10 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from kubeproto import (
-        BlockingIncoming,
-        BlockingTransport,
-        Decoder,
-        Discovery,
-        Head,
-        Headers,
-        Reply,
-        Request,
-        Resource,
-        StreamRequest,
-    )
+    from kubeproto import BlockingIncoming, BlockingTransport, Discovery, Head, Headers, Resource
     from kubeproto.control import Rate
-    from kubeproto.requests import AllNamespaces, Health, ServerVersion
-    from kubeproto.wire import RetryPolicy
+    from kubeproto.requests import AllNamespaces, Health, Reply, Request, ServerVersion, StreamRequest
+    from kubeproto.wire import Decoder, RetryPolicy
 
     from ..calls._effects import Effect, Effects
     from ..writing._applying import Applied, Manifests
@@ -54,7 +44,7 @@ E = TypeVar("E")
 _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
-class BlockingClient(ClientCore):
+class BlockingClient(BlockingObjectVerbs):
     """One server, as one user sees it. `namespace` is meant where none is named.
 
     It lacks what needs a WebSocket: `upgrade`, and of the verbs `exec`, `attach` and `port_forward`.

@@ -16,8 +16,8 @@ from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from kubeproto import DeadlineExceeded, KubeObject, ListDecoder, TransportError, WatchFailed
-from kubeproto.watching import resync
+from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
+from kubeproto.watching import ListDecoder, resync
 from kubeproto.wire import classify, is_enough
 
 from ..calls._outcomes import OUTCOMES, outcome_of

@@ -21,9 +21,9 @@ from typing import (
     overload,
 )
 
-from kubeproto import Api, Dynamic, KubeObject, Metadata, Object, Request
+from kubeproto import Api, Dynamic, KubeObject, Metadata, Object
 from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
-from kubeproto.requests import ListOptions, Subresource, Tables, WriteOptions
+from kubeproto.requests import ListOptions, Request, Subresource, Tables, WriteOptions
 from kubeproto.watching import pager, resync
 
 from ..calls._reading import find_object, get_or_none
@@ -40,14 +40,15 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import timedelta
 
-    from kubeproto import Duration, Resource, StreamRequest, Table
+    from kubeproto import Duration, Resource
     from kubeproto.kinds.autoscaling_v1 import Scale
-    from kubeproto.requests import AllNamespaces
+    from kubeproto.objects import Table
+    from kubeproto.requests import AllNamespaces, StreamRequest
 
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection
     from ..writing._entry import Updating
-    from ._client import BlockingClient, BlockingStreamed
+    from ._client import BlockingClient
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
@@ -129,17 +130,6 @@ def _lines(
     return Only(verb, follow, "BlockingApi")
 
 
-def _streamed(
-    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
-) -> Callable[Concatenate[BlockingApi[K], P], AbstractContextManager[BlockingStreamed[E]]]:
-    @contextmanager
-    def stream(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> Generator[BlockingStreamed[E]]:
-        with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield streamed
-
-    return named(stream, verb, "BlockingApi")
-
-
 # The verbs
 
 
@@ -218,7 +208,6 @@ class BlockingApi(BlockingBound[K]):
 
     get = _sent(Api[K].get)
     list = _sent(Api[K].list)
-    watch = _streamed(Api[K].watch)
     create = _sent(Api[K].create)
     replace = _sent(Api[K].replace)
     json_patch = _sent(Api[K].json_patch)

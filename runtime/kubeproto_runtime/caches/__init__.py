@@ -1,1 +1,5 @@
-"""Caches of kinds that follow the server: stores, indexes, views and subscriptions."""
+"""Caches of kinds that follow the server: stores, indexes and views."""
+
+from ._caches import Cache, Caches
+
+__all__ = ["Cache", "Caches"]

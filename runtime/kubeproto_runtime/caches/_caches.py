@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
-from kubeproto import ALL, KubeObject, LocalProtocolError, Selector
+from kubeproto import ALL, KubeObject, LocalProtocolError
 from kubeproto.control import CachedObject, Change, Store, drop_managed_fields
+from kubeproto.objects import Selector
 from kubeproto.watching import resync
 
 from ..tasks._stray_cancellations import complain, failures
 from ._reflector import Reflector
-from ._subscriptions import Subscription
 from ._views import View
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from kubeproto import Api, FieldSelector, Resource
+    from kubeproto import Api, Resource
+    from kubeproto.objects import FieldSelector
     from kubeproto.requests import AllNamespaces
 
     from ..client._client import Client
@@ -163,16 +164,14 @@ class Cache(Generic[K]):
     # What changes in it
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Have this called with all changes that come together, right after them; the result ends it.
+        """Call `callback` with the changes that arrive together, in the step in which readers see them.
 
-        If there is a world already, it is called with that first, before this returns. It holds everything
-        up, so it must return at once, and an error that it raises ends all caches.
+        If the cache has synced, its whole snapshot comes first, before this returns. Call the result to stop.
+        The callback holds up the event loop, so it must return at once, and an error that it raises ends all
+        caches. Work that takes longer belongs to a `Controller`, which retries it and needs the last state of
+        a key only.
         """
         return self._reflector.listen(callback)
-
-    def subscribe(self) -> Subscription[K]:
-        """The world first, then what changes in it, for who takes his time: see `Subscription`."""
-        return Subscription(self._reflector)
 
 
 class Caches:

@@ -12,12 +12,10 @@ from kubeproto import InvalidObject, KubeObject, Metadata
 from kubeproto.control import CachedObject, Change, key_of
 from kubeproto.objects import decode
 
-from ._subscriptions import Subscription
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kubeproto import Selector
+    from kubeproto.objects import Selector
 
     from ._reflector import Reflector
 
@@ -76,21 +74,13 @@ class View(Generic[K]):
         return isinstance(key, str) and self.entry(key) is not None
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Have this called with all changes of this part that come together; with the world first."""
+        """Call `callback` with the changes of this part that arrive together; see `Cache.listen`."""
 
         def narrowed(changes: list[Change[K]]) -> None:
             if mine := [seen for change in changes if (seen := self._see(change)) is not None]:
                 callback(mine)
 
         return self._reflector.listen(narrowed)
-
-    def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have this called when there is a world, and when nothing comes any more."""
-        return self._reflector.notify(wake)
-
-    def subscribe(self) -> Subscription[K]:
-        """The world first, then what changes in it, for who takes his time."""
-        return Subscription(self)
 
     def _entries(self) -> Iterable[tuple[str, CachedObject]]:
         store = self._reflector.store

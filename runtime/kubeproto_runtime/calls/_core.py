@@ -6,7 +6,8 @@ import random
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kubeproto import Api, ApiError, DeadlineExceeded, KubeObject, RemoteProtocolError, Reply, TransportError
+from kubeproto import Api, ApiError, DeadlineExceeded, KubeObject, RemoteProtocolError, TransportError
+from kubeproto.requests import Reply
 
 from ._admission import Admission
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
@@ -16,9 +17,9 @@ from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kubeproto import Discovery, Head, Headers, Request, Resource
+    from kubeproto import Discovery, Head, Headers, Resource
     from kubeproto.control import Rate
-    from kubeproto.requests import AllNamespaces
+    from kubeproto.requests import AllNamespaces, Request
     from kubeproto.wire import RetryPolicy
 
 K = TypeVar("K", bound=KubeObject)

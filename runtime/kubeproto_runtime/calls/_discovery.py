@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, get_args, get_origin
 
-from kubeproto import Discovering, KubeObject, KubeprotoError, Metadata, Resource
+from kubeproto import KubeObject, KubeprotoError, Metadata, Resource
+from kubeproto.requests import Discovering
 
 from ._core import fetch
 from ._effects import SleepUntil

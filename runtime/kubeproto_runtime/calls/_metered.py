@@ -5,6 +5,10 @@ requests, and it refuses to send writes for an operator that no longer holds its
 stopped (SIGSTOP, a paused virtual machine) and continued has writes ready to go before any timer of its event
 loop fires, so the lease is checked where they leave, by the clock of the election. A request that is already
 waiting for its connection at that moment cannot be recalled.
+
+Every `Client` that a task of an operator sends with is metered from its first request on, whoever made it: a
+plain function that is given to `Operator.run` closes over a client that the operator does not know. A
+`BlockingClient` in a thread is not.
 """
 
 from __future__ import annotations
@@ -18,10 +22,9 @@ from kubeproto import KubeprotoError, TransportError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
     from contextlib import AbstractAsyncContextManager
-    from typing import Self
 
-    from kubeproto import Head, Incoming, Transport, UpgradeRequest
-    from kubeproto.wire import WebSocket
+    from kubeproto import Head, Incoming, Transport
+    from kubeproto.wire import UpgradeRequest, WebSocket
 
     from ..client._client import Client
 
@@ -45,6 +48,26 @@ class Meter:
         self.requests: Requests = {}
         self.holds: Callable[[], bool] | None = None
         self.name = ""
+        self._adopted: dict[Client, MeteredTransport] = {}
+        self._ended = False
+
+    def adopt(self, client: Client) -> None:
+        """Put a `MeteredTransport` under a client, or use the one that another operator has put there."""
+        if client in self._adopted or self._ended:
+            return
+        found = client.transport
+        if not isinstance(found, MeteredTransport):
+            found = client.transport = MeteredTransport(found)
+        found.meters.append(self)
+        self._adopted[client] = found
+
+    def end(self) -> None:
+        """Undo `adopt`; the last operator to leave gives each client its transport back."""
+        self._ended = True
+        for client, transport in self._adopted.items():
+            transport.meters.remove(self)
+            if not transport.meters and client.transport is transport:
+                client.transport = transport.inner
 
     def count(self, code: str, method: str, host: str) -> None:
         """Count a request."""
@@ -79,21 +102,6 @@ class MeteredTransport:
 
     def __repr__(self) -> str:
         return repr(self.inner)
-
-    @classmethod
-    def install(cls, client: Client, meter: Meter) -> Self:
-        """Put one under a client, or use the one that another operator has put there."""
-        found = client.transport
-        if not isinstance(found, cls):
-            found = client.transport = cls(found)
-        found.meters.append(meter)
-        return found
-
-    def remove(self, client: Client, meter: Meter) -> None:
-        """Undo `install`; the last operator to leave gives the client its transport back."""
-        self.meters.remove(meter)
-        if not self.meters and client.transport is self:
-            client.transport = self.inner
 
     @asynccontextmanager
     async def send(
@@ -134,6 +142,13 @@ class MeteredTransport:
             meter = self.meters[0]  # of a task that no operator has started: counted once, by the first
         if meter is not None:
             meter.count(code, head.method, self._host)
+
+
+def transport_of(client: Client) -> Transport:
+    """Return what carries the next request of a client: metered, in a task of an operator."""
+    if (meter := current.get()) is not None:
+        meter.adopt(client)
+    return client.transport
 
 
 def unmetered(transport: Transport) -> Transport:

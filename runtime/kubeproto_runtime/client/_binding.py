@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
     from typing import Self, TypeAlias
 
-    from kubeproto import Api, Dynamic, Metadata, Request, StreamRequest, UpgradeRequest
+    from kubeproto import Api, Dynamic, Metadata
     from kubeproto.objects import HasToken, RunsContainers
-    from kubeproto.requests import Subresource
+    from kubeproto.requests import Request, StreamRequest, Subresource
+    from kubeproto.wire import UpgradeRequest
 
     from ._client import Streamed
     from ._verbs import Bound, BoundApi, BoundSubresource
@@ -127,17 +128,6 @@ def lines(
             yield Each(streamed)
 
     return Only(verb, follow)
-
-
-def streamed(
-    verb: Callable[Concatenate[Api[K], P], StreamRequest[E]],
-) -> Callable[Concatenate[BoundApi[K], P], AbstractAsyncContextManager[Streamed[E]]]:
-    @asynccontextmanager
-    async def stream(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Streamed[E]]:
-        async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield streamed
-
-    return named(stream, verb, "BoundApi")
 
 
 def named(made: F, verb: Callable[..., Any], owner: str) -> F:

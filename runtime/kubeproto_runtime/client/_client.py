@@ -19,33 +19,30 @@ from kubeproto.requests import health, openapi_document, openapi_index, version
 
 from ..calls._attempts import RETRIES, TIMEOUT
 from ..calls._bodies import LIMITS, BodyLimits, Collected
-from ..calls._core import ClientCore, call, fetch
+from ..calls._core import call, fetch
 from ..calls._discovery import discover, require
 from ..calls._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
+from ..calls._metered import transport_of
 from ..watching._resync_driver import ResyncDriver
 from ..writing._applying import Applying, apply
+from ._object_verbs import ObjectVerbs
 from ._verbs import BoundApi
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
     from typing import Self
 
-    from kubeproto import (
-        Decoder,
-        Discovery,
-        Head,
-        Headers,
-        Incoming,
+    from kubeproto import Discovery, Head, Headers, Incoming, Resource, Transport
+    from kubeproto.control import Rate
+    from kubeproto.requests import (
+        AllNamespaces,
+        Health,
         Reply,
         Request,
-        Resource,
+        ServerVersion,
         StreamRequest,
-        Transport,
-        UpgradeRequest,
     )
-    from kubeproto.control import Rate
-    from kubeproto.requests import AllNamespaces, Health, ServerVersion
-    from kubeproto.wire import RetryPolicy, WebSocket
+    from kubeproto.wire import Decoder, RetryPolicy, UpgradeRequest, WebSocket
 
     from ..calls._effects import Effect, Effects
     from ..writing._applying import Applied, Manifests
@@ -61,7 +58,7 @@ def _wall() -> datetime:
     return datetime.now(UTC)
 
 
-class Client(ClientCore):
+class Client(ObjectVerbs):
     """One server, as one user sees it. `namespace` is meant where none is named.
 
     A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
@@ -175,7 +172,7 @@ class Client(ClientCore):
     ) -> AsyncGenerator[Streamed[E]]:
         """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
         await self.admit()
-        async with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
+        async with transport_of(self).send(request, timeout=timeout, idle=idle) as incoming:
             streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
             try:
                 yield streamed
@@ -187,7 +184,7 @@ class Client(ClientCore):
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocket]:
         """Turn a request into a WebSocket; a `LocalProtocolError` if this transport knows none."""
-        upgrade = getattr(self.transport, "upgrade", None)
+        upgrade = getattr(transport_of(self), "upgrade", None)
         if upgrade is None:
             raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
         await self.admit()
@@ -231,7 +228,7 @@ class Client(ClientCore):
         return None
 
     async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
-        async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+        async with transport_of(self).send(head, timeout=timeout, idle=idle) as incoming:
             body = Collected(head, incoming.status, self.limits, self.now())
             pieces = aiter(incoming)
             try:

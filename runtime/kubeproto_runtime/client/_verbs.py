@@ -20,16 +20,16 @@ from ..watching._pages import Items, ListPages, Paging
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import Entry, update
 from ..writing._statuses import patch_status
-from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process, streamed
+from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
     from typing import TypeAlias
 
-    from kubeproto import Duration, Dynamic, Metadata, Object, Resource, Table
+    from kubeproto import Duration, Dynamic, Metadata, Object, Resource
     from kubeproto.kinds.autoscaling_v1 import Scale
-    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers
+    from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers, Table
     from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
 
     from ..conditions import Condition, Presence
@@ -134,7 +134,6 @@ class BoundApi(Bound[K]):
 
     get = awaited(Api[K].get)
     list = awaited(Api[K].list)
-    watch = streamed(Api[K].watch)
     create = awaited(Api[K].create)
     replace = awaited(Api[K].replace)
     json_patch = awaited(Api[K].json_patch)

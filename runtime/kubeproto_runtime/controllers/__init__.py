@@ -1,1 +1,7 @@
 """What a program writes controllers with: the builder, finalizers and events."""
+
+from ._controller import Controller
+from ._events import Events, recording
+from ._finalizer import finalizer
+
+__all__ = ["Controller", "Events", "finalizer", "recording"]

@@ -24,8 +24,9 @@ from ..reconciling._sources import KindSource, mapped, owners
 if TYPE_CHECKING:
     from typing import Self, Unpack
 
-    from kubeproto import FieldSelector, Resource, Selector
+    from kubeproto import Resource
     from kubeproto.control import QueueBackoff, Rate
+    from kubeproto.objects import FieldSelector, Selector
 
     from ..client._client import Client
     from ..operator._operator import Election

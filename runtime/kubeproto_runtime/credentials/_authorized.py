@@ -18,9 +18,9 @@ from kubeproto import (
     KubeprotoError,
     LocalProtocolError,
     Transport,
-    UpgradeRequest,
 )
 from kubeproto.config import credentials as c
+from kubeproto.wire import UpgradeRequest
 
 from ..calls._effects import drive
 from ..tasks._background import Background, spawn

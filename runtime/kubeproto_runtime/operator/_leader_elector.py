@@ -27,7 +27,7 @@ from kubeproto import ObjectMeta
 from kubeproto.control import election
 from kubeproto.wire import NO_RETRIES
 
-from ..calls._metered import unmetered
+from ..calls._metered import current, unmetered
 from ..calls._outcomes import OUTCOMES, outcome_of
 from ..client._client import Client
 from ..tasks._stray_cancellations import complain, failures
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
-    from kubeproto import Request
     from kubeproto.kinds.coordination_v1 import Lease
+    from kubeproto.requests import Request
 
     _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
 
@@ -265,6 +265,7 @@ class LeaderElector:
     # The election
 
     async def _stand(self, shield: anyio.CancelScope) -> None:
+        current.set(None)  # an operator that no longer holds the lease must be able to take it again
         with shield:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(complain, self._watch_the_clock)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from msgspec import Struct
 
-from kubeproto import Dynamic, KubeprotoError, MicroTime, ObjectMeta, Resource
-from kubeproto.objects import parse_time
+from kubeproto import Dynamic, KubeprotoError, ObjectMeta, Resource
+from kubeproto.objects import MicroTime, parse_time
 
 from ..conditions import Condition
 from ..watching._waiting import WaitTimeout

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import anyio
 
 from ..caches._caches import Caches
-from ..calls._metered import Meter, MeteredTransport, current
+from ..calls._metered import Meter, current
 from ..reconciling._metrics import ControllerStats, exposition
 from ..reconciling._reconciling import ControllerPlan, Reconciling
 from ..tasks._stray_cancellations import Exiting, complain
@@ -113,7 +113,6 @@ class Operator:
         self._controllers: dict[str, Reconciling] = {}
         self._others: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._caches: dict[Client, Caches] = {}
-        self._transports: dict[Client, MeteredTransport] = {}
         self._meter = Meter()
         self._stages: _Stages | None = None
         self._stopped = False
@@ -136,8 +135,7 @@ class Operator:
             return
         finally:
             current.reset(token)
-            for client, transport in self._transports.items():
-                transport.remove(client, self._meter)
+            self._meter.end()
         raise error  # out here, so that what it has met stays its context
 
     def add(self, *parts: OperatorPart) -> None:
@@ -269,7 +267,7 @@ class Operator:
         if found is None:
             if stages.outer is None:
                 raise RuntimeError("this operator does not run")
-            self._transports[client] = MeteredTransport.install(client, self._meter)
+            self._meter.adopt(client)
             found = self._caches[client] = Caches(client)
             stages.outer.start_soon(complain, _hold, found)
         return found

@@ -19,8 +19,8 @@ from kubeproto.objects import Reader
 from ..tasks._stray_cancellations import failures
 
 if TYPE_CHECKING:
-    from kubeproto import FieldSelector, Selector
     from kubeproto.control import CachedObject
+    from kubeproto.objects import FieldSelector, Selector
     from kubeproto.requests import AllNamespaces
 
 K = TypeVar("K", bound=KubeObject)

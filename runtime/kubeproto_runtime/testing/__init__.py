@@ -12,8 +12,21 @@ Time is a property of the event loop. `run` takes one whose clock jumps to the n
 as nothing is left to do, so an hour of sleeping costs nothing, and it is virtual for whatever runs on it:
 deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
 A thread that somebody waits for is not seen by the clock; it jumps on meanwhile.
+
+Without an event loop, `simulated_blocking` gives a `BlockingClient` on the clock of the cluster.
 """
 
+from ._blocking import SimulatedBlockingClient, simulated_blocking
 from ._simulation import BACKENDS, Backend, SimulatedClient, VirtualLoop, options, run, simulated
 
-__all__ = ["BACKENDS", "Backend", "SimulatedClient", "VirtualLoop", "options", "run", "simulated"]
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "SimulatedBlockingClient",
+    "SimulatedClient",
+    "VirtualLoop",
+    "options",
+    "run",
+    "simulated",
+    "simulated_blocking",
+]

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 import anyio
 from anyio.lowlevel import checkpoint
 
-from kubeproto import DeadlineExceeded, KubeObject, ListDecoder, TransportError, WatchFailed
-from kubeproto.watching import resync
+from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
+from kubeproto.watching import ListDecoder, resync
 from kubeproto.wire import classify, is_enough
+
+from ..calls._metered import transport_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from kubeproto import Api, Decoder, Head, Incoming, WatchEvent
+    from kubeproto import Api, Head, Incoming, WatchEvent
+    from kubeproto.wire import Decoder
 
     from ..client._client import Client
 
@@ -101,7 +104,7 @@ class PacedExchange:
         self, client: Client, request: Head, *, idle: float | None, timeout: float | None
     ) -> Incoming:
         self._request, self._idle = request, idle
-        sending = client.transport.send(request, idle=idle, timeout=timeout)
+        sending = transport_of(client).send(request, idle=idle, timeout=timeout)
         incoming = await self._stack.enter_async_context(sending)
         self._progress = anyio.current_time()
         self._status = incoming.status

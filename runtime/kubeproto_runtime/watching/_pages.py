@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
 
-    from kubeproto import Api, FieldSelector, Selector, Shard
+    from kubeproto import Api
+    from kubeproto.objects import FieldSelector, Selector
+    from kubeproto.requests import Shard
 
     from ..blocking._client import BlockingClient
     from ..calls._core import ClientCore

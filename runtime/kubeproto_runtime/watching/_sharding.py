@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubeproto import Added, Deleted, KubeObject, Malformed, Modified, Shard
+from kubeproto import Added, Deleted, KubeObject, Malformed, Modified
+from kubeproto.requests import Shard
 
 if TYPE_CHECKING:
     from kubeproto import ObjectMeta

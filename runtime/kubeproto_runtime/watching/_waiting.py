@@ -13,7 +13,6 @@ from kubeproto import (
     Added,
     ApiError,
     Deleted,
-    FieldSelector,
     KubeObject,
     KubeprotoError,
     Malformed,
@@ -22,6 +21,7 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.config import CredentialsError
+from kubeproto.objects import FieldSelector
 from kubeproto.watching import resync
 from kubeproto.wire import Refused, ServerFailed, Throttled, TooLarge, classify
 

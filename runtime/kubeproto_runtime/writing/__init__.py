@@ -1,1 +1,6 @@
 """Writes that begin with a read: entries, statuses, and manifests that are applied in order."""
+
+from ._applying import Applied, ApplyError, apply_manifests
+from ._entry import BlockingEntry, Entry
+
+__all__ = ["Applied", "ApplyError", "BlockingEntry", "Entry", "apply_manifests"]

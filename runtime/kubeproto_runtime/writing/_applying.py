@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from kubeproto import (
     Dynamic,
-    GroupVersionKind,
     InvalidRequest,
     KubeObject,
     KubeprotoError,
@@ -25,6 +24,7 @@ from kubeproto import (
     encode,
     parse_manifest,
 )
+from kubeproto.objects import GroupVersionKind
 
 from ..calls._core import call
 from ..calls._discovery import KindNotServed, discover

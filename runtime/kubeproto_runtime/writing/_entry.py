@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from kubeproto import Api, Request
+    from kubeproto import Api
+    from kubeproto.requests import Request
 
     from ..blocking._client import BlockingClient
     from ..calls._core import ClientCore

@@ -8,8 +8,10 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"log"
+	"net/url"
 	"os"
 
+	"github.com/blang/semver/v4"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -19,8 +21,8 @@ import (
 
 type question struct {
 	What  string
-	Text  string             // yaml, field-selector, format
-	Name  string             // format
+	Text  string             // yaml, field-selector, format, url, semver
+	Name  string             // format; the other version of semver
 	Doc   stdjson.RawMessage // json-patch
 	Patch stdjson.RawMessage
 }
@@ -91,6 +93,26 @@ func reply(asked question) (value any, err error) {
 		return requirements, nil
 	case "format":
 		return strfmt.Default.Validates(asked.Name, asked.Text), nil
+	case "url":
+		// A server parses twice: the first reads a fragment as part of the path, and refuses what is relative.
+		if _, err := url.ParseRequestURI(asked.Text); err != nil {
+			return nil, err
+		}
+		read, err := url.Parse(asked.Text)
+		if err != nil {
+			return nil, err
+		}
+		return []any{read.Scheme, read.Host, read.Hostname(), read.Port(), read.EscapedPath(), read.Query()}, nil
+	case "semver":
+		one, err := semver.Parse(asked.Text)
+		if err != nil {
+			return nil, err
+		}
+		other, err := semver.Parse(asked.Name)
+		if err != nil {
+			return nil, err
+		}
+		return one.Compare(other), nil
 	}
 	return nil, fmt.Errorf("no such question: %q", asked.What)
 }

@@ -123,3 +123,21 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     while data := await reader.read(1 << 16):
         writer.write(data)
         await writer.drain()
+
+
+def flooding(status: str, front: bytes, piece: bytes) -> Script:
+    """Begin a JSON body, and send the same piece until the client leaves, or has taken 64 MiB."""
+    said = ("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")
+    head = answer(b"", *said, status=status, length=False)
+
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(head + chunk(front))
+        for _ in range((64 << 20) // len(piece)):
+            if peer.writer.is_closing():
+                return
+            await peer.send(chunk(piece))
+            await asyncio.sleep(0)
+        await peer.close()
+
+    return script

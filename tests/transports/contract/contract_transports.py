@@ -163,13 +163,13 @@ class Dressed:
     """A blocking transport as an async one."""
 
     def __init__(self, blocking: BlockingTransport) -> None:
-        self._blocking = blocking
+        self.blocking = blocking
 
     @asynccontextmanager
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
-        with self._blocking.send(head, timeout=timeout, idle=idle) as incoming:
+        with self.blocking.send(head, timeout=timeout, idle=idle) as incoming:
             yield _DressedIncoming(incoming)
 
 

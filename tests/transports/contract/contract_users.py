@@ -15,7 +15,7 @@ from contract_server import Asked, Peer, Script, Server
 from contract_transports import Rig, opener
 
 from kubeproto.config import Config, Overrides
-from kubeproto_runtime import Authorized
+from kubeproto_runtime.credentials import Authorized
 from kubeproto_runtime.credentials._files import find
 
 T = TypeVar("T")

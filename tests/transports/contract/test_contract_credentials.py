@@ -27,7 +27,7 @@ from contract_users import (
 
 from kubeproto import Transport
 from kubeproto.config import CredentialsError, credentials
-from kubeproto_runtime import Authorized
+from kubeproto_runtime.credentials import Authorized
 
 Serve = Callable[..., Server]
 

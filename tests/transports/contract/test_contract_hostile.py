@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from contract_scripts import HELLO, answer, chunk, chunked, dripping, sending
+from contract_certificates import Certificates, context
+from contract_scripts import HELLO, answer, chunk, chunked, dripping, flooding, sending
 from contract_server import Peer, Script, Server
-from contract_transports import Rig, fetched
+from contract_transports import Rig, fetched, open_to
 
 from kubeproto import DeadlineExceeded, RemoteProtocolError
 
@@ -62,6 +64,14 @@ def test_bytes_now_and_then_prolong_no_deadline(rig: Rig, serve: Serve, what: st
     idle, timeout = (IDLE, None) if limit == "idle" else (None, IDLE)
     with pytest.raises(DeadlineExceeded):
         fetched(rig, server, idle=idle, timeout=timeout)
+
+
+def test_records_of_tls_now_and_then_prolong_no_deadline_either(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
+    server = serve(now_and_then(*DRIPS["the head"]), context(certificates.server))
+    with pytest.raises(DeadlineExceeded):
+        fetched(rig, open_to(server, ca=certificates.trusted), idle=IDLE)
 
 
 def test_a_body_that_drips_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:
@@ -118,17 +128,26 @@ def test_eight_interim_responses_are_passed_over(rig: Rig, serve: Serve) -> None
     assert fetched(rig, serve(sending(data)), timeout=LONG).body == HELLO
 
 
+# A member of a gzip body: a thousandth of what it becomes.
+BOMB: Final = gzip.compress(bytes(1 << 20))
+
 CHILD: Final = """
 import sys
 sys.path[:0] = {path!r}
+from contract_clients import SMALL, asked, get_moby
 from contract_transports import ALL_RIGS, fetched
 from kubeproto import KubeprotoError
 from kubeproto.config import Connection
 rig = next(rig for rig in ALL_RIGS if rig.label == {label!r})
 print("ready", flush=True)
-for port in sys.stdin.readline().split():
+for what in sys.stdin.readline().split():
+    whole, _, port = what.rpartition(":")
+    server = Connection(server="http://localhost:" + port)
     try:
-        fetched(rig, Connection(server="http://localhost:" + port), timeout=5.0)
+        if whole:
+            asked(rig, server, get_moby, limits=SMALL)
+        else:
+            fetched(rig, server, timeout=5.0)
     except KubeprotoError as error:
         print(type(error).__name__, flush=True)
     else:
@@ -142,6 +161,15 @@ sys.stdin.readline()
 def test_no_flood_takes_memory(rig: Rig, serve: Serve) -> None:
     code = CHILD.format(path=[*sys.path], label=rig.label)
     servers = [serve(flood(*what)) for what in FLOODS.values()]
+    bodies = {
+        "Forbidden": serve(flooding("403 Forbidden", b"no", b"x" * 65_536)),
+        "ResponseTooLarge": serve(flooding("200 OK", b"{", b" " * 65_536)),
+        "RemoteProtocolError": serve(sending(answer(BOMB * 200, ("Content-Encoding", "gzip")))),
+    }
+    asks = [
+        *(f"{server.port}" for server in servers),
+        *(f"whole:{server.port}" for server in bodies.values()),
+    ]
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
@@ -149,13 +177,13 @@ def test_no_flood_takes_memory(rig: Rig, serve: Serve) -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
         before = _peak(child.pid)
-        child.stdin.write(" ".join(str(server.port) for server in servers) + "\n")
+        child.stdin.write(" ".join(asks) + "\n")
         child.stdin.flush()
-        outcomes = [child.stdout.readline().strip() for _ in servers]
+        outcomes = [child.stdout.readline().strip() for _ in asks]
         assert child.stdout.readline() == "done\n"
         grown = _peak(child.pid) - before
         child.stdin.write("\n")
-    assert outcomes == ["RemoteProtocolError"] * len(servers)
+    assert outcomes == ["RemoteProtocolError"] * len(servers) + [*bodies]
     # What it takes to import and to open a connection; a flood would bring gigabytes.
     assert grown < 64 << 20
 

@@ -31,7 +31,7 @@ from kubeproto import (
 )
 from kubeproto.config import Connection
 from kubeproto.streams import Exited, Forwarding, Process, Stderr, Stdout
-from kubeproto.wire import Upgrader, WebSocket
+from kubeproto.wire import Upgrader, UpgradeRequest, WebSocket
 
 T = TypeVar("T")
 Serve = Callable[..., Server]
@@ -59,7 +59,7 @@ def upgraded(
     rig: Rig,
     server: Server | Connection,
     talk: Callable[[WebSocket], Awaitable[T]],
-    request: kp.UpgradeRequest = EXEC,
+    request: UpgradeRequest = EXEC,
     **times: float,
 ) -> T:
     """What comes of a talk over a fresh transport."""

@@ -20,8 +20,9 @@ import test_contract_websockets as websockets
 from contract_transports import ALL_RIGS, Rig, Wrapper
 
 from kubeproto.config import Config, Connection, Identity
-from kubeproto_runtime import Authorized, BlockingAuthorized
+from kubeproto_runtime.blocking import BlockingAuthorized
 from kubeproto_runtime.calls._metered import Meter, MeteredTransport, current
+from kubeproto_runtime.credentials import Authorized
 
 test_a_body_goes_out_with_its_length = requests.test_a_body_goes_out_with_its_length
 test_headers_go_out_in_order = requests.test_headers_go_out_in_order_and_repeated_and_none_is_made_up

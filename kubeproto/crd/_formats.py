@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...objects import Duration
+from ..objects import Duration
+from ._urls import check_url
 
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
 # Beside Go's own form a server takes any text in which a count stands before a unit, so `P1D` is a day.
@@ -23,10 +24,6 @@ _OF_256: Final = r"(?:0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
 _HOSTNAME: Final = re.compile(
     r"[a-z0-9$]-?[a-z0-9$]{0,62}|(?:[a-z0-9$](?:[a-z0-9$-]{0,61}[a-z0-9$])?\.)+[a-z]{2,63}", re.I
 )
-_URI: Final = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*:(?!//)|[a-z][a-z0-9+.-]*://[^\s/?#]*(?=[/?#]|\Z)|/).*", re.I | re.S
-)
-_BAD_ESCAPE: Final = re.compile(r"[\x00-\x1f\x7f]|%(?![0-9a-fA-F]{2})")
 _PATTERNS: Final = {
     "bsonobjectid": r"[0-9a-f]{24}",
     # At least one byte: to a server the empty text is no base64.
@@ -111,7 +108,8 @@ def _is_hostname(text: str) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    return _URI.fullmatch(text) is not None and _BAD_ESCAPE.search(text) is None
+    check_url(text)
+    return True
 
 
 def _is_ipv4(text: str) -> bool:

@@ -30,6 +30,12 @@ _VALUE_TEXT: Final = (
 )
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASCII)
+_SERVICE_LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_SERVICE_LABEL_TEXT: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
+    " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
+    " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
 _LONGEST_LABEL: Final = 63
 _LONGEST_SUBDOMAIN: Final = 253
 
@@ -77,3 +83,27 @@ def value_faults(value: str) -> tuple[str, ...]:
     if not _VALUE.fullmatch(value):
         found.append(_VALUE_TEXT)
     return tuple(found)
+
+
+def label_faults(name: str) -> tuple[str, ...]:
+    """What is wrong with a name that must be a label of DNS, as those of namespaces."""
+    found = _too_long(name, _LONGEST_LABEL)
+    if not LABEL.fullmatch(name):
+        found += ("must not contain dots",) if SUBDOMAIN.fullmatch(name) else (LABEL_TEXT,)
+    return found
+
+
+def subdomain_faults(name: str) -> tuple[str, ...]:
+    """What is wrong with a name that must be labels between dots."""
+    found = _too_long(name, _LONGEST_SUBDOMAIN)
+    return found if SUBDOMAIN.fullmatch(name) else (*found, SUBDOMAIN_TEXT)
+
+
+def service_label_faults(name: str) -> tuple[str, ...]:
+    """What is wrong with a name that must be a label by the older RFC 1035, as those of Services were."""
+    found = _too_long(name, _LONGEST_LABEL)
+    return found if _SERVICE_LABEL.fullmatch(name) else (*found, _SERVICE_LABEL_TEXT)
+
+
+def _too_long(name: str, longest: int) -> tuple[str, ...]:
+    return (f"must be no more than {longest} bytes",) if len(name.encode()) > longest else ()

@@ -1,0 +1,134 @@
+"""The errors that are a server's refusal, with the Status that it sent; `_errors` draws the whole tree.
+
+They stand above the objects, of which a Status is one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ._errors import MAX_MESSAGE, KubeprotoError, printable
+from ._reasons import reason_of
+from .objects import Status
+
+
+class ApiError(KubeprotoError):
+    """The server refused a request. `status` is its answer, `retry_after` the seconds it asks to wait."""
+
+    def __init__(self, status: Status, *, request: str = "", retry_after: float | None = None) -> None:
+        super().__init__(status, request, retry_after)
+        self.status = status
+        self.request = request
+        self.retry_after = retry_after
+
+    @property
+    def code(self) -> int:
+        """The HTTP status code."""
+        return self.status.code
+
+    @property
+    def reason(self) -> str:
+        """The machine-readable reason, such as ``NotFound``; empty when the server gave none."""
+        return self.status.reason
+
+    def __str__(self) -> str:
+        what = " ".join(word for word in (str(self.status.code or ""), self.status.reason) if word)
+        parts = self.request, what, self.status.message
+        return ": ".join(printable(part, MAX_MESSAGE) for part in parts if part)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remake_api_error, (type(self), self.status, self.request, self.retry_after)
+
+
+def _remake_api_error(
+    kind: type[ApiError], status: Status, request: str, retry_after: float | None
+) -> ApiError:
+    return kind(status, request=request, retry_after=retry_after)
+
+
+class BadRequest(ApiError):
+    """400: the request makes no sense to the server."""
+
+
+class Unauthorized(ApiError):
+    """401: the credentials are missing, wrong or expired."""
+
+
+class Forbidden(ApiError):
+    """403: these credentials may not do this, or an admission rule forbids it."""
+
+
+class NotFound(ApiError):
+    """404: no such object, kind or path."""
+
+
+class MethodNotAllowed(ApiError):
+    """405: the resource does not know this verb."""
+
+
+class NotAcceptable(ApiError):
+    """406: the server cannot answer in the form that was asked for."""
+
+
+class Conflict(ApiError):
+    """409: the object has changed, a precondition failed, or another manager owns a field."""
+
+
+class AlreadyExists(ApiError):
+    """409: the name is taken, perhaps by an object that is still being deleted."""
+
+
+class Gone(ApiError):
+    """410: the resource version or continue token is too old (reasons Expired and Gone)."""
+
+
+class RequestEntityTooLarge(ApiError):
+    """413: the body or patch is too large."""
+
+
+class UnsupportedMediaType(ApiError):
+    """415: the server does not take a body of this type here."""
+
+
+class Invalid(ApiError):
+    """422: the object or the options break a rule; the causes name the fields."""
+
+
+class TooManyRequests(ApiError):
+    """429: the server is busy, not ready, or a disruption budget forbids an eviction."""
+
+
+class InternalError(ApiError):
+    """500 with this reason: the server failed, or a webhook did."""
+
+
+class ServerTimeout(ApiError):
+    """500 with this reason: the server could not finish in time and says to try again."""
+
+
+class ServiceUnavailable(ApiError):
+    """503: the server, or the one behind it, cannot answer now."""
+
+
+class Timeout(ApiError):
+    """504: the deadline passed; a write may have happened."""
+
+
+_KINDS: Final[tuple[type[ApiError], ...]] = (
+    BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, Conflict, AlreadyExists,
+    Gone, RequestEntityTooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, ServerTimeout,
+    ServiceUnavailable, Timeout,
+)  # fmt: skip
+_BY_REASON: Final[dict[str, type[ApiError]]] = {**{kind.__name__: kind for kind in _KINDS}, "Expired": Gone}
+
+
+def api_error(status: Status, *, request: str = "", retry_after: float | None = None) -> ApiError:
+    """The error that a Status means: by its reason, else by its code, else plain `ApiError`."""
+    kind = _BY_REASON.get(status.reason) or _by_code(status.code)
+    return kind(status, request=request, retry_after=retry_after)
+
+
+def _by_code(code: int) -> type[ApiError]:
+    # A 500 without a reason is mostly the caller's fault (a bad resource version, a schema error in an
+    # apply), so it stays a plain ApiError.
+    return ApiError if code == 500 else _BY_REASON.get(reason_of(code), ApiError)

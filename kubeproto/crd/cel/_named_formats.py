@@ -1,0 +1,77 @@
+"""The named formats of CEL, such as ``format.dns1123Label()``, and what they find wrong with a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ...objects._shared import (
+    key_faults,
+    label_faults,
+    service_label_faults,
+    subdomain_faults,
+    value_faults,
+)
+from .._formats import fits_format
+from .._urls import check_url
+
+Row = tuple[str, bool, tuple[str, ...], str, Callable[..., Any]]
+Check = Callable[[str], "tuple[str, ...]"]
+
+
+def _begins(check: Check) -> Check:
+    """The check of the beginning of a name, behind which a server puts more: it may end with a dash."""
+
+    def faults(text: str) -> tuple[str, ...]:
+        masked = f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text
+        return check(masked)
+
+    return faults
+
+
+def _fits(name: str, fault: str) -> Check:
+    return lambda text: () if fits_format(text, name) else (fault,)
+
+
+def _url_faults(text: str) -> tuple[str, ...]:
+    try:
+        check_url(text)
+    except ValueError as error:
+        return (f"parse {text!r}: {error}",)
+    return ()
+
+
+_CHECKS: Final[dict[str, Check]] = {
+    "dns1123Label": label_faults,
+    "dns1123Subdomain": subdomain_faults,
+    "dns1035Label": service_label_faults,
+    "qualifiedName": key_faults,
+    "dns1123LabelPrefix": _begins(label_faults),
+    "dns1123SubdomainPrefix": _begins(subdomain_faults),
+    "dns1035LabelPrefix": _begins(service_label_faults),
+    "labelValue": value_faults,
+    "uri": _url_faults,
+    "uuid": _fits("uuid", "does not match the UUID format"),
+    "byte": _fits("byte", "invalid base64"),
+    "date": _fits("date", "invalid date"),
+    "datetime": _fits("date-time", "invalid datetime"),
+}
+
+
+def _named(name: str) -> Callable[[], dict[str, str]]:
+    return lambda: {"format": name}
+
+
+def _known(name: str) -> list[dict[str, str]]:
+    return [{"format": name}] if name in _CHECKS else []
+
+
+def _errors(format_: Any, text: str) -> list[str]:
+    return list(_CHECKS[format_["format"]](text))
+
+
+FUNCTIONS: Final[tuple[Row, ...]] = (
+    *((f"format.{name}", False, (), "MAP", _named(name)) for name in _CHECKS),
+    ("kp_formats", False, ("STRING",), "LIST", _known),
+    ("kp_format_errors", False, ("MAP", "STRING"), "LIST", _errors),
+)

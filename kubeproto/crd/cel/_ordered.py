@@ -1,0 +1,132 @@
+"""CEL functions on quantities and semantic versions, which have functions of the same names.
+
+The library gives them no types of their own, so each is a map with its canonical form. Of quantities nine
+digits behind the point are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ...objects import Quantity
+from ._versions import canonical, numbers, order
+
+Row = tuple[str, bool, tuple[str, ...], str, Callable[..., Any]]
+_NANO: Final = 10**9
+
+
+def succeeds(read: Callable[[str], object], text: str) -> bool:
+    """Whether a text can be read."""
+    try:
+        read(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _quantity(text: str) -> dict[str, Any]:
+    # Nine digits behind the point are exact, and equal quantities have equal text whatever their suffix.
+    try:
+        return {"quantity": str(_count(Quantity.parse(text)))}
+    except ValueError:
+        raise ValueError(
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        ) from None
+
+
+def _is_quantity(text: str) -> bool:
+    return succeeds(_quantity, text)
+
+
+def _count(quantity: Quantity) -> int:
+    return int(quantity * _NANO)
+
+
+def _nanos(quantity: Any) -> int:
+    return int(quantity["quantity"])
+
+
+def _plus(a: Any, b: Any) -> dict[str, str]:
+    return {"quantity": str(_nanos(a) + (b * _NANO if isinstance(b, int) else _nanos(b)))}
+
+
+def _minus(a: Any, b: Any) -> dict[str, str]:
+    return {"quantity": str(_nanos(a) - (b * _NANO if isinstance(b, int) else _nanos(b)))}
+
+
+def _compare(a: Any, b: Any) -> int:
+    if "semver" in a and "semver" in b:
+        return order(a["semver"], b["semver"])
+    return (_nanos(a) > _nanos(b)) - (_nanos(a) < _nanos(b))
+
+
+def _sign(quantity: Any) -> int:
+    return _compare(quantity, {"quantity": "0"})
+
+
+def _is_less(a: Any, b: Any) -> bool:
+    return _compare(a, b) < 0
+
+
+def _is_greater(a: Any, b: Any) -> bool:
+    return _compare(a, b) > 0
+
+
+def _is_integer(quantity: Any) -> bool:
+    return _nanos(quantity) % _NANO == 0
+
+
+def _as_float(quantity: Any) -> float:
+    return _nanos(quantity) / _NANO
+
+
+def _as_integer(quantity: Any) -> int:
+    whole, fraction = divmod(_nanos(quantity), _NANO)
+    if fraction:
+        raise ValueError("cannot convert value to integer")
+    return whole
+
+
+def _semver(text: str, tolerant: bool = False) -> dict[str, str]:
+    return {"semver": canonical(text, tolerant=tolerant)}
+
+
+def _is_semver(text: str, tolerant: bool = False) -> bool:
+    return succeeds(lambda read: _semver(read, tolerant), text)
+
+
+def _major(version: Any) -> int:
+    return numbers(version["semver"])[0]
+
+
+def _minor(version: Any) -> int:
+    return numbers(version["semver"])[1]
+
+
+def _patch(version: Any) -> int:
+    return numbers(version["semver"])[2]
+
+
+FUNCTIONS: Final[tuple[Row, ...]] = (
+    ("quantity", False, ("STRING",), "MAP", _quantity),
+    ("isQuantity", False, ("STRING",), "BOOL", _is_quantity),
+    ("sign", False, ("MAP",), "INT", _sign),
+    ("isInteger", True, ("MAP",), "BOOL", _is_integer),
+    ("asInteger", True, ("MAP",), "INT", _as_integer),
+    ("asApproximateFloat", True, ("MAP",), "DOUBLE", _as_float),
+    ("add", True, ("MAP", "MAP"), "MAP", _plus),
+    ("add", True, ("MAP", "INT"), "MAP", _plus),
+    ("sub", True, ("MAP", "MAP"), "MAP", _minus),
+    ("sub", True, ("MAP", "INT"), "MAP", _minus),
+    ("isLessThan", True, ("MAP", "MAP"), "BOOL", _is_less),
+    ("isGreaterThan", True, ("MAP", "MAP"), "BOOL", _is_greater),
+    ("compareTo", True, ("MAP", "MAP"), "INT", _compare),
+    ("semver", False, ("STRING",), "MAP", _semver),
+    ("semver", False, ("STRING", "BOOL"), "MAP", _semver),
+    ("isSemver", False, ("STRING",), "BOOL", _is_semver),
+    ("isSemver", False, ("STRING", "BOOL"), "BOOL", _is_semver),
+    ("major", True, ("MAP",), "INT", _major),
+    ("minor", True, ("MAP",), "INT", _minor),
+    ("patch", True, ("MAP",), "INT", _patch),
+)

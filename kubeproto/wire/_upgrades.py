@@ -1,0 +1,68 @@
+"""Requests that become WebSockets, and the interface to transports that can send them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from .._errors import RemoteProtocolError
+from ._responses import header, refusal
+from ._transport import Head, Headers
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from .._api_errors import ApiError
+
+
+class UpgradeRequest(Head, frozen=True, kw_only=True):
+    """A request that becomes a WebSocket. The transport shakes hands, and offers `protocols`, best first."""
+
+    verb: str
+    protocols: tuple[str, ...]
+
+    __repr__ = Head.__repr__
+
+    def accepted(self, headers: Headers) -> str:
+        """The protocol that a 101 chose; `RemoteProtocolError` if it is none that was offered."""
+        chosen = header(headers, "sec-websocket-protocol")
+        if chosen not in self.protocols:
+            offered = ", ".join(self.protocols)
+            raise RemoteProtocolError(f"{self.about}: the server chose {chosen!r}, not one of {offered}")
+        return chosen
+
+    def refused(self, status: int, headers: Headers, body: bytes) -> ApiError:
+        """The error that an answer instead of a 101 is."""
+        if status < 400:
+            raise RemoteProtocolError(f"{self.about}: the answer is {status} where 101 was due")
+        return refusal(self, status, headers, body)
+
+
+class WebSocket(Protocol):
+    """Messages both ways. One task at a time receives; others may send meanwhile."""
+
+    @property
+    def protocol(self) -> str:
+        """The subprotocol that the server chose."""
+        ...
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the server has closed in good order."""
+        ...
+
+    async def send(self, message: bytes) -> None:
+        """Send a message, as soon as the server takes it."""
+        ...
+
+
+class Upgrader(Protocol):
+    """Turns a request into a WebSocket, which is closed when its context is left.
+
+    `timeout` bounds the handshake, `idle` each silence of the server after it; a server that is there answers
+    the pings which it gets in between. One that refuses does so with an `ApiError`.
+    """
+
+    def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AbstractAsyncContextManager[WebSocket]:
+        """Send the request and wait until the server has agreed."""
+        ...

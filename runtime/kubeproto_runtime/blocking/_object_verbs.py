@@ -1,0 +1,85 @@
+"""Verbs on objects that know their API, and on kinds by name: ``client.delete(obj)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
+
+from kubeproto import Dynamic, KubeObject, Status
+
+from ..calls._core import ClientCore
+from ..calls._kinds import api_of, call_on, named
+from ..watching._waiting import WAIT
+from ._verbs import BlockingApi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubeproto.requests import AllNamespaces, ApplyOptions, DeletionOptions, WriteOptions
+
+    from ..calls._effects import Effects
+    from ..conditions import Condition, Presence
+    from ._client import BlockingClient
+
+K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
+
+
+class BlockingObjectVerbs(ClientCore):
+    """What is done with an object at hand, whose class or apiVersion and kind say where it belongs.
+
+    A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object
+    without a namespace belongs to that of the client.
+    """
+
+    if TYPE_CHECKING:
+
+        def run(self, effects: Effects[T]) -> T: ...
+
+    def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BlockingApi[Dynamic]:
+        """Return the verbs on a kind by its name, as kubectl reads one: ``deploy``, ``pods``, ``Book``.
+
+        ``plural.group`` chooses among groups. A name that the server does not know is an `UnknownKind`, which
+        says what may have been meant.
+        """
+        return BlockingApi(cast("BlockingClient", self), self.run(named(self, name, namespace)))
+
+    def of(self, obj: K) -> BlockingApi[K]:
+        """Return the verbs on the kind of an object, in its namespace."""
+        return BlockingApi(cast("BlockingClient", self), self.run(api_of(self, obj)))
+
+    def create(self, obj: K, **options: Unpack[WriteOptions]) -> K:
+        """Make this object."""
+        return self.run(call_on(self, obj, lambda api: api.create(obj, **options)))
+
+    def replace(self, obj: K, **options: Unpack[WriteOptions]) -> K:
+        """Write all of this object; it is a `Conflict` if it has changed since it was read."""
+        return self.run(call_on(self, obj, lambda api: api.replace(obj, **options)))
+
+    def apply(self, obj: K, *, field_manager: str, force: bool = False, **options: Unpack[ApplyOptions]) -> K:
+        """Say which fields this manager wants; the server merges them, or makes the object."""
+        return self.run(
+            call_on(
+                self, obj, lambda api: api.apply(obj, field_manager=field_manager, force=force, **options)
+            )
+        )
+
+    def delete(self, obj: K, **options: Unpack[DeletionOptions]) -> K | Status:
+        """Delete the object of this name, or ask for it where finalizers or a grace period stand before."""
+        return self.run(call_on(self, obj, lambda api: api.delete(obj.metadata.name, **options)))
+
+    def refresh(self, obj: K) -> K:
+        """Read the object of this name as the server has it now."""
+        return self.run(call_on(self, obj, lambda api: api.get(obj.metadata.name)))
+
+    @overload
+    def wait_for(
+        self, obj: K, condition: Presence[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K: ...
+    @overload
+    def wait_for(self, obj: K, condition: Condition[K], *, timeout: float = WAIT) -> K | None: ...
+
+    def wait_for(
+        self, obj: K, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K | None:
+        """Wait until the object of this name is as it should be; see `BlockingApi.wait_for`."""
+        return (self.of(obj)).wait_for(obj.metadata.name, condition, timeout=timeout)

@@ -1,0 +1,87 @@
+"""Verbs on objects that know their API, and on kinds by name: ``await client.delete(obj)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
+
+from kubeproto import Dynamic, KubeObject, Status
+
+from ..calls._core import ClientCore
+from ..calls._kinds import api_of, call_on, named
+from ..watching._waiting import WAIT
+from ._verbs import BoundApi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubeproto.requests import AllNamespaces, ApplyOptions, DeletionOptions, WriteOptions
+
+    from ..calls._effects import Effects
+    from ..conditions import Condition, Presence
+    from ._client import Client
+
+K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
+
+
+class ObjectVerbs(ClientCore):
+    """What is done with an object at hand, whose class or apiVersion and kind say where it belongs.
+
+    A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object
+    without a namespace belongs to that of the client.
+    """
+
+    if TYPE_CHECKING:
+
+        async def run(self, effects: Effects[T]) -> T: ...
+
+    async def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BoundApi[Dynamic]:
+        """Return the verbs on a kind by its name, as kubectl reads one: ``deploy``, ``pods``, ``Book``.
+
+        ``plural.group`` chooses among groups. A name that the server does not know is an `UnknownKind`, which
+        says what may have been meant.
+        """
+        return BoundApi(cast("Client", self), await self.run(named(self, name, namespace)))
+
+    async def of(self, obj: K) -> BoundApi[K]:
+        """Return the verbs on the kind of an object, in its namespace."""
+        return BoundApi(cast("Client", self), await self.run(api_of(self, obj)))
+
+    async def create(self, obj: K, **options: Unpack[WriteOptions]) -> K:
+        """Make this object."""
+        return await self.run(call_on(self, obj, lambda api: api.create(obj, **options)))
+
+    async def replace(self, obj: K, **options: Unpack[WriteOptions]) -> K:
+        """Write all of this object; it is a `Conflict` if it has changed since it was read."""
+        return await self.run(call_on(self, obj, lambda api: api.replace(obj, **options)))
+
+    async def apply(
+        self, obj: K, *, field_manager: str, force: bool = False, **options: Unpack[ApplyOptions]
+    ) -> K:
+        """Say which fields this manager wants; the server merges them, or makes the object."""
+        return await self.run(
+            call_on(
+                self, obj, lambda api: api.apply(obj, field_manager=field_manager, force=force, **options)
+            )
+        )
+
+    async def delete(self, obj: K, **options: Unpack[DeletionOptions]) -> K | Status:
+        """Delete the object of this name, or ask for it where finalizers or a grace period stand before."""
+        return await self.run(call_on(self, obj, lambda api: api.delete(obj.metadata.name, **options)))
+
+    async def refresh(self, obj: K) -> K:
+        """Read the object of this name as the server has it now."""
+        return await self.run(call_on(self, obj, lambda api: api.get(obj.metadata.name)))
+
+    @overload
+    async def wait_for(
+        self, obj: K, condition: Presence[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K: ...
+    @overload
+    async def wait_for(self, obj: K, condition: Condition[K], *, timeout: float = WAIT) -> K | None: ...
+
+    async def wait_for(
+        self, obj: K, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
+    ) -> K | None:
+        """Wait until the object of this name is as it should be; see `BoundApi.wait_for`."""
+        return await (await self.of(obj)).wait_for(obj.metadata.name, condition, timeout=timeout)

@@ -1,0 +1,56 @@
+"""A blocking client of a simulated cluster: time passes where a thread would wait for it."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from kubeproto import DeadlineExceeded
+
+from ..blocking._client import BlockingClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from kubeproto.sim import Cluster, Faults
+
+T = TypeVar("T")
+
+
+class SimulatedBlockingClient(BlockingClient):
+    """A blocking client of a simulated cluster, with what a test waits for."""
+
+    def __init__(self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str) -> None:
+        self.cluster = cluster
+        self.faults = faults
+        super().__init__(
+            cluster.blocking_transport() if faults is None else faults.blocking_transport(),
+            namespace=namespace,
+            clock=lambda: cluster.now,
+            sleep=cluster.advance,
+            rng=random.Random(seed),  # the same test has the same course each time
+        )
+
+    def until(self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1) -> T:
+        """Let time pass until a condition holds, and return what it returned; else `DeadlineExceeded`."""
+        end = self.now() + within
+        while not (found := condition()):
+            if self.now() >= end:
+                raise DeadlineExceeded(f"the condition did not hold within {within:g} s")
+            self.cluster.advance(every)
+        return found
+
+
+@contextmanager
+def simulated_blocking(
+    cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default"
+) -> Generator[SimulatedBlockingClient]:
+    """Return a blocking client of a simulated cluster, whose clock is the cluster's: a minute takes no time.
+
+    Several may be open at once, in one thread. `faults` stand between this client and the cluster. What runs
+    in threads of its own (`reflect`) shares that clock and should be given an ordinary client instead.
+    """
+    if faults is not None and faults.cluster is not cluster:
+        raise ValueError("these faults belong to another cluster")
+    yield SimulatedBlockingClient(cluster, faults, seed=seed, namespace=namespace)

@@ -1,0 +1,114 @@
+"""Expressions are read as trees, and written again as expressions of the same tree."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from cel_rules import ROWS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.crd import NotEvaluated, Passed, RuleViolated, check_rules
+from kubeproto.crd.cel._syntax import (
+    Binary,
+    Call,
+    Index,
+    ListOf,
+    Literal,
+    MapOf,
+    Name,
+    Select,
+    SyntaxFault,
+    Ternary,
+    Unary,
+    parse,
+    write,
+)
+
+PIECES: Final = (
+    "self", "a", "in", "true", "null", "1", "-1", "1.5", "2u", "0x1F", "@", "'",
+    "'s'", '"""t"""', "r'\\d'", "b'x'", "(",
+    ")", "[", "]", "{", "}", ".", ".?", "?", ":", ",", "+", "-", "!", "&&", "||", "==", "<", "//c\n", " ",
+    "all",
+)  # fmt: skip
+A, B, ONE = Name("a"), Name("b"), Literal("1", "integer")
+
+
+@pytest.mark.parametrize(
+    ("source", "tree"),
+    [
+        ("a + b * 1", Binary("+", A, Binary("*", B, ONE))),
+        ("a - b - 1", Binary("-", Binary("-", A, B), ONE)),
+        ("a || b && 1", Binary("||", A, Binary("&&", B, ONE))),
+        ("a < b == 1", Binary("==", Binary("<", A, B), ONE)),
+        ("-1", Literal("-1", "integer")),
+        ("- -1", Unary("-", Unary("-", ONE))),
+        ("!!a", Unary("!", Unary("!", A))),
+        ("-a.b", Unary("-", Select(A, "b"))),
+        ("a ? b : a ? b : 1", Ternary(A, B, Ternary(A, B, ONE))),
+        ("a.?b[?1]", Index(Select(A, "b", optional=True), ONE, optional=True)),
+        ("a.b(1, )".replace(", ", ""), Call("b", A, (ONE,))),
+        ("[?a, 1,]", ListOf(((A, True), (ONE, False)))),
+        ("{a: 1, ?b: a}", MapOf(((A, ONE, False), (B, A, True)))),
+        ("a // why\n in b", Binary("in", A, B)),
+        ("r'\\'", Literal("r'\\'", "string")),
+        ('b"x"', Literal('b"x"', "bytes")),
+        ("1u", Literal("1u", "unsigned")),
+        ("a.namespace", Select(A, "namespace")),
+    ],
+)
+def test_an_expression_is_read_as_its_tree(source: str, tree: Any) -> None:
+    assert parse(source) == tree
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "a b",
+        "a +",
+        "(a",
+        "[a",
+        "a.in",
+        "for",
+        "a ? b",
+        "a ? b ? a : b : 1",
+        "f(1,)",
+        "{a}",
+        "'x",
+        "a @ b",
+        "1 = 2",
+    ],
+)
+def test_what_is_no_expression_is_a_fault(source: str) -> None:
+    with pytest.raises(SyntaxFault):
+        parse(source)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_any_text_is_a_tree_that_is_written_and_read_again_or_a_fault(source: str) -> None:
+    try:
+        tree = parse(source)
+    except SyntaxFault:
+        return
+    assert parse(write(tree)) == tree
+
+
+def test_the_rules_of_the_table_are_written_and_read_again() -> None:
+    for _, _, rule, _, end in ROWS:
+        if "yntax error" not in end and "reserved" not in end:
+            assert parse(write(parse(rule))) == parse(rule)
+
+
+@pytest.mark.parametrize("rule", ["(" * 1000, "(" * 50 + "true" + ")" * 50, "!" * 5000 + "true"], ids=len)
+def test_nesting_without_end_is_not_evaluated(rule: str) -> None:
+    deep = {"type": "integer", "x-kubernetes-validations": [{"rule": rule}]}
+    (outcome,) = check_rules(deep, 1)
+    assert isinstance(outcome, Passed if rule[50:51] == "t" else NotEvaluated)
+
+
+def test_a_long_rule_is_evaluated() -> None:
+    wide = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0" + " && true" * 60}]}
+    (failed,) = check_rules(wide, 0)
+    assert isinstance(failed, RuleViolated)

@@ -1,0 +1,45 @@
+"""CEL rules that nobody can evaluate here: a write that they would decide carries a warning."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from asking import MERGE, Asker
+
+from kubeproto import sim
+
+TAGGED: Final = "/apis/example.io/v1/namespaces/default/taggeds"
+
+
+def tagging(spec: dict[str, Any]) -> Asker:
+    schema = {"type": "object", "properties": {"spec": spec}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    definition: dict[str, Any] = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "taggeds.example.io"},
+        "spec": {
+            "group": "example.io",
+            "scope": "Namespaced",
+            "names": {"plural": "taggeds", "singular": "tagged", "kind": "Tagged", "listKind": "TaggedList"},
+            "versions": [version],
+        },
+    }
+    return Asker(sim.Cluster(crds=[definition]))
+
+
+def test_a_rule_that_cannot_be_evaluated_is_a_warning_of_the_write_and_no_silent_pass() -> None:
+    listed = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}
+    rules = [{"rule": "dyn(self) == ['b', 'a']"}, {"rule": "size(self) < 3"}]
+    spec = {"type": "object", "properties": {"tags": listed | {"x-kubernetes-validations": rules}}}
+    asker = tagging(spec)
+    tagged: dict[str, Any] = {"apiVersion": "example.io/v1", "kind": "Tagged", "metadata": {"name": "a"}}
+    tagged["spec"] = {"tags": ["a"]}
+    asker.made(TAGGED, tagged)
+    (warning,) = [value for name, value in asker.answer.headers if name == "Warning"]
+    assert "spec.tags: the rule " in warning
+    assert "was not evaluated: == ignores the order" in warning
+    refused = asker.refused("POST", TAGGED, tagged | {"spec": {"tags": ["a", "b", "c"]}})
+    assert refused["code"] == 422
+    asker.ask("PATCH", f"{TAGGED}/a", {"spec": {"tags": ["b"]}}, MERGE)
+    assert any("was not evaluated" in value for name, value in asker.answer.headers if name == "Warning")

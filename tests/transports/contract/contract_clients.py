@@ -1,0 +1,58 @@
+"""A client on any rig: the one for event loops, or the one for threads, behind one interface."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+from contract_transports import Dressed, Rig
+
+import kubeproto as kp
+from kubeproto import Transport
+from kubeproto.config import Connection
+from kubeproto_runtime import BlockingClient, BodyLimits, Client
+
+T = TypeVar("T")
+
+
+class Book(kp.Object[dict[str, Any], None], group="example.com", version="v1"):
+    """A book."""
+
+
+SMALL: Final = BodyLimits(objects=1 << 20)
+
+
+class Asking:
+    """A client on any rig: the one for event loops, or the one for threads, whose verbs never wait."""
+
+    def __init__(self, transport: Transport, **settings: Any) -> None:
+        self._threaded = isinstance(transport, Dressed)
+        blocking: Any = transport.blocking if isinstance(transport, Dressed) else None
+        self._client: Any = (
+            BlockingClient(blocking, **settings) if self._threaded else Client(transport, **settings)
+        )
+
+    async def call(self, request: kp.Request[T]) -> kp.Reply[T]:
+        called = self._client.call(request)
+        reply: kp.Reply[T] = called if self._threaded else await called
+        return reply
+
+    async def pages(self) -> AsyncIterator[list[str]]:
+        found = self._client.api(Book).pages()
+        if self._threaded:
+            for page in found:
+                yield [book.metadata.name for book in page]
+        else:
+            async for page in found:
+                yield [book.metadata.name for book in page]
+
+
+def asked(rig: Rig, connection: Connection, body: Callable[[Asking], Awaitable[T]], **settings: Any) -> T:
+    async def run(transport: Transport) -> T:
+        return await body(Asking(transport, **settings))
+
+    return rig.run(connection, run)
+
+
+async def get_moby(client: Asking) -> Any:
+    return await client.call(kp.Api(Book).get("moby"))

@@ -1,0 +1,120 @@
+"""Servers that answer properly and lie: clients over every transport bound what they believe and keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+from contract_certificates import Certificates, context
+from contract_clients import SMALL, Asking, Book, asked, get_moby
+from contract_scripts import answer, answering, flooding
+from contract_server import BOUND, Asked, Peer, Script, Server
+from contract_transports import Rig, open_to, rigs
+
+import kubeproto as kp
+from kubeproto import Transport
+from kubeproto.config import Connection
+from kubeproto.watching import resync
+from kubeproto_runtime import Caches, Client
+
+Serve = Callable[..., Server]
+
+
+JSON: Final = ("Content-Type", "application/json")
+
+
+@pytest.fixture(params=["plain", "TLS"])
+def connect(request: pytest.FixtureRequest, serve: Serve, certificates: Certificates) -> Any:
+    def connect(script: Script) -> Connection:
+        if request.param == "plain":
+            return open_to(serve(script))
+        return open_to(serve(script, context(certificates.server)), ca=certificates.trusted)
+
+    return connect
+
+
+Connect = Callable[[Script], Connection]
+
+
+def test_of_a_refusal_without_an_end_as_much_is_read_as_says_why(rig: Rig, connect: Connect) -> None:
+    with pytest.raises(kp.Forbidden, match="403"):
+        asked(rig, connect(flooding("403 Forbidden", b"no", b"x" * 65_536)), get_moby)
+
+
+def test_an_object_without_an_end_is_refused_at_the_limit(rig: Rig, connect: Connect) -> None:
+    with pytest.raises(kp.ResponseTooLarge, match=r"books/moby.* longer than 1048576 bytes"):
+        asked(rig, connect(flooding("200 OK", b'{"spec":{"a":"', b"x" * 65_536)), get_moby, limits=SMALL)
+
+
+def test_a_status_forges_no_lines_and_fills_no_log(rig: Rig, serve: Serve) -> None:
+    message = "no\n2026-01-01 ERROR all is lost\x1b[31m\u2028" + "x" * 200_000
+    status = {"kind": "Status", "status": "Failure", "message": message, "code": 403, "reason": "Forbidden"}
+    server = serve(answering(answer(json.dumps(status).encode(), JSON, status="403 Forbidden")))
+    with pytest.raises(kp.Forbidden) as caught:
+        asked(rig, open_to(server), get_moby)
+    assert caught.value.status.message == message
+    shown = str(caught.value)
+    assert shown.isprintable()
+    assert len(shown) < 10_000
+
+
+def page(*names: str, token: str = "", version: str = "9") -> bytes:
+    items = [{"metadata": {"name": name, "resourceVersion": "5"}} for name in names]
+    metadata = {"resourceVersion": version, "continue": token}
+    return json.dumps({"kind": "BookList", "metadata": metadata, "items": items}).encode()
+
+
+LIES: Final[dict[str, Callable[[int], bytes]]] = {
+    "the same page under new tokens": lambda number: page("moby", token=f"t{number}"),
+    "empty pages under new tokens": lambda number: page(token=f"t{number}"),
+    "a token of 100 KB": lambda number: page("moby", token=f"{number}" + "t" * 100_000),
+    "a version of 1 MB": lambda number: page("moby", token=f"t{number}", version="9" * 1_000_000),
+}
+
+
+def lying(lie: str, requests: list[Asked]) -> Script:
+    """Serve pages without an end, but a whole list to who asks for it in one piece; a watch stays open."""
+
+    async def script(peer: Peer) -> None:
+        while True:
+            requests.append(await peer.request())
+            target = requests[-1].target
+            if "watch=" in target:
+                await peer.send(answer(b"", JSON, ("Transfer-Encoding", "chunked"), length=False))
+                await peer.until_closed()
+            whole = "limit=" not in target
+            await peer.send(answer(page("moby", "typee") if whole else LIES[lie](len(requests)), JSON))
+
+    return script
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_list_in_pages_that_never_ends_is_left(rig: Rig, serve: Serve, lie: str) -> None:
+    requests: list[Asked] = []
+
+    async def body(client: Asking) -> list[str]:
+        return [name async for names in client.pages() for name in names]
+
+    with pytest.raises(kp.RemoteProtocolError, match=r"token|page|version"):
+        asked(rig, open_to(serve(lying(lie, requests))), body)
+    assert len(requests) <= 12
+    assert max(len(request.target) for request in requests) < 1000
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("rig", rigs(waits=True))
+def test_a_cache_asks_for_a_list_that_never_ends_in_one_piece(rig: Rig, serve: Serve, lie: str) -> None:
+    requests: list[Asked] = []
+    settings = resync.Settings(streaming=False, first="", backoff=resync.Backoff(first=0.01))
+
+    async def body(transport: Transport) -> list[str]:
+        async with Caches(Client(transport)) as caches:
+            books = caches.cache(Book, settings=settings)
+            await books.wait_synced(timeout=BOUND)
+            return books.keys()
+
+    assert rig.run(open_to(serve(lying(lie, requests))), body) == ["moby", "typee"]
+    assert len(requests) <= 13
+    assert max(len(request.target) for request in requests) < 1000

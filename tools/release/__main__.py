@@ -1,0 +1,135 @@
+"""`make dist`: build wheel and sdist, check what they say of themselves, and use them in clean environments.
+
+Each Python at hand installs the wheel with one extra after the other, and runs those programs of the README
+that need no more than it; one Python installs the sdist. Nothing is published.
+"""
+
+from __future__ import annotations
+
+import email
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Final
+
+from packaging.metadata import Metadata
+
+from ..gate import PYTHONS, find_python
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+DIST: Final = ROOT / "dist"
+README: Final = ROOT / "README.md"
+
+# What is installed, and which of the README's programs run with it.
+EXTRAS: Final = {
+    "": "core",
+    "asyncio": "core",
+    "trio": "core",
+    "httpx": "core",
+    "runtime,asyncio": "all",
+    "runtime,trio": "all",
+    "runtime,httpx": "all",
+    "serve": "command",
+}
+# The blocks that need the core alone stand under these headings.
+_OF_THE_CORE: Final = ("## The core by hand", "## Watching", "## A mirror that stays in step")
+
+
+def main() -> int:
+    wheel, sdist = build()
+    check(wheel, sdist)
+    tried = 0
+    for version in PYTHONS:
+        label = "{}.{}".format(*version)
+        if (python := find_python(label)) is None:
+            print(f"Python {label}: not at hand")
+            continue
+        for extra, blocks in EXTRAS.items():
+            use(python, f"kubeproto[{extra}] @ {wheel.as_uri()}" if extra else str(wheel), blocks)
+            print(f"Python {label}: the wheel with [{extra}] works ({blocks})", flush=True)
+            tried += 1
+    use(sys.executable, str(sdist), "core")
+    print("the sdist builds, and works (core)")
+    print(f"{wheel.name} and {sdist.name} are good: {tried + 1} environments")
+    return 0
+
+
+def build() -> tuple[Path, Path]:
+    """Build both distributions into `dist/`, from nothing."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    run([sys.executable, "-m", "hatchling", "build"], ROOT)
+    (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def check(wheel: Path, sdist: Path) -> None:
+    """Check the metadata, and that nothing is in the distributions that should not be."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (path,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        text = archive.read(path)
+    metadata = Metadata.from_email(text, validate=True)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert str(metadata.version) == project["version"], f"the wheel says {metadata.version}"
+    assert email.message_from_bytes(text)["Description-Content-Type"] == "text/markdown"
+    tops = {name.partition("/")[0] for name in names}
+    stray = {name for name in tops if not name.startswith("kubeproto")}
+    assert not stray, f"the wheel would install {', '.join(sorted(stray))}"
+    untyped = [name for name in tops if "." not in name and f"{name}/py.typed" not in names]
+    assert not untyped, f"no py.typed in {', '.join(untyped)}"
+    with tarfile.open(sdist) as tar:
+        inside = [name.partition("/")[2] for name in tar.getnames()]
+    wanted = ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "kubeproto/__init__.py")
+    missing = [name for name in wanted if name not in inside]
+    assert not missing, f"the sdist lacks {', '.join(missing)}"
+
+
+def use(python: str, requirement: str, blocks: str) -> None:
+    """Install a requirement into a new environment, and run the README's programs there."""
+    with tempfile.TemporaryDirectory() as folder:
+        run([python, "-m", "venv", folder], ROOT)
+        inside = f"{folder}/bin/python"
+        run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement], ROOT)
+        if blocks == "command":
+            run([f"{folder}/bin/kubeproto", "serve", "--help"], Path(folder))
+            return
+        program = Path(folder) / "program.py"
+        program.write_text(programs(blocks))
+        run([inside, "-I", "-W", "error", str(program)], Path(folder))
+
+
+def programs(blocks: str) -> str:
+    """Return the README's Python blocks as one program: all of them, or those that need the core alone."""
+    text = README.read_text(encoding="utf-8")
+    found: list[str] = []
+    for section in re.split(r"^(?=## )", text, flags=re.MULTILINE):
+        heading = section.partition("\n")[0]
+        if blocks == "core" and heading not in _OF_THE_CORE:
+            if heading != "## A controller in thirty lines":
+                continue
+            section = _classes_of(section)
+        found += re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    return "\n\n".join(found)
+
+
+def _classes_of(section: str) -> str:
+    """Return the classes of the controller's program, which the core's programs use."""
+    (program,) = re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    classes = program[program.index("class ") : program.index("async def")]
+    return f"```python\nimport kubeproto as kp\n\n\n{classes}```"
+
+
+def run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed:\n{(done.stdout + done.stderr).rstrip()}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
