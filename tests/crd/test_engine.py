@@ -236,6 +236,23 @@ JUDGED: list[tuple[dict[str, Any], Any, list[str]]] = [
             "f.metadata: Invalid value: 1: must be metadata of an object: Expected `object`, got `int`",
         ],
     ),
+    (
+        {"type": "object", "x-kubernetes-embedded-resource": True, **ANYTHING},
+        {
+            "kind": "K",
+            "apiVersion": "v1",
+            "metadata": {"name": "a/b%", "generateName": "."},
+        },
+        [
+            "f.metadata.name: Invalid value: \"a/b%\": may not contain '/'",
+            "f.metadata.name: Invalid value: \"a/b%\": may not contain '%'",
+        ],
+    ),
+    (
+        {"type": "object", "x-kubernetes-embedded-resource": True, **ANYTHING},
+        {"kind": "K", "apiVersion": "v1", "metadata": {"name": ".."}},
+        ["f.metadata.name: Invalid value: \"..\": may not be '..'"],
+    ),
 ]
 
 
@@ -308,6 +325,12 @@ PRUNED: list[tuple[dict[str, Any], Any, Any, list[str]]] = [
         {"f": {"kind": "K", "apiVersion": "v1", "metadata": {"name": "n"}, "spec": {"g": 1}, "x": 1}},
         {"f": {"kind": "K", "apiVersion": "v1", "metadata": {"name": "n"}, "spec": {}}},
         ["f.spec.g", "f.x"],
+    ),
+    (
+        in_field({"type": "object", "x-kubernetes-embedded-resource": True}),
+        {"f": {"kind": "K", "apiVersion": "v1", "metadata": {"name": "n", "labels": {}, "colour": "red"}}},
+        {"f": {"kind": "K", "apiVersion": "v1", "metadata": {"name": "n"}}},
+        ["f.metadata.colour"],
     ),
 ]
 

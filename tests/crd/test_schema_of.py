@@ -391,9 +391,11 @@ def test_metadata_inside_of_an_object_keeps_what_users_write_there() -> None:
     assert prune(schema, obj) == ["template.uid"]
 
 
-def test_a_pod_template_has_a_definition() -> None:
-    class Farm(kp.Object[PodTemplateSpec, None], group="g.example.com", version="v1"): ...
+class Farm(kp.Object[PodTemplateSpec, None], group="g.example.com", version="v1"):
+    """A custom resource whose spec is a template for pods, with metadata of its own."""
 
+
+def test_a_pod_template_has_a_definition() -> None:
     names = definition_of(Farm).spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     assert "labels" in names["properties"]["metadata"]["properties"]
 

@@ -26,6 +26,7 @@ from kubeproto.crd import (
     validate,
     validate_object,
 )
+from kubeproto.kinds.core_v1 import Container, PodSpec, PodTemplateSpec
 from kubeproto.objects import decode
 from kubeproto.requests import Request
 from realserver import RealServer
@@ -140,6 +141,18 @@ def test_a_hostile_object_is_refused_with_the_words_that_were_foretold(asker: As
             default(TYPED.SCHEMA, obj)
             foretold = {(one.field, one.message) for one in validate(TYPED.SCHEMA, obj)}
             assert refused(asker, request) == foretold, field
+
+
+def test_a_pod_template_in_a_custom_resource_comes_back_with_its_metadata(asker: Asker) -> None:
+    farm: Any = importlib.import_module("test_schema_of").Farm
+    farms: Any = kp.Api(farm, namespace=asker.namespace("farm"))
+    pod = PodSpec(containers=[Container(name="c", image="i", args=["a"])])
+    template = PodTemplateSpec(metadata=kp.ObjectMeta(labels={"a": "b"}, annotations={"n": "o"}), spec=pod)
+    with defined(asker, definition_of(farm)):
+        stored = asker.ask(farms.create(farm(metadata=kp.ObjectMeta(name="f"), spec=template)))
+        assert stored.spec.metadata.labels == {"a": "b"}
+        assert stored.spec.metadata.annotations == {"n": "o"}
+        assert stored.spec.spec.containers[0].args == ["a"]
 
 
 def refused(asker: Asker, request: Request[Any]) -> set[tuple[str, str]]:

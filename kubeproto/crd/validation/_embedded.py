@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ...objects import GroupVersionKind, ObjectMeta, check_dns_1035_label
+from ...objects._shared import key_faults, value_faults
 from .._json import is_list, is_object
 from .._violations import Violation, child, invalid, key, required
 
@@ -53,10 +54,33 @@ def _identity(value: dict[str, Any], path: str) -> Iterator[Violation]:
                 GroupVersionKind.of(text, "Any")
             except ValueError:
                 yield invalid(where, text, f"unexpected GroupVersion string: {text}")
-    metadata = value.get("metadata")
+    metadata, where = value.get("metadata"), child(path, "metadata")
     if metadata is None:
         return
     try:
         msgspec.convert(metadata, ObjectMeta)
     except msgspec.ValidationError as error:
-        yield invalid(child(path, "metadata"), metadata, f"must be metadata of an object: {error}")
+        yield invalid(where, metadata, f"must be metadata of an object: {error}")
+    else:
+        yield from _metadata(metadata, where)
+
+
+def _metadata(metadata: dict[str, Any], path: str) -> Iterator[Violation]:
+    """What is wrong with metadata that has its types. A name may be any that a path can hold."""
+    if base := metadata.get("generateName"):
+        for fault in _segment_faults(base):
+            yield invalid(child(path, "generateName"), base, fault)
+    if name := metadata.get("name"):
+        dotted = (f"may not be '{name}'",) if name in (".", "..") else ()
+        for fault in dotted or _segment_faults(name):
+            yield invalid(child(path, "name"), name, fault)
+    for label, value in (metadata.get("labels") or {}).items():
+        yield from (invalid(child(path, "labels"), label, fault) for fault in key_faults(label))
+        yield from (invalid(child(path, "labels"), value, fault) for fault in value_faults(value or ""))
+    for annotation in metadata.get("annotations") or ():
+        faults = key_faults(annotation.lower())
+        yield from (invalid(child(path, "annotations"), annotation, fault) for fault in faults)
+
+
+def _segment_faults(name: str) -> tuple[str, ...]:
+    return tuple(f"may not contain '{sign}'" for sign in "/%" if sign in name)

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
+from ...objects import ObjectMeta
 from .._json import is_list, is_object
 from .._violations import child, key
 
 _META: Final = ("apiVersion", "kind", "metadata")
+_KNOWN: Final = frozenset(field.encode_name for field in msgspec.structs.fields(ObjectMeta))
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
@@ -43,6 +47,8 @@ def _prune_members(
     others = schema.get("additionalProperties")
     for name in list(value):
         if schema.get("x-kubernetes-embedded-resource") and name in _META:
+            if path and name == "metadata":
+                _prune_metadata(value, child(path, name), dropped)
             continue
         if name in known:
             _prune(known[name], value[name], child(path, name), dropped)
@@ -53,3 +59,19 @@ def _prune_members(
         elif not keeps:
             del value[name]
             dropped.append(child(path, name))
+
+
+def _prune_metadata(value: dict[str, Any], path: str, dropped: list[str]) -> None:
+    """Metadata inside an object is read by its type and written again, which leaves out what is empty."""
+    metadata = value["metadata"]
+    if not is_object(metadata):
+        return
+    try:
+        msgspec.convert(metadata, ObjectMeta)
+    except msgspec.ValidationError:
+        return  # it is refused as a whole
+    for name in list(metadata):
+        if name not in _KNOWN:
+            dropped.append(child(path, name))
+        if name not in _KNOWN or metadata[name] in (None, "", [], {}):
+            del metadata[name]
