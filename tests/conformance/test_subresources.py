@@ -57,6 +57,39 @@ def test_sv_23_a_scale_reads_and_writes_where_the_definition_says(client: Client
     assert client.get(target)["spec"]["replicas"] == 0
 
 
+def test_a_custom_resource_has_no_more_replicas_than_a_scale_can_count(client: Client) -> None:
+    target = f"{foos(client.namespace)}/a"
+    most = (1 << 31) - 1
+    client.create(foos(client.namespace), foo("a", replicas=most))
+    for door, change in (
+        (target, {"spec": {"replicas": most + 1}}),
+        (f"{target}/status", {"status": {"replicas": most + 1}}),
+    ):
+        status = client.refused("PATCH", door, change, "application/merge-patch+json")
+        ((field, _),) = causes(status)
+        assert (status["code"], field) == (
+            422,
+            f".{door.rpartition('/')[2] if door != target else 'spec'}.replicas",
+        )
+        assert f"Invalid value: {most + 1}: should be less than or equal to {most}" in status["message"]
+    scale = client.refused(
+        "PATCH", f"{target}/scale", {"spec": {"replicas": most + 1}}, "application/merge-patch+json"
+    )
+    assert (scale["code"], scale["reason"]) == (422, "Invalid")
+    assert client.get(f"{target}/scale")["spec"] == {"replicas": most}
+
+
+def test_an_order_of_elements_needs_an_element(client: Client) -> None:
+    client.create(
+        f"{client.home}/configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    )
+    change = {"metadata": {"$setElementOrder/finalizers": ["a.b/c"], "finalizers": []}}
+    status = client.refused(
+        "PATCH", f"{client.home}/configmaps/a", change, "application/strategic-merge-patch+json"
+    )
+    assert (status["code"], status["message"]) == (500, "no elements in any of the given slices")
+
+
 def test_a_scale_of_what_has_no_replicas_is_an_error_of_the_server(client: Client) -> None:
     client.create(foos(client.namespace), foo("a"))
     status = client.refused("GET", f"{foos(client.namespace)}/a/scale")

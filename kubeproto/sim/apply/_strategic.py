@@ -174,6 +174,9 @@ def _merge_in_order(result: Map, name: str, patch: Map, facts: Facts) -> None:
         merged = _merge_values(live, changes, below)
     else:
         merged = copied(live) if changes is None else _new(changes)
+    if not live and not changes:
+        # A server asks for the type of the elements before it puts them in order.
+        raise PatchRefused(500, "no elements in any of the given slices")
     result[name] = ordered(merged, by=order, live=live or [], identity=identity)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ...crd import Violation
 from ...objects import Scale
 from ..storage._values import go_text, go_type, is_map
+
+_MOST: Final = (1 << 31) - 1  # a Scale counts in 32 bits
 
 
 def with_scale(scale: Scale, obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
@@ -29,6 +31,8 @@ def _number(obj: dict[str, Any], path: str) -> list[Violation]:
         return [Violation("FieldValueInvalid", path, 0, _wrong(path, value, "int64").why)]
     if value < 0:
         return [Violation("FieldValueInvalid", path, value, "should be a non-negative integer")]
+    if value > _MOST:
+        return [Violation("FieldValueInvalid", path, value, f"should be less than or equal to {_MOST}")]
     return []
 
 
