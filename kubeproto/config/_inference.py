@@ -110,9 +110,16 @@ def infer(
     if server := server_of_pod(environ):
         return _needs((TOKEN, CA, NAMESPACE), files) or _from_pod(server, environ, files, wishes)
     known = ", ".join(repr(context.name) for context in merged.contexts[:10])
-    looked = f"no context is chosen in {', '.join(paths)}" if configs else "there is no kubeconfig"
+    looked = f"no context is chosen in {', '.join(paths)}" if configs else _no_file(tuple(paths), environ)
     there = f" (there is {known})" if known else ""
     raise ConfigError(f"{looked}{there}, and this is no pod: KUBERNETES_SERVICE_HOST is not set")
+
+
+def _no_file(paths: tuple[str, ...], environ: Mapping[str, str]) -> str:
+    said = ", ".join(paths)
+    if environ.get("KUBECONFIG"):
+        return f"there is no kubeconfig: $KUBECONFIG names {said}, and no such file exists"
+    return f"there is no kubeconfig: no {said} exists" if said else "there is no kubeconfig"
 
 
 def _from_choice(

@@ -34,6 +34,32 @@ from ._resource import Resource, guess_plural
 SpecT = TypeVar("SpecT")
 StatusT = TypeVar("StatusT")
 
+# The class keywords of a kind, those that msgspec has besides, and what others were tried for.
+_KEYWORDS: Final = (
+    "group", "version", "kind", "plural", "singular", "namespaced", "short_names", "categories",
+    "subresources", "verbs", "definition",
+)  # fmt: skip
+_STRUCT_KEYWORDS: Final = frozenset({
+    "rename", "omit_defaults", "forbid_unknown_fields", "frozen", "order", "eq", "gc", "weakref", "dict",
+    "repr_omit_defaults", "cache_hash", "tag", "tag_field", "array_like",
+})  # fmt: skip
+_MEANT: Final = {
+    "scope": "namespaced=False for a cluster-scoped kind",
+    "clusterscoped": "namespaced=False for a cluster-scoped kind",
+    "apiversion": 'group="example.com", version="v1"',
+    "apigroup": 'group="example.com"',
+    "name": 'plural="books"',
+    "pluralname": 'plural="books"',
+    "singularname": 'singular="book"',
+    "shortname": 'short_names=("bk",)',
+    "shortnames": 'short_names=("bk",)',
+    "subresource": 'subresources=("status",)',
+    "columns": "definition=kp.Definition(columns=…)",
+    "rules": "definition=kp.Definition(rules=…)",
+    "versions": "definition=kp.Definition(…)",
+    "kwonly": "nothing: fields of a kind are keyword-only",
+}
+
 # The wire name of a field that this side neither reads nor writes: no key of Kubernetes begins with a dash.
 _OFF_THE_WIRE: Final = "-"
 
@@ -139,6 +165,7 @@ class KubeMeta(FieldsMeta):
         **options: Any,
     ) -> KubeMeta:
         """Make a kind if a version is given, an abstract class otherwise."""
+        check_keywords(name, options)
         resource = None
         if version is not None:
             kind = name if kind is None else kind
@@ -166,6 +193,15 @@ class KubeMeta(FieldsMeta):
     def abstract(cls) -> bool:
         """True for a class without an identity of its own."""
         return "resource" not in dir(cls)
+
+
+def check_keywords(name: str, options: dict[str, Any]) -> None:
+    """Refuse a class keyword that neither a kind nor msgspec knows, saying which one was meant."""
+    for option in options:
+        if option not in _STRUCT_KEYWORDS:
+            meant = _MEANT.get(option.lower().replace("_", ""))
+            remedy = f"write {meant}" if meant else f"a kind takes {', '.join(_KEYWORDS)}"
+            raise TypeError(f"class {name}: {option}= is not a class keyword of a kind; {remedy}")
 
 
 def _check_identity(name: str, resource: Resource) -> None:
@@ -233,7 +269,27 @@ class KubeObject(Struct, metaclass=KubeMeta, rename="camel", omit_defaults=True)
 
 
 class Object(KubeObject, Generic[SpecT, StatusT]):
-    """A kind with a spec and a status. A status of type None is neither read nor written."""
+    """A kind with a spec and a status. A status of type None is neither read nor written.
+
+    ::
+
+        class Book(kp.Object[BookSpec, None], group="example.com", version="v1", short_names=("bk",)):
+            ...
+
+    Class keywords say how the API knows it; an unknown one is refused.
+
+    ``group``, ``version``: its apiVersion; without a group it belongs to the core, as pods do. A class
+    without a version is abstract: a base for others.
+    ``kind``, ``plural``, ``singular``: its names, by default the class's own, its English plural, and the
+    kind in lower case.
+    ``namespaced``: False for a cluster-scoped kind.
+    ``short_names``, ``categories``: other names for people, as in ``kubectl get bk`` and ``kubectl get all``.
+    ``subresources``, ``verbs``: what the server has; where they are given, a request for another is refused
+    before it is sent.
+    ``definition``: what only its CustomResourceDefinition says, such as columns and rules; see `Definition`.
+
+    Those of msgspec, such as ``rename`` and ``forbid_unknown_fields``, are taken as well.
+    """
 
     spec: SpecT
     status: StatusT | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unpack, get_origin
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from ._pods import PodVerbs
 from ._readings import Plain
 from ._request import Request
 from ._subresources import Subresources
-from ._targets import ALL, AllNamespaces, Target, resource_of
+from ._targets import ALL, AllNamespaces, Target, check_kind, resource_of
 
 if TYPE_CHECKING:
     Finalized: TypeAlias = "Subresources[HasFinalize | Metadata[HasFinalize] | Dynamic]"
@@ -35,6 +35,7 @@ class Api(Collection[K], Subresources[K], PodVerbs[K]):
         namespace: str | AllNamespaces = "",
         resource: Resource | None = None,
     ) -> None:
+        check_kind(get_origin(kind) or kind)
         self.kind = kind
         self.resource = resource if resource is not None else resource_of(kind)
         self._place = Target.of(self.resource, namespace)

@@ -127,9 +127,28 @@ def resource_of(kind: type[KubeObject]) -> Resource:
     """What a class says of itself; `Metadata[Book]` stands for Book."""
     if get_origin(kind) is Metadata:
         return resource_of(get_args(kind)[0])
+    check_kind(kind)
     if issubclass(kind, Dynamic | Metadata) or kind.abstract:
         raise InvalidRequest(f"Api({kind.__name__}) needs to know its kind: say resource=…")
     return kind.resource
+
+
+def check_kind(kind: object) -> None:
+    """Refuse what is not the class of a kind, saying what was meant instead."""
+    if isinstance(kind, type) and issubclass(kind, KubeObject):
+        return
+    if isinstance(kind, str):
+        raise InvalidRequest(
+            f"{kind!r} is the name of a kind, where its class is wanted: client.resource({kind!r}) finds a"
+            " kind by its name, and Api(kp.Dynamic, resource=…) takes any"
+        )
+    name = kind.__name__ if isinstance(kind, type) else repr(kind)
+    if isinstance(kind, KubeObject):
+        raise InvalidRequest(f"this is an object, where its class is wanted: Api({type(kind).__name__})")
+    raise InvalidRequest(
+        f"{name} is no kind, for it has no apiVersion and kind: pass the class that has it as its spec, class"
+        f' Book(kp.Object[{name}, None], group="…", version="v1")'
+    )
 
 
 def written_as(kind: type[KubeObject]) -> Resource:

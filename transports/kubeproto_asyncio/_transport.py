@@ -7,6 +7,7 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
+from kubeproto import LocalProtocolError
 from kubeproto_h11 import Calling, ConnectionPool, IncomingResponse, WebSocketStream, named, upgrade
 from kubeproto_h11.pool import Limits
 
@@ -62,6 +63,7 @@ class AsyncioTransport:
         `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
         each silence of the server, and the one before the head only where there is no body to send.
         """
+        _check_loop(self)
         if timeout is None:
             incoming = await self._calling.begin(head, idle=idle)
         else:
@@ -82,6 +84,7 @@ class AsyncioTransport:
         `timeout` bounds the handshake, `idle` each silence of the server after it, its answers to pings
         included.
         """
+        _check_loop(self)
         asking = upgrade(request, os.urandom(16))
         if timeout is None:
             socket = await self._calling.upgrade(asking, idle=idle)
@@ -98,3 +101,14 @@ class AsyncioTransport:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _check_loop(transport: AsyncioTransport) -> None:
+    """Refuse another event loop by name: what asyncio says of it names no cause."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise LocalProtocolError(
+            f"{transport!r} needs asyncio, which does not run here: call connect() inside of the event loop"
+            " that uses the client, or take kubeproto_trio under trio"
+        ) from None

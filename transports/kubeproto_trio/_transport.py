@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import trio
 
+from kubeproto import LocalProtocolError
 from kubeproto_h11 import Calling, ConnectionPool, IncomingResponse, WebSocketStream, named, upgrade
 from kubeproto_h11.pool import Limits
 
@@ -58,6 +59,7 @@ class TrioTransport:
         `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
         each silence of the server, and the one before the head only where there is no body to send.
         """
+        _check_loop(self)
         if timeout is None:
             incoming = await self._calling.begin(head, idle=idle)
         else:
@@ -78,6 +80,7 @@ class TrioTransport:
         `timeout` bounds the handshake, `idle` each silence of the server after it, its answers to pings
         included.
         """
+        _check_loop(self)
         asking = upgrade(request, os.urandom(16))
         if timeout is None:
             socket = await self._calling.upgrade(asking, idle=idle)
@@ -90,3 +93,12 @@ class TrioTransport:
             await socket.close()
         finally:
             self._calling.hang_up(socket)
+
+
+def _check_loop(transport: TrioTransport) -> None:
+    """Refuse another event loop by name: what trio says of it names no cause."""
+    if not trio.lowlevel.in_trio_run():
+        raise LocalProtocolError(
+            f"{transport!r} needs trio, which does not run here: call connect() inside of the event loop that"
+            " uses the client, or take kubeproto_asyncio under asyncio"
+        )

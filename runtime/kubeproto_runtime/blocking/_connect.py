@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Unpack
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Final, NoReturn, Unpack
 
 from ..client._connect import (
     BLOCKING_TRANSPORTS,
@@ -18,19 +18,63 @@ from ._client import BlockingClient
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from types import TracebackType
 
     from kubeproto.config import Config
 
 
-@contextmanager
 def connect_blocking(
     *,
     config: Config | None = None,
     transport: str | BlockingOpener | None = None,
     client: ClientOptions | None = None,
     **wanted: Unpack[ConnectOptions],
+) -> AbstractContextManager[BlockingClient]:
+    """Connect as `connect` does, without an event loop: the same parameters, and transports that block.
+
+    ``with connect_blocking() as client:`` gives the client, until the context is left.
+    """
+    return NotEntered(_connected(config, transport, client, wanted))
+
+
+class NotEntered(AbstractContextManager[BlockingClient]):
+    """What `connect_blocking` returns: it becomes a client when it is entered."""
+
+    def __init__(self, entered: AbstractContextManager[BlockingClient]) -> None:
+        self._entered = entered
+
+    def __enter__(self) -> BlockingClient:
+        return self._entered.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._entered.__exit__(kind, error, trace)
+
+    if not TYPE_CHECKING:  # the checkers find these mistakes by themselves
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(_NOT_ENTERED.format(f"has no {name!r}"))
+
+        def __aenter__(self) -> NoReturn:
+            raise TypeError(_NOT_ENTERED.format("needs `with`, and on an event loop use connect()"))
+
+        def __aexit__(self, *exc_info: object) -> None:
+            pass
+
+
+_NOT_ENTERED: Final = (
+    "connect_blocking() itself {}: write `with connect_blocking() as client:` and use the client inside"
+)
+
+
+@contextmanager
+def _connected(
+    config: Config | None,
+    transport: str | BlockingOpener | None,
+    client: ClientOptions | None,
+    wanted: ConnectOptions,
 ) -> Generator[BlockingClient]:
-    """Connect as `connect` does, without an event loop: the same parameters, and transports that block."""
     opener = find_opener(transport, BLOCKING_TRANSPORTS, "threads")
     found = found_by(config, wanted)
     with BlockingAuthorized(found.config, opener, keep=keeping(found)) as authorized:

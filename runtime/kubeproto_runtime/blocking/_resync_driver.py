@@ -37,7 +37,6 @@ K = TypeVar("K", bound=KubeObject)
 Planned: TypeAlias = resync.SendList | resync.SendWatch
 
 _SETTINGS: Final = resync.Settings()
-_ENDPOINT: Final = resync.Endpoint()
 
 
 class BlockingResyncDriver(Generic[K]):
@@ -54,14 +53,13 @@ class BlockingResyncDriver(Generic[K]):
         sink: Sink,
         *,
         settings: resync.Settings = _SETTINGS,
-        endpoint: resync.Endpoint = _ENDPOINT,
         version: str = "",
         selection: dict[str, Any] | None = None,
         lock: RLock | None = None,
         until: float = inf,
         enough: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
+        self.state: resync.State = resync.begin(settings, version=version)
         self._client = client
         self._api = api
         self._sink = sink
@@ -78,6 +76,7 @@ class BlockingResyncDriver(Generic[K]):
         """Ask and listen, until this is stopped or somebody else attends. Yields when something has come."""
         with self._lock:
             if isinstance(self.state, resync.Idle):
+                self.state = self._client.server.known_to(self.state)
                 self._advance(resync.Started())
         while not self._enough() and (taken := self._take()):
             planned, exchange = taken
@@ -87,6 +86,7 @@ class BlockingResyncDriver(Generic[K]):
                 if self._client.clock() >= self._until:
                     return  # it ended because nothing more is wanted
                 self._hear(exchange, resync.Failed(outcome_of(error)))
+                yield  # that it failed has come
 
     def refresh(self) -> bool:
         """Build the world anew. True if somebody must attend to that."""
@@ -145,7 +145,8 @@ class BlockingResyncDriver(Generic[K]):
                     self._planned = None
                     self._abort()
                 case resync.Report(failure):
-                    self._sink.report(failure)
+                    if not self._client.server.learn(failure):
+                        self._sink.report(failure)
                 case resync.Abandon(outcome):
                     self._sink.abandon(outcome)
 

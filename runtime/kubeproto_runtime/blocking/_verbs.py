@@ -33,7 +33,7 @@ from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import BlockingEntry, update
 from ..writing._statuses import patch_status
 from ._reflector import BlockingReflector
-from ._watch import BlockingFollowed
+from ._watch import BlockingFollowed, BlockingFollowedWithFailures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -246,20 +246,50 @@ class BlockingApi(BlockingBound[K]):
         """Iterate over a long list object by object; it is asked for page by page."""
         return BlockingItems(self.pages(limit=limit, on_expired=on_expired, **selection))
 
+    @overload
     def follow(
         self,
         *,
+        strict: bool = False,
+        failures: Literal[False] = False,
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> BlockingFollowed[K]:
-        """What becomes of these objects: ``for event in books.follow()``; see `BlockingFollowed`."""
-        return BlockingFollowed(
+    ) -> BlockingFollowed[K]: ...
+    @overload
+    def follow(
+        self,
+        *,
+        strict: bool = False,
+        failures: Literal[True],
+        wait_for_definition: bool = False,
+        settings: resync.Settings | None = None,
+        **selection: Unpack[Selection],
+    ) -> BlockingFollowedWithFailures[K]: ...
+
+    def follow(
+        self,
+        *,
+        strict: bool = False,
+        failures: bool = False,
+        wait_for_definition: bool = False,
+        settings: resync.Settings | None = None,
+        **selection: Unpack[Selection],
+    ) -> BlockingFollowed[K] | BlockingFollowedWithFailures[K]:
+        """Follow the objects for ever: ``for event in books.follow()``; see `BlockingFollowed`.
+
+        With `strict`, an object that does not fit its class comes as `Malformed`, before anybody reads it.
+        With `failures`, what goes wrong on the way comes as a `resync.SyncFailure`, beside being logged.
+        """
+        made = BlockingFollowedWithFailures[K] if failures else BlockingFollowed[K]
+        return made(
             self.client,
             self.requests,
-            settings=settings or _SETTINGS,
-            selection=dict(**selection),
             patient=wait_for_definition,
+            settings=settings or resync.Settings(),
+            selection=dict(**selection),
+            strict=strict,
+            failures=failures,
         )
 
     def reflect(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from kubeproto import Bookmark, KubeObject
 
 from ..calls._discovery import KindNotServed
-from ..watching._followed import Told, _event
+from ..watching._followed import Told, event_of
 from ._reflector import Mirrored, is_unknown
 from ._resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
     from kubeproto import Api
     from kubeproto.control import Change
@@ -22,24 +22,11 @@ if TYPE_CHECKING:
     from ._client import BlockingClient
 
 K = TypeVar("K", bound=KubeObject)
+E = TypeVar("E")
 
 
-class BlockingFollowed(Generic[K]):
-    """Iterate for what becomes of objects; use it as a context if the loop may be left early.
-
-    ::
-
-        with books.follow() as events:
-            for event in events:
-                match event: ...
-
-    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. It keeps
-    what it has told as bytes: what vanished while nobody could see it comes as `Deleted`, with its last known
-    state, and what did not change comes not again.
-
-    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
-    `KindNotServed`, unless it is `patient`. An object that is no JSON comes as `Malformed`.
-    """
+class BlockingFollowedEvents(Generic[K, E]):
+    """What `BlockingFollowed` and `BlockingFollowedWithFailures` share."""
 
     def __init__(
         self,
@@ -50,12 +37,14 @@ class BlockingFollowed(Generic[K]):
         selection: dict[str, Any],
         patient: bool = False,
         until: float = inf,
-        troubled: Callable[[resync.SyncFailure], object] = lambda failure: None,
+        strict: bool = False,
+        failures: bool = False,
     ) -> None:
         self._resource = api.resource
         self._patient = patient
-        self._troubled = troubled
-        self._ready: list[Told[K]] = []
+        self._strict = strict
+        self._failures = failures
+        self._ready: list[Any] = []
         self._mirrored = Mirrored(api, self._changed, whole=self._whole, troubled=self._trouble)
         self._following = BlockingResyncDriver(
             client, api, self._mirrored, settings=settings, selection=selection, until=until
@@ -71,7 +60,7 @@ class BlockingFollowed(Generic[K]):
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Told[K]:
+    def __next__(self) -> E:
         return next(self._events)
 
     def close(self) -> None:
@@ -88,13 +77,13 @@ class BlockingFollowed(Generic[K]):
         """The proof of life: the last byte, the version, and what keeps it from being in step."""
         return self._following.sync_status
 
-    def _run(self) -> Generator[Told[K]]:
+    def _run(self) -> Generator[E]:
         for _ in self._following.attend():
             yield from self._ready
             self._ready.clear()
 
     def _changed(self, changes: list[Change[K]]) -> None:
-        self._ready += map(_event, changes)
+        self._ready += (event_of(change, strict=self._strict) for change in changes)
 
     def _whole(self, version: str) -> None:
         self._ready.append(Bookmark(version, initial_events_end=True))
@@ -102,4 +91,29 @@ class BlockingFollowed(Generic[K]):
     def _trouble(self, failure: resync.SyncFailure) -> None:
         if is_unknown(failure) and not (self._patient or self.version):
             raise KindNotServed(self._resource)
-        self._troubled(failure)
+        if self._failures:
+            self._ready.append(failure)
+
+
+class BlockingFollowed(BlockingFollowedEvents[K, Told[K]]):
+    """Iterate for what becomes of objects; use it as a context if the loop may be left early.
+
+    ::
+
+        with books.follow() as events:
+            for event in events:
+                match event: ...
+
+    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. It keeps
+    what it has told as bytes: what vanished while nobody could see it comes as `Deleted`, with its last known
+    state, and what did not change comes not again.
+
+    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
+    `KindNotServed`, unless it is `patient`. What is not an object at all comes as `Malformed`; with
+    ``strict=True`` so does one that does not fit its class, which otherwise raises `InvalidObject` when the
+    part in question is read.
+    """
+
+
+class BlockingFollowedWithFailures(BlockingFollowedEvents[K, "Told[K] | resync.SyncFailure"]):
+    """The same with a `resync.SyncFailure` for each thing that goes wrong: ``follow(failures=True)``."""

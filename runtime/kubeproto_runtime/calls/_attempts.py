@@ -6,11 +6,14 @@ import logging
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kubeproto import ALL, Api, ApiError, KubeObject, RemoteProtocolError, TransportError
-from kubeproto.wire import GiveUp, Retry, RetryPolicy, classify, printable
+from msgspec.structs import replace
+
+from kubeproto import ALL, Api, ApiError, KubeObject, ObjectRef, RemoteProtocolError, TransportError
+from kubeproto.watching import resync
+from kubeproto.wire import GiveUp, Retry, RetryPolicy, Unsupported, classify, printable
 
 if TYPE_CHECKING:
-    from kubeproto import Resource
+    from kubeproto import Head, Resource
     from kubeproto.requests import AllNamespaces
     from kubeproto.wire import Safety
 
@@ -67,15 +70,49 @@ class Warned:
         self._said: set[str] = set()
         self._lock = Lock()  # threads may share a client
 
-    def say(self, warnings: tuple[str, ...]) -> None:
-        """Log what is new."""
+    def say(self, warnings: tuple[str, ...], request: Head, value: object) -> None:
+        """Log what is new, with the request and the object that it was first given for."""
+        if not warnings:
+            return
+        where = f"{request.method} {request.target.partition('?')[0]}"
+        if isinstance(value, KubeObject) and value.metadata.name:
+            where += f": {ObjectRef.of(value)}"
         for warning in warnings:
             with self._lock:
                 news = warning not in self._said and len(self._said) < _MOST_WARNINGS
                 if news:
                     self._said.add(warning)
             if news:
-                _log.warning("%s", printable(warning))
+                _log.warning("%s: %s", where, printable(warning))
+
+
+class ServerLimits:
+    """What a server turned out not to be able to do: learned once, by whatever a client asked first."""
+
+    def __init__(self) -> None:
+        self.streaming = True
+        self._lock = Lock()  # threads may share a client
+
+    def known_to(self, state: resync.Idle) -> resync.Idle:
+        """Return a machine that is about to begin, and knows what was learned."""
+        if self.streaming:
+            return state
+        endpoint = replace(state.context.endpoint, streaming=False)
+        return replace(state, context=replace(state.context, endpoint=endpoint))
+
+    def learn(self, failure: resync.SyncFailure) -> bool:
+        """Note what a failure says of the server; True if it says no more than that."""
+        if not isinstance(failure.outcome, Unsupported):
+            return False
+        with self._lock:
+            news, self.streaming = self.streaming, False
+        if news:
+            _log.info(
+                "this server has no streaming lists, as those before 1.32: objects are listed in pages and"
+                " then watched (%s)",
+                printable(failure.text),
+            )
+        return True
 
 
 def _add_cause(error: BaseException, cause: BaseException | None) -> None:

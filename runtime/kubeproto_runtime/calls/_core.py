@@ -10,7 +10,7 @@ from kubeproto import Api, ApiError, DeadlineExceeded, KubeObject, RemoteProtoco
 from kubeproto.requests import Reply
 
 from ._admission import Admission
-from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, Warned, requests_of
+from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned, requests_of
 from ._bodies import LIMITS, BodyLimits, say_that_it_was_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
 
@@ -47,6 +47,7 @@ class ClientCore:
         self.random = rng or random.Random()  # spreads retries, guards nothing
         self.discovery: Discovery | None = None
         self.warned = Warned()
+        self.server = ServerLimits()
         self.admission = Admission()
 
     def now(self) -> float:
@@ -89,7 +90,7 @@ def read(
         return request.parse(status, headers, body), body
 
     reply, body = yield from _persist(client, request, both, timeout, retries)
-    client.warned.say(reply.warnings)
+    client.warned.say(reply.warnings, request, reply.value)
     return reply, body
 
 

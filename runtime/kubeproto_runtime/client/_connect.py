@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict, Unpack
 
 from kubeproto.config import Config, ConfigError, Impersonation, Overrides, PluginPolicy
 
@@ -17,6 +17,7 @@ from ._client import Client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from types import TracebackType
 
     from kubeproto import Headers
     from kubeproto.config import credentials as c
@@ -57,15 +58,16 @@ class ClientOptions(TypedDict, total=False):
     limits: BodyLimits
 
 
-@asynccontextmanager
-async def connect(
+def connect(
     *,
     config: Config | None = None,
     transport: str | Opener | None = None,
     client: ClientOptions | None = None,
     **wanted: Unpack[ConnectOptions],
-) -> AsyncGenerator[Client]:
+) -> AbstractAsyncContextManager[Client]:
     """Connect to the cluster that kubectl would take, or to that of the pod that this is.
+
+    ``async with connect() as client:`` gives the client, until the context is left.
 
     `kubeconfig` is a path that stands for all other files; `context`, `cluster`, `user` and `namespace`
     choose from them; `impersonate` acts as somebody else; `headers` and `user_agent` go with every request;
@@ -73,6 +75,48 @@ async def connect(
     `transport` is the name of an installed one, or what makes one from a `Connection`; by default the best
     that is installed for the event loop that runs. `client` is what a `Client` takes besides.
     """
+    return NotEntered(_connected(config, transport, client, wanted))
+
+
+class NotEntered(AbstractAsyncContextManager[Client]):
+    """What `connect` returns: it becomes a client when it is entered, and says so to whoever forgets it."""
+
+    def __init__(self, entered: AbstractAsyncContextManager[Client]) -> None:
+        self._entered = entered
+
+    async def __aenter__(self) -> Client:
+        return await self._entered.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._entered.__aexit__(kind, error, trace)
+
+    if not TYPE_CHECKING:  # the checkers find these mistakes by themselves
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(_NOT_ENTERED.format(f"has no {name!r}"))
+
+        def __await__(self) -> NoReturn:
+            raise TypeError(_NOT_ENTERED.format("cannot be awaited"))
+
+        def __enter__(self) -> NoReturn:
+            raise TypeError(_NOT_ENTERED.format("needs `async with`, or use connect_blocking()"))
+
+        def __exit__(self, *exc_info: object) -> None:
+            pass
+
+
+_NOT_ENTERED: Final = "connect() itself {}: write `async with connect() as client:` and use the client inside"
+
+
+@asynccontextmanager
+async def _connected(
+    config: Config | None,
+    transport: str | Opener | None,
+    client: ClientOptions | None,
+    wanted: ConnectOptions,
+) -> AsyncGenerator[Client]:
     opener = find_opener(transport, TRANSPORTS, event_loop())
     found = found_by(config, wanted)
     async with Authorized(found.config, opener, keep=keeping(found)) as authorized:

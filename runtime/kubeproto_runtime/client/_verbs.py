@@ -15,7 +15,7 @@ from kubeproto.requests import Subresource
 from kubeproto.watching import pager, resync
 
 from ..calls._reading import find_object, get_or_none
-from ..watching._followed import Followed, follow
+from ..watching._followed import Followed, FollowedWithFailures
 from ..watching._pages import Items, ListPages, Paging
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import Entry, update
@@ -172,20 +172,50 @@ class BoundApi(Bound[K]):
         """Iterate over a long list object by object; it is asked for page by page."""
         return Items(self.pages(limit=limit, on_expired=on_expired, **selection))
 
+    @overload
     def follow(
         self,
         *,
+        strict: bool = False,
+        failures: Literal[False] = False,
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> Followed[K]:
-        """Follow the objects for ever, whatever the server and the network do; see `Followed`."""
-        return follow(
+    ) -> Followed[K]: ...
+    @overload
+    def follow(
+        self,
+        *,
+        strict: bool = False,
+        failures: Literal[True],
+        wait_for_definition: bool = False,
+        settings: resync.Settings | None = None,
+        **selection: Unpack[Selection],
+    ) -> FollowedWithFailures[K]: ...
+
+    def follow(
+        self,
+        *,
+        strict: bool = False,
+        failures: bool = False,
+        wait_for_definition: bool = False,
+        settings: resync.Settings | None = None,
+        **selection: Unpack[Selection],
+    ) -> Followed[K] | FollowedWithFailures[K]:
+        """Follow the objects for ever, whatever the server and the network do; see `Followed`.
+
+        With `strict`, an object that does not fit its class comes as `Malformed`, before anybody reads it.
+        With `failures`, what goes wrong on the way comes as a `resync.SyncFailure`, beside being logged.
+        """
+        made = FollowedWithFailures[K] if failures else Followed[K]
+        return made(
             self.client,
             self.requests,
-            wait_for_definition=wait_for_definition,
+            patient=wait_for_definition,
             settings=settings or resync.Settings(),
-            **selection,
+            selection=dict(**selection),
+            strict=strict,
+            failures=failures,
         )
 
     @overload

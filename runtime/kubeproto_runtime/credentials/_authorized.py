@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -23,7 +24,7 @@ from kubeproto.config import credentials as c
 from kubeproto.wire import UpgradeRequest
 
 from ..calls._effects import drive
-from ..tasks._background import Background, spawn
+from ..tasks._background import Background, event_loop, spawn
 from ._credential_source import CredentialSource, Errands, Leave, Open, T
 from ._files import read_all
 from ._identity_transports import IdentityTransport, IdentityTransports
@@ -70,11 +71,18 @@ class Authorized:
         self._opening = anyio.Lock()
         self._renewal: Background | None = None
         self._closed = False
+        self._loop = ""  # the event loop that the first request ran on: locks and sockets belong to it
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._config.connection!r})"
 
+    @property
+    def host(self) -> str:
+        """The server's host and port, as metrics name it."""
+        return urlsplit(self._config.connection.server).netloc.rpartition("@")[2]
+
     async def __aenter__(self) -> Self:
+        self._check_loop()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -122,6 +130,7 @@ class Authorized:
     ) -> AsyncGenerator[T]:
         """Perform what opening an exchange takes, and leave what was opened last."""
         check_open(self._closed)
+        self._check_loop()
         async with AsyncExitStack() as stack:
 
             async def do(effect: Open | Leave | c.Task | anyio.Event) -> object:
@@ -135,6 +144,15 @@ class Authorized:
                 return None
 
             yield await drive(self._keys.open(head, refuses), do)
+
+    def _check_loop(self) -> None:
+        running = event_loop()
+        self._loop = self._loop or running
+        if running != self._loop:
+            raise LocalProtocolError(
+                f"this client belongs to {self._loop}, and {running} runs here: call connect() inside of the"
+                " event loop that uses the client"
+            )
 
     @asynccontextmanager
     async def _upgraded(

@@ -13,7 +13,17 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from kubeproto import Added, Bookmark, Deleted, InvalidObject, KubeObject, KubeprotoError, Malformed, Modified
+from kubeproto import (
+    Added,
+    Bookmark,
+    Deleted,
+    InvalidObject,
+    KubeObject,
+    KubeprotoError,
+    Malformed,
+    Modified,
+    settle,
+)
 from kubeproto.control import Change, Store
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
@@ -22,53 +32,23 @@ from ..calls._discovery import KindNotServed
 from ._resync_driver import ResyncDriver
 
 if TYPE_CHECKING:
-    from typing import Self, Unpack
+    from typing import Self
 
     from kubeproto import Api, Resource
     from kubeproto.wire import Outcome
 
     from ..client._client import Client
-    from ._pages import Selection
 
 K = TypeVar("K", bound=KubeObject)
+E = TypeVar("E")
 
 Told: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malformed
-
-_SETTINGS: Final = resync.Settings()
 
 _log: Final = logging.getLogger("kubeproto.watch")
 
 
-def follow(
-    client: Client,
-    api: Api[K],
-    *,
-    wait_for_definition: bool = False,
-    settings: resync.Settings = _SETTINGS,
-    **selection: Unpack[Selection],
-) -> Followed[K]:
-    """What becomes of these objects; see `Followed`."""
-    return Followed(client, api, patient=wait_for_definition, settings=settings, selection=dict(**selection))
-
-
-class Followed(Generic[K]):
-    """Iterate for what becomes of objects.
-
-    ::
-
-        async with books.follow() as events:
-            async for event in events:
-                match event: ...
-
-    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. Without
-    the first line it works too, but who leaves the loop early leaves the connection to the garbage collector.
-
-    A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: what is open is closed, and
-    the next call goes on from there. A list has to fit into one call: look no more often than it takes.
-
-    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
-    `KindNotServed`, unless that is to be waited for. An object that is no JSON comes as `Malformed`.
-    """
+class FollowedEvents(Generic[K, E]):
+    """What `Followed` and `FollowedWithFailures` share."""
 
     def __init__(
         self,
@@ -78,11 +58,15 @@ class Followed(Generic[K]):
         patient: bool,
         settings: resync.Settings,
         selection: dict[str, Any],
+        strict: bool = False,
+        failures: bool = False,
     ) -> None:
         self._resource = api.resource
         self._store = Store(api.kind, resource=api.resource)
         self._patient = patient
-        self._ready: deque[Change[K] | Bookmark] = deque()
+        self._strict = strict
+        self._failures = failures
+        self._ready: deque[Change[K] | Bookmark | resync.SyncFailure] = deque()
         self._failure: KubeprotoError | None = None
         self._closed = False
         self._following = ResyncDriver(client, api, self, settings=settings, selection=selection)
@@ -96,10 +80,12 @@ class Followed(Generic[K]):
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Told[K]:
+    async def __anext__(self) -> E:
         while not self._closed:
             if self._ready:
-                return _event(self._ready.popleft())
+                event: Any = event_of(self._ready.popleft(), strict=self._strict)
+                told: E = event
+                return told
             if self._failure is not None:
                 await self.aclose()
                 raise self._failure
@@ -154,6 +140,8 @@ class Followed(Generic[K]):
     def report(self, failure: resync.SyncFailure) -> None:
         """Something went wrong; it will be tried again."""
         _log.warning("%s: %s: %s", self._resource, failure.about, failure.text)
+        if self._failures:
+            self._ready.append(failure)
         missing = isinstance(failure.outcome, Refused) and failure.outcome.code == 404
         if missing and not (self._patient or self._store.version):
             self._failure = KindNotServed(self._resource)
@@ -162,6 +150,32 @@ class Followed(Generic[K]):
         """What was to be followed is gone: where lists are allowed, that does not happen."""
         _log.error("%s: given up: %s", self._resource, outcome.reason)
         self._closed = True
+
+
+class Followed(FollowedEvents[K, Told[K]]):
+    """Iterate for what becomes of objects.
+
+    ::
+
+        async with books.follow() as events:
+            async for event in events:
+                match event: ...
+
+    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. Without
+    the first line it works too, but who leaves the loop early leaves the connection to the garbage collector.
+
+    A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: what is open is closed, and
+    the next call goes on from there. A list has to fit into one call: look no more often than it takes.
+
+    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
+    `KindNotServed`, unless that is to be waited for. What is not an object at all comes as `Malformed`; with
+    ``strict=True`` so does one that does not fit its class, which otherwise raises `InvalidObject` when the
+    part in question is read.
+    """
+
+
+class FollowedWithFailures(FollowedEvents[K, "Told[K] | resync.SyncFailure"]):
+    """The same with a `resync.SyncFailure` for each thing that goes wrong: ``follow(failures=True)``."""
 
 
 def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malformed]) -> None:
@@ -183,17 +197,25 @@ def _parted(change: Change[K]) -> tuple[Change[K], ...]:
     return gone, Change(change.kind, "ADDED", change.key, None, change.new, resource=change.resource)
 
 
-def _event(change: Change[K] | Bookmark) -> Told[K]:
-    if isinstance(change, Bookmark):
+def event_of(
+    change: Change[K] | Bookmark | resync.SyncFailure, *, strict: bool
+) -> Told[K] | resync.SyncFailure:
+    """Return the event that a change is; with `strict`, every part of its object has been read."""
+    if isinstance(change, Bookmark | resync.SyncFailure):
         return change
+    metadata = None
     try:
+        obj = change.object
+        metadata = obj.metadata
+        if strict:
+            settle(obj)  # what was read stays read, and the text stays with the object
         match change.type:
             case "ADDED":
-                return Added(change.object)
+                return Added(obj)
             case "MODIFIED":
-                return Modified(change.object)
+                return Modified(obj)
             case "DELETED":
-                return Deleted(change.object)
+                return Deleted(obj)
     except InvalidObject as error:
         entry = change.new or change.old
-        return Malformed(None, error, b"" if entry is None else entry.raw, change.type)
+        return Malformed(metadata, error, b"" if entry is None else entry.raw, change.type)

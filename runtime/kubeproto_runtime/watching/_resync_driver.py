@@ -35,7 +35,6 @@ K = TypeVar("K", bound=KubeObject)
 Planned: TypeAlias = resync.SendList | resync.SendWatch
 
 _SETTINGS: Final = resync.Settings()
-_ENDPOINT: Final = resync.Endpoint()
 
 
 class Sink(Protocol):
@@ -79,11 +78,10 @@ class ResyncDriver(Generic[K]):
         sink: Sink,
         *,
         settings: resync.Settings = _SETTINGS,
-        endpoint: resync.Endpoint = _ENDPOINT,
         version: str = "",
         selection: dict[str, Any] | None = None,
     ) -> None:
-        self.state: resync.State = resync.begin(settings, version=version, endpoint=endpoint)
+        self.state: resync.State = resync.begin(settings, version=version)
         self._client = client
         self._api = api
         self._sink = sink
@@ -114,6 +112,7 @@ class ResyncDriver(Generic[K]):
     def begin(self) -> None:
         """Plan the first request, or, after a pause, the one that goes on from there."""
         if isinstance(self.state, resync.Idle):
+            self.state = self._client.server.known_to(self.state)
             self._advance(resync.Started())
 
     @property
@@ -197,7 +196,8 @@ class ResyncDriver(Generic[K]):
                     if self._answer is not None:
                         self._answer.dropped = True
                 case resync.Report(failure):
-                    self._sink.report(failure)
+                    if not self._client.server.learn(failure):
+                        self._sink.report(failure)
                 case resync.Abandon(outcome):
                     self._sink.abandon(outcome)
 
