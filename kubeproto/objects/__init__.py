@@ -47,10 +47,10 @@ from ._status import Status, StatusCause, StatusDetails
 from ._table import Table, TableColumn, TableRow
 from ._times import MicroTime, format_time, parse_time
 from ._versions import comparable, compare_versions, is_newer
-from ._views import ATTACH, KindViews, asdict, kind_of, replace, settle, views_of
+from ._view_methods import asdict, kind_of, replace, settle
+from ._views import KindViews, views_of
 
 __all__ = [
-    "ATTACH",
     "Atomic",
     "Column",
     "Constant",

@@ -7,6 +7,7 @@ that is decoded. This is sound for what `FRONT_MARKS` says; whatever fails is de
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Final, TypeVar, get_origin
 
 import msgspec
@@ -21,11 +22,11 @@ from ._naive_times import refuse_naive_times
 from ._pointers import is_list, is_object
 from ._reading import TooDeep, reader
 from ._resource import Resource
-from ._scanning import members
-from ._sources import Source, joined
+from ._sources import Source, joined, shallow
 from ._spans import whole
 from ._values import enc_hook
-from ._views import META, VIEWS, KindViews, Views, settle, text_of, views_of
+from ._view_methods import VIEWS, settle
+from ._views import META, KindViews, Views, text_in, text_of, views_of
 
 T = TypeVar("T")
 
@@ -111,20 +112,11 @@ def read_whole(text: bytes, views: KindViews, *, strict: bool) -> KubeObject:
     except TooDeep:
         if strict or not views.lazy:
             raise
-        obj = _read_deep(text, views)
+        obj = reader(views.view).read(shallow(text))
     views.attach(obj, whole(text))
     if strict and views.plain is Dynamic:
         getattr(obj, "content")  # noqa: B009 # reads it
     return obj
-
-
-def _read_deep(text: bytes, views: KindViews) -> KubeObject:
-    """Read the identity of an object that is nested too deeply for all of it to be looked at at once."""
-    found = {key: raw for key, raw in members(text).items() if key in ("kind", "apiVersion", "metadata")}
-    if "metadata" in found:
-        head = {key: raw for key, raw in members(found["metadata"]).items() if key in _HEAD}
-        found["metadata"] = Raw(joined(head))
-    return reader(views.view).read(joined(found))  # type: ignore[no-any-return]
 
 
 def _read_front(data: bytes, views: KindViews) -> KubeObject | None:
@@ -162,8 +154,6 @@ def shows_all(text: bytes, cut: int, end: int) -> bool:
 
 # A letter of "namespace" written as an escape, \u0061 for "a".
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:6[135dDeE]|7[03])")
-CONTENT_HEAD: Final = ("kind", "apiVersion", "metadata")
-_HEAD: Final = ("name", "namespace", "uid", "resourceVersion")
 
 
 def encode(value: Any) -> bytes:
@@ -188,6 +178,8 @@ def kept_text(obj: KubeObject) -> bytes:
     """Return what a Store keeps of an object: the text it was read from, or the JSON of one made by hand."""
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews):
+        if (span := views.untouched(obj)) is not None:
+            return text_in(obj, obj.metadata, span)
         if views.lazy and type(obj) is not views.plain:
             return _written(obj, views, named=False)
         if not views.lazy and (text := text_of(obj)) is not None and decode(text, views.plain) == obj:
@@ -197,9 +189,8 @@ def kept_text(obj: KubeObject) -> bytes:
 
 def _written(obj: KubeObject, views: KindViews, *, named: bool) -> bytes:
     """Return the text of a view, with what was changed since it was read."""
-    if views.untouched(obj) is not None:
-        text = text_of(obj)
-        assert text is not None  # an untouched view has one
+    if (span := views.untouched(obj)) is not None:
+        text = text_in(obj, obj.metadata, span)
         if not named or _says_its_kind(text, obj):
             return text
     source = views.open(obj)
@@ -216,8 +207,13 @@ def _written(obj: KubeObject, views: KindViews, *, named: bool) -> bytes:
 
 def _says_its_kind(text: bytes, obj: KubeObject) -> bool:
     """Return whether a text begins with the kind and the version that the object has."""
-    kind, version = f'"kind":"{obj.kind}"', f'"apiVersion":"{obj.api_version}"'
-    return text.startswith((f"{{{kind},{version}".encode(), f"{{{version},{kind}".encode()))
+    return text.startswith(_beginnings(obj.kind, obj.api_version))
+
+
+@lru_cache(maxsize=1000)
+def _beginnings(kind: str, api_version: str) -> tuple[bytes, bytes]:
+    said, version = f'"kind":"{kind}"', f'"apiVersion":"{api_version}"'
+    return f"{{{said},{version}".encode(), f"{{{version},{said}".encode()
 
 
 def _edit_metadata(meta: Any, source: Source, found: dict[str, bytes | Raw]) -> bool:

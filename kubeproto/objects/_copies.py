@@ -9,14 +9,21 @@ from __future__ import annotations
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from .._errors import InvalidObject
 
 T = TypeVar("T", bound=Struct)
 
-# A part of a view that nobody has touched. As the default of its field it is never written.
-ABSENT: Final = Raw(b"")
+
+class Unread:
+    """Stands in a view for what has not been read. No encoder takes it for a value."""
+
+    __slots__ = ()
+
+
+# A part of a view that nobody has touched.
+ABSENT: Final = Unread()
 
 
 def deep_copy(obj: T, memo: dict[int, Any]) -> T:

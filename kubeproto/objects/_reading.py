@@ -8,13 +8,16 @@ three become an `InvalidObject` here, and a test sees to it that nothing else ca
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
 
 from .._errors import InvalidObject
 from ._values import decoder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 T = TypeVar("T")
 
@@ -40,6 +43,14 @@ class Reader(Generic[T]):
         """Return the one value that the bytes hold."""
         try:
             return cast("T", self._decode(data))
+        except _NOT_JSON as error:
+            refusal = _refusal(error)
+        raise refusal
+
+    def read_each(self, data: Iterable[bytes]) -> list[T]:
+        """Return the values that these bytes hold, one each."""
+        try:
+            return list(map(self._decode, data))
         except _NOT_JSON as error:
             refusal = _refusal(error)
         raise refusal

@@ -14,9 +14,9 @@ from ._name_faults import (
     value_faults,
 )
 from ._reading import reader
-from ._spans import UNREAD, Span, whole
+from ._spans import ListedText, ListTexts, Span, whole
 from ._values import dec_hook, enc_hook
-from ._views import text_of
+from ._views import NEXT_NUMBER, SOURCE, text_of
 
 __all__ = [
     "FRONT_MARKS",
@@ -24,8 +24,11 @@ __all__ = [
     "LABEL",
     "LABEL_TEXT",
     "LONG",
+    "NEXT_NUMBER",
+    "SOURCE",
     "SUBDOMAIN_TEXT",
-    "UNREAD",
+    "ListTexts",
+    "ListedText",
     "Malformed",
     "Span",
     "dec_hook",

@@ -37,3 +37,16 @@ _write: Final = msgspec.json.Encoder().encode
 def joined(found: Mapping[str, bytes | Raw]) -> bytes:
     """Return the JSON object that has these members."""
     return b"{" + b",".join(_write(key) + b":" + bytes(text) for key, text in found.items()) + b"}"
+
+
+_HEAD: Final = ("kind", "apiVersion", "metadata")
+_IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
+
+
+def shallow(text: bytes) -> bytes:
+    """Return the identity alone of an object that is nested too deeply to be looked at at once."""
+    found = {key: raw for key, raw in members(text).items() if key in _HEAD}
+    if "metadata" in found:
+        own = {key: raw for key, raw in members(found["metadata"]).items() if key in _IDENTITY}
+        found["metadata"] = Raw(joined(own))
+    return joined(found)

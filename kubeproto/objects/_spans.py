@@ -1,7 +1,8 @@
 """Spans: where the text of an object is that has not been read yet.
 
-A span is a line of a watch inside a longer run of bytes, or the bytes of an object alone. Segments are
-immutable and never copied, so a span stays valid for ever and keeps its segment alive; `copied` copies out.
+Most are found without a look at the bytes around them: a line of a watch is noted as it came, and what is the
+object's own in it is found when somebody wants it. Segments are immutable and never copied, so a span stays
+valid for ever and keeps its segment alive.
 """
 
 from __future__ import annotations
@@ -12,21 +13,38 @@ from msgspec import Raw, Struct
 
 from .._errors import InvalidObject
 from ._reading import Reader, TooDeep
-from ._scanning import is_json, members
+from ._scanning import elements, is_json, members
 
 T = TypeVar("T")
 
 
-class Unread:
-    """Stands in each span so that no encoder takes it for a value."""
+class ListTexts:
+    """The texts of the items of a page, which are cut out of it once one of them is wanted."""
 
-    __slots__ = ()
+    __slots__ = ("_body", "_texts")
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._texts: list[Raw] | None = None
+
+    def __getitem__(self, index: int) -> bytes:
+        if self._texts is None:
+            self._texts = items_in(self._body)
+        return bytes(self._texts[index])
 
 
-UNREAD: Final = Unread()
+class ListedText(Struct, frozen=True, gc=False):
+    """An item of a page by its place in it."""
 
-# (UNREAD, segment, start, end) for a line of a watch, (UNREAD, data, -1, -1) for the object's own bytes.
-Span: TypeAlias = tuple[Unread, bytes, int, int]
+    texts: ListTexts
+    index: int
+
+
+# Either a line of a watch that was read to its last byte: one event, with nothing in it but its type and one
+# object (`WatchDecoder` makes sure). Or (segment, start, end) for a line of which only the front was read,
+# and (text, -1, -1) for the object's own bytes. Or the place of an item in a page.
+Span: TypeAlias = bytes | tuple[bytes, int, int] | ListedText
+SPANS: Final[frozenset[type]] = frozenset((bytes, tuple, ListedText))
 
 # How API servers begin a line of a watch, by the letter that tells the event's type; any other spelling is
 # read the slow way.
@@ -47,35 +65,61 @@ class SpannedLine(Struct, Generic[T]):
     object: T
 
 
+class _Items(Struct):
+    items: list[Raw] | None = None
+
+
+_read_items: Final = Reader[_Items](_Items).read
 _read_line: Final = Reader[SpannedLine[Raw]](SpannedLine[Raw]).read
 
 
 def whole(data: bytes) -> Span:
     """Return the span of an object's own bytes."""
-    return (UNREAD, data, -1, -1)
+    return (data, -1, -1)
 
 
 def line_of(span: Span) -> bytes:
     """Return the line of a watch that a span is, without its end, or the object's own bytes."""
-    _, segment, start, end = span
+    if isinstance(span, bytes):
+        return span
+    if isinstance(span, ListedText):
+        return span.texts[span.index]
+    segment, start, end = span
     return segment if start < 0 else segment[start:end].rstrip(b"\r")
 
 
 def plainly_copied(span: Span) -> bytes:
-    """Return the object's own JSON where only the usual envelope is around it; b"" if that is not so.
-
-    All of it is looked at. A line ends alike if another member with an object follows the one that is meant,
-    and bytes that were never read may be no JSON at all.
-    """
-    _, segment, start, end = span
+    """Return the object's own JSON where only the usual envelope is around it; b"" if that is not so."""
+    if isinstance(span, bytes):
+        # Nothing else is in it, so what stands between its prefix and its last brace is the object.
+        prefix = _PREFIXES.get(span[_TELLING])
+        if prefix and span.startswith(prefix):
+            if span.endswith(b"}}\n"):
+                return span[len(prefix) : -2]
+            if span.endswith(b"}}"):
+                return span[len(prefix) : -1]
+        return b""
+    if isinstance(span, ListedText):
+        return span.texts[span.index]
+    segment, start, end = span
     if start < 0:
         return segment
+    # All of it is looked at. A line ends alike if another member with an object follows the one that is
+    # meant, and bytes that were never read may be no JSON at all.
     prefix = _PREFIXES.get(segment[start + _TELLING])
     if prefix and segment.startswith(prefix, start) and segment.endswith(b"}}", start, end):
         text = segment[start + len(prefix) : end - 1]
         if is_json(text):
             return text
     return b""
+
+
+def items_in(page: bytes) -> list[Raw]:
+    """Return the items of a list, as they stand in it."""
+    try:
+        return _read_items(page).items or []
+    except TooDeep:
+        return elements(members(page).get("items", Raw(b"[]")))
 
 
 def object_in(line: bytes) -> bytes:

@@ -12,43 +12,49 @@ Nothing but the identity is looked at before that, so what does not fit is an `I
 object when the part is touched. The text stays: `encode` writes back what nobody changed as it came, keys
 that the class does not know included, and a Store keeps it.
 
-The span is held by the metadata alone, which is a view of its own: a busy watch attaches it to each object,
-and one assignment costs less than two. An object finds it there, and takes it over before its metadata can be
+The span is held by the metadata alone, which is a view of its own: a busy watch notes it for each object, and
+one assignment costs less than two. An object finds it there, and takes it over before its metadata can be
 replaced. A hidden class stays what it is: going back to the plain class by ``__class__`` would leave no place
 for the text.
 """
 
 from __future__ import annotations
 
-import operator
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import msgspec
 from msgspec import Raw, Struct, StructMeta
+from msgspec.structs import force_setattr
 
 from .._errors import InvalidObject
 from ._base import KubeObject
 from ._copies import ABSENT, deep_copy, held, pickled, unpickled
 from ._depths import Dynamic
 from ._meta import ObjectMeta
-from ._reading import Reader
-from ._sources import Source
-from ._spans import Span, line_of, object_in, plainly_copied
+from ._reading import Reader, TooDeep
+from ._sources import Source, shallow
+from ._spans import SPANS, Span, line_of, object_in, plainly_copied
 from ._values import unresolved
+from ._view_methods import METHODS, VIEWS, label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ._resource import Resource
 
-K = TypeVar("K", bound=KubeObject)
-T = TypeVar("T")
-
 IDENTITY: Final = ("name", "namespace", "uid", "resource_version")
 HEAD: Final = ("kind", "api_version", "metadata")
 
-# The slot for the text; no key of Kubernetes begins with a dash.
-_SOURCE: Final = "source_"
+# The slot for the text: nothing, a span, or the `Source` once its members have been found.
+SOURCE: Final = "source_"
+
+# Its name on the wire. A part that is left unread has one dash before its own, and Events have a `source`.
+_SOURCE_KEY: Final = "--source"
+
+# Before it gets its text, the metadata of a view has a number, which counts all that have been made. If
+# reading one event has made two, then a key stands twice in it, and its text cannot be told from its ends.
+NEXT_NUMBER: Final = count().__next__
 
 
 class Views:
@@ -70,7 +76,7 @@ class Views:
         self.view: type[Any] = self._hide(self.typed, self.parts)
         for name in self.parts:
             type.__setattr__(self.view, name, self._part(name))
-        self.source = getattr(self.typed, _SOURCE)
+        self.source = getattr(self.typed, SOURCE)
         VIEWS[plain] = self
 
     def open(self, obj: Any) -> Source:
@@ -119,36 +125,35 @@ class Views:
             "__annotations__": {"plain_": ClassVar[type[Any]]}
             | self._nested()
             | dict.fromkeys(unread, Any)
-            | {_SOURCE: Any},
+            | {SOURCE: Any},
             "__module__": plain.__module__,
             "__qualname__": plain.__qualname__,
             "__doc__": plain.__doc__,
             "__hash__": plain.__hash__,  # which a class with an __eq__ of its own does not inherit
-            "__setattr__": _write,
-            "__repr__": _repr,
-            "__rich_repr__": _rich_repr,
-            "__replace__": replace,
             "__deepcopy__": deep_copy,
             "__reduce_ex__": _reduced,
             "plain_": plain,
-            **_COMPARISONS,
+            **METHODS,
             # msgspec must not even see the key of what is left unread.
             **{name: msgspec.field(default=ABSENT, name=f"-{name}") for name in unread},
             **{name: msgspec.field(default_factory=type_) for name, type_ in self._nested().items()},
-            # Two dashes: a part that is left unread has one before its own name, and Events have a `source`.
-            _SOURCE: msgspec.field(default=None, name="--source"),
+            SOURCE: self._no_text(),
         }
         # Past our own metaclass, which would turn the defaults into values that are sent.
         make = cast("Any", StructMeta.__new__)
+        # No default is left out: an encoder that knows nothing of views must meet what they have not read.
         # What a server sends is a tree; walking it cost the garbage collector a third of a busy watch's time.
         hidden: type[Any] = make(
-            type(plain), plain.__name__, (base,), body, kw_only=True, omit_defaults=True, gc=False
+            type(plain), plain.__name__, (base,), body, kw_only=True, omit_defaults=False, gc=False
         )
         VIEWS[hidden] = self
         return hidden
 
     def _nested(self) -> dict[str, type[Any]]:
         return {}
+
+    def _no_text(self) -> Any:
+        return msgspec.field(default=None, name=_SOURCE_KEY)
 
     def _part(self, name: str) -> property:
         get, put = self.slots[name].__get__, self.slots[name].__set__
@@ -181,6 +186,9 @@ class MetaViews(Views):
     def _members(self, source: Source) -> dict[str, Raw]:
         return source.metadata
 
+    def _no_text(self) -> Any:
+        return msgspec.field(default_factory=NEXT_NUMBER, name=_SOURCE_KEY)
+
 
 class KindViews(Views):
     """The views of a kind of object."""
@@ -207,8 +215,8 @@ class KindViews(Views):
             # It was decoded as the plain class; its metadata is the only place for the text.
             meta = obj.metadata
             seen = META.view(**{name: getattr(meta, name) for name in IDENTITY})
-            msgspec.structs.force_setattr(obj, "metadata", seen)
-        ATTACH(obj.metadata, span)
+            force_setattr(obj, "metadata", seen)
+        force_setattr(obj.metadata, SOURCE, span)
 
     def open(self, obj: Any) -> Source:
         found: Source | None = self.source.__get__(obj)
@@ -223,13 +231,14 @@ class KindViews(Views):
             self.source.__set__(obj, found)
         return found
 
-    def untouched(self, obj: KubeObject) -> Span | None:
+    def untouched(self, obj: Any) -> Span | None:
         """Return the span of a view that nobody has touched, nor its metadata."""
         meta = obj.metadata
-        if type(obj) is not self.view or type(meta) is not META.view or self.source.__get__(obj) is not None:
-            return None
-        found: Span | Source | None = META.source.__get__(meta)
-        return None if found is None or isinstance(found, Source) else found
+        if type(obj) is self.view and type(meta) is META.view and obj.source_ is None:
+            found = meta.source_
+            if type(found) in SPANS:
+                return found  # type: ignore[no-any-return]
+        return None
 
     def _nested(self) -> dict[str, type[Any]]:
         return {"metadata": META.view}
@@ -255,21 +264,35 @@ class _DynamicViews(KindViews):
 
 
 def _source(obj: Any, meta: Any, span: Span) -> Source:
+    text = text_in(obj, meta, span)
     try:
-        return Source(_text(meta, span))
+        return Source(text)
     except InvalidObject as error:
         raise InvalidObject(f"{label(obj)}: {error}") from None
 
 
-def _text(meta: Any, span: Span) -> bytes:
+def text_in(obj: Any, meta: Any, span: Span) -> bytes:
+    """Return the text that a span of an object, or of its metadata, leads to."""
     if text := plainly_copied(span):
         return text
-    text = object_in(line_of(span))
-    said: Any = _read_identity(text).metadata
-    if any(getattr(said, name) != getattr(meta, name) for name in IDENTITY):
-        # An event with the key "object" twice: the front of the line showed the first, JSON means the last.
-        raise InvalidObject("its event holds two objects")
-    return text
+    try:
+        text = object_in(line_of(span))
+        said = _identity_in(text)
+        if any(getattr(said, name) != getattr(meta, name) for name in IDENTITY):
+            # An event with the key "object" twice: the front showed the first, JSON means the last.
+            raise InvalidObject("its event holds two objects")
+    except InvalidObject as error:
+        refusal = InvalidObject(f"{label(obj)}: {error}")
+    else:
+        return text
+    raise refusal
+
+
+def _identity_in(text: bytes) -> Any:
+    try:
+        return _read_identity(text).metadata
+    except TooDeep:
+        return _read_identity(shallow(text)).metadata
 
 
 def text_of(obj: KubeObject) -> bytes | None:
@@ -280,17 +303,14 @@ def text_of(obj: KubeObject) -> bytes | None:
     """
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews) and (type(obj) is not views.plain or not views.lazy):
-        source = views.source.__get__(obj) if type(obj) is not views.plain else None
+        source: Any = views.source.__get__(obj) if type(obj) is not views.plain else None
         meta: Any = obj.metadata
         if source is None and type(meta) is META.view:
             source = META.source.__get__(meta)
         if type(source) is Source:
             return source.text
-        if source is not None:
-            try:
-                return _text(meta, source)
-            except InvalidObject as error:
-                raise InvalidObject(f"{label(obj)}: {error}") from None
+        if type(source) in SPANS:
+            return text_in(obj, meta, source)
     return None
 
 
@@ -304,52 +324,10 @@ def views_of(kind: type[KubeObject]) -> KindViews:
     return found
 
 
-def settle(obj: T) -> T:
-    """Return the object as one of the plain class, with everything read; a plain one is returned itself."""
-    views = VIEWS.get(type(obj))
-    if views is None or type(obj) is views.plain:
-        if isinstance(obj, KubeObject) and type(obj.metadata) is META.view:
-            return cast("T", msgspec.structs.replace(obj, metadata=settle(obj.metadata)))
-        return obj
-    values = views.values(obj)
-    if "metadata" in values:
-        values["metadata"] = settle(values["metadata"])
-    return cast("T", views.plain(**values))
-
-
-def kind_of(obj: K) -> type[K]:
-    """Return the class of an object as a program wrote it, whether the object was read lazily or not."""
-    plain: type[K] = _plain(type(obj))
-    return plain
-
-
-def asdict(obj: Struct) -> dict[str, Any]:
-    """Return the fields of an object by name, as `msgspec.structs.asdict` does for what has been read."""
-    return {name: getattr(obj, name) for name in _plain(type(obj)).__struct_fields__}
-
-
-def replace(obj: T, **changes: Any) -> T:
-    """Return a copy of an object with other values in some fields, as `msgspec.structs.replace` does."""
-    views = VIEWS.get(type(obj))
-    if views is None or type(obj) is views.plain:
-        return cast("T", msgspec.structs.replace(cast("Any", obj), **changes))
-    if unknown := changes.keys() - views.fields.keys():
-        raise TypeError(f"{views.plain.__name__} has no field {min(unknown)!r}")
-    other: Any = cast("Any", obj).__copy__()
-    for name, value in changes.items():
-        setattr(other, name, value)
-    return cast("T", other)
-
-
-def _plain(type_: type[Any]) -> Any:
-    views = VIEWS.get(type_)
-    return type_ if views is None else views.plain
-
-
 def _reduced(obj: Any, protocol: int) -> Any:
     views = VIEWS[type(obj)]
     # The text is found first, so that an object and its metadata share it in the pickle too.
-    state = {_SOURCE: views.open(obj), **held(obj)}
+    state = {SOURCE: views.open(obj), **held(obj)}
     return _restored, (views.plain, pickled(obj, state, protocol))
 
 
@@ -358,41 +336,7 @@ def _restored(plain: type[Any], state: bytes) -> Any:
     return views.view(**unpickled(state))
 
 
-def _write(obj: Any, name: str, value: Any) -> None:
-    # An object that was written to is no longer what its text says.
-    VIEWS[type(obj)].open(obj)
-    Struct.__setattr__(obj, name, value)
-
-
-def _repr(obj: Any) -> str:
-    try:
-        return repr(settle(obj))
-    except InvalidObject as error:
-        return f"<{type(obj).__name__} that cannot be read: {error}>"
-
-
-def _rich_repr(obj: Any) -> Any:
-    plain: Any = settle(obj)
-    return plain.__rich_repr__()
-
-
-def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], Any]:
-    def compared(one: Any, other: object) -> Any:
-        views = VIEWS.get(type(other))
-        if views is not VIEWS[type(one)]:
-            return NotImplemented
-        return compare(settle(one), settle(other))
-
-    return compared
-
-
-_COMPARISONS: Final = {
-    f"__{name}__": _comparison(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")
-}
-
-VIEWS: Final[dict[type[Any], Views]] = {}
 META: Final = MetaViews()
-ATTACH: Final[Callable[[Any, Span], None]] = META.source.__set__
 
 _any: Final = Reader[Any](Any).read
 
@@ -402,10 +346,3 @@ class _Identity(Struct):
 
 
 _read_identity: Final[Callable[[bytes], Any]] = Reader[Any](_Identity).read
-
-
-def label(obj: Any) -> str:
-    """Return how an error names an object, or the metadata of one."""
-    meta = getattr(obj, "metadata", obj)
-    name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or "(no name)"
-    return str(name) if obj is meta else f"{obj.kind} {name}"

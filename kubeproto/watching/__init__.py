@@ -6,7 +6,8 @@ from ..objects._shared import Malformed
 from ._decoder import WatchDecoder
 from ._events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent, WatchFailed
 from ._line_buffer import MAX_LINE
-from ._pages import ListDecoder, read_page
+from ._list_decoder import ListDecoder
+from ._pages import read_page
 
 if TYPE_CHECKING:
     from . import pager, resync

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -17,7 +17,9 @@ def _text(obj: Any) -> bytes:
     return encode(obj) if text is None else text
 
 
-class Added(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="ADDED"):
+class Added(
+    Struct, Generic[T], frozen=True, gc=False, forbid_unknown_fields=True, tag_field="type", tag="ADDED"
+):
     """An object is new to this watch."""
 
     object: T
@@ -28,7 +30,9 @@ class Added(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="AD
         return _text(self.object)
 
 
-class Modified(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="MODIFIED"):
+class Modified(
+    Struct, Generic[T], frozen=True, gc=False, forbid_unknown_fields=True, tag_field="type", tag="MODIFIED"
+):
     """An object has changed."""
 
     object: T
@@ -39,7 +43,9 @@ class Modified(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag=
         return _text(self.object)
 
 
-class Deleted(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="DELETED"):
+class Deleted(
+    Struct, Generic[T], frozen=True, gc=False, forbid_unknown_fields=True, tag_field="type", tag="DELETED"
+):
     """An object is gone, or no longer matches the selector. This is its last known state."""
 
     object: T
@@ -48,6 +54,9 @@ class Deleted(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="
     def raw(self) -> bytes:
         """Return the object's JSON as the server sent it; `InvalidObject` if that is broken."""
         return _text(self.object)
+
+
+CHANGES: Final[frozenset[type]] = frozenset((Added, Modified, Deleted))
 
 
 class Bookmark(Struct, frozen=True, gc=False):

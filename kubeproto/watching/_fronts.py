@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from msgspec.structs import force_setattr
+
 from .._errors import InvalidObject
-from ..objects import ATTACH, KindViews, Resource, shows_all
-from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, UNREAD, Span
+from ..objects import KindViews, Resource, shows_all
+from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, SOURCE
 from ._line_buffer import LineRun
 from ._wire_lines import object_line_reader
 
@@ -56,7 +58,7 @@ class Fronts:
         """Read lines by their fronts: find all, decode them in one call, and give each its span."""
         mark = self._marks[0]
         fronts: list[bytes] = []
-        spans: list[Span] = []
+        spans: list[LineRun] = []
         # This loop and the next are a third of the time that a watch of pods takes.
         for segment, start, stop in runs:
             find = segment.find
@@ -67,7 +69,7 @@ class Fronts:
                 cut = find(mark, start + _SKIP, end)
                 if cut > 0:
                     fronts.append(segment[start:cut])
-                    spans.append((UNREAD, segment, start, end))
+                    spans.append((segment, start, end))
                 else:
                     self._decode(fronts, spans, events)
                     fronts, spans = [], []
@@ -78,7 +80,7 @@ class Fronts:
             self._misses = 0
             self._marks.pop(0)
 
-    def _decode(self, fronts: list[bytes], spans: list[Span], events: list[Any]) -> None:
+    def _decode(self, fronts: list[bytes], spans: list[LineRun], events: list[Any]) -> None:
         if not fronts:
             return
         try:
@@ -86,7 +88,7 @@ class Fronts:
         except InvalidObject:
             self._decode_each(fronts, spans, events)
             return
-        attach, pinned = ATTACH, self._pinned
+        attach, pinned = force_setattr, self._pinned
         for event, front, span in zip(found, fronts, spans, strict=True):
             obj = event.object
             meta = obj.metadata
@@ -99,19 +101,19 @@ class Fronts:
             ):
                 self._decode_each(fronts, spans, events)
                 return
-            attach(meta, span)
+            attach(meta, SOURCE, span)
         events += found
         self._misses = 0
 
-    def _has_none(self, front: bytes, span: Span) -> bool:
+    def _has_none(self, front: bytes, span: LineRun) -> bool:
         """Return whether there is no namespace, rather than one behind the cut."""
-        _, segment, start, end = span
+        segment, start, end = span
         return self._cluster_scoped and shows_all(segment, start + len(front), end)
 
-    def _decode_each(self, fronts: list[bytes], spans: list[Span], events: list[Any]) -> None:
+    def _decode_each(self, fronts: list[bytes], spans: list[LineRun], events: list[Any]) -> None:
         """One of them is no front: find out which."""
         if len(fronts) == 1:
-            self._miss(*spans[0][1:], events)
+            self._miss(*spans[0], events)
             return
         for front, span in zip(fronts, spans, strict=True):
             self._decode([front], [span], events)

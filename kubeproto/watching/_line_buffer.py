@@ -18,29 +18,29 @@ LineRun: TypeAlias = tuple[bytes, int, int]
 class LineBuffer:
     """Keeps a line that has begun until its end comes."""
 
-    __slots__ = ("_begun", "_max")
+    __slots__ = ("_max", "begun")
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         self._max = max_line
         # One buffer: a list of pieces would cost many times their size if they came byte by byte.
-        self._begun = bytearray()
+        self.begun = bytearray()
 
     def feed(self, chunk: bytes) -> tuple[bytes, int]:
         """The line that this chunk ends, if one had begun, and where the whole lines in it begin."""
-        if not self._begun:
+        if not self.begun:
             return b"", 0
         end = chunk.find(b"\n") + 1
         if not end:
             return b"", 0
-        self._begun += chunk[:end]
-        line = bytes(self._begun)
-        self._begun.clear()
+        self.begun += chunk[:end]
+        line = bytes(self.begun)
+        self.begun.clear()
         return line, end
 
     def keep(self, piece: bytes) -> None:
         """Keep the beginning, or some middle, of a line without its end."""
-        self._begun += piece
-        if (size := len(self._begun)) > self._max:
+        self.begun += piece
+        if (size := len(self.begun)) > self._max:
             raise RemoteProtocolError(
                 f"a line has grown to {size} bytes without an end; {self._max} are the limit"
             )
@@ -57,4 +57,4 @@ class LineBuffer:
 
     def rest(self) -> bytes:
         """What was kept: a line without an end."""
-        return bytes(self._begun)
+        return bytes(self.begun)

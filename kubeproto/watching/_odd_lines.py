@@ -14,7 +14,6 @@ from ..objects import (
     Reader,
     TooDeep,
     members,
-    object_in,
     read_whole,
     settle,
     views_of,
@@ -75,13 +74,20 @@ _read_text: Final = Reader[str](str).read
 _CHANGES: Final[dict[str, Any]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
-def deep_event(line: bytes, views: KindViews, *, strict: bool) -> Any:
-    """Return the event of a line that is nested too deeply to be read in one pass; its object is a view."""
-    found = members(line)
-    change = _CHANGES.get(_read_text(found.get("type", b'""')))
-    if change is None or "object" not in found:
-        raise TooDeep("it is nested too deeply (maximum recursion depth exceeded)")
-    return change(read_whole(object_in(line), views, strict=strict))
+def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidObject | None = None) -> Any:
+    """Return the event that a line is, whatever else it holds; None if it is not an event of an object.
+
+    Its object is read apart from it, so it may be nested as deeply as can be. What does not fit is the
+    `error` that it met before, if it met one.
+    """
+    found = _anything(line)
+    change = _CHANGES.get(found.type)
+    if change is None or found.object is _NOTHING:
+        return None
+    try:
+        return change(read_whole(bytes(found.object), views, strict=strict))
+    except InvalidObject as refusal:
+        raise refusal if error is None or isinstance(error, TooDeep) else error from None
 
 
 def read_failure(text: bytes | Raw) -> WatchFailed:

@@ -12,7 +12,7 @@ from ..objects import KubeObject, Reader, compare_versions
 from ..objects._shared import Malformed
 from ..wire import Garbled, classify
 from . import _events as events
-from ._events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent
+from ._events import CHANGES, Added, Bookmark, Deleted, Modified, Unknown, WatchEvent
 from ._resync_values import Received
 from .pager import MAX_VERSION, Failed
 
@@ -20,7 +20,6 @@ K = TypeVar("K", bound=KubeObject)
 
 Digested: TypeAlias = tuple[list[WatchEvent[K]], Received | Failed]
 
-_CHANGES: Final[frozenset[type]] = frozenset((Added, Modified, Deleted))
 _ADDED: Final[frozenset[type]] = frozenset((Added,))
 
 
@@ -50,7 +49,7 @@ def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
         return [(chunk, Received(0))]
     kinds = set(map(type, chunk))
     # An object without a version is as good as lost, wherever it stands in its chunk.
-    if kinds <= _CHANGES and all(map(_version_of, chunk)):
+    if kinds <= CHANGES and all(map(_version_of, chunk)):
         version = _version(chunk[-1])
         if version and len(version) <= MAX_VERSION:
             return [(chunk, Received(len(chunk), version, live=not kinds <= _ADDED))]

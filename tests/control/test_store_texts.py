@@ -183,6 +183,13 @@ def test_an_object_behind_the_object_of_a_line_is_not_kept_with_it(text: bytes) 
     twice = kept(watched([text], [], b',"object":%b' % other), stage=False)
     assert twice == ({"other": other} if text is SHORT else {"n/o0": b""})
     assert kept(watched([text], [], b',"extra":{}'), stage=False) == {"n/o0": text}
+    for type_ in (b"ADDED", b"MODIFIED", b"DELETED"):
+        for count in (1, 3):
+            for extra in (b',"object":%b' % other, b',"obj\\u0065ct":%b' % other, b',"extra":{}'):
+                line = b'{"type":"%b","object":%b%b}\n' % (type_, SHORT, extra)
+                events: list[Any] = WatchDecoder(Note).feed(line * count)
+                wanted = SHORT if extra == b',"extra":{}' else other
+                assert [event.raw for event in events] == [wanted] * count
 
 
 def test_neighbours_and_cuts_do_not_decide_what_is_kept() -> None:
@@ -257,7 +264,8 @@ def test_a_deeply_nested_object_is_kept_and_hides_no_other(pad: bytes) -> None:
     assert page.malformed == []
     decoder = ListDecoder(Note)
     pieces = [item for piece in cut(listed([deep, other]), [100, 5_000]) for item in decoder.feed(piece)]
-    for news in (page.items, [*pieces, *decoder.finish()], watched([deep, other], [], b"")):
+    extra = watched([deep, other], [], b',"extra":{}')
+    for news in (extra, page.items, [*pieces, *decoder.finish()], watched([deep, other], [], b"")):
         assert kept(list(news), stage=True) == expected
     for obj in (decode(deep, Note), page.items[0]):
         assert (obj.metadata.name, obj.metadata.labels, obj.spec.title) == ("o0", {"a": "b"}, "t")

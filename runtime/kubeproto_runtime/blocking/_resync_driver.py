@@ -17,7 +17,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
-from kubeproto.watching import ListDecoder, resync
+from kubeproto.watching import ListDecoder, WatchDecoder, resync
 from kubeproto.wire import classify, is_enough
 
 from ..calls._outcomes import OUTCOMES, outcome_of
@@ -206,7 +206,10 @@ class BlockingResyncDriver(Generic[K]):
         with self._open(exchange, request, planned.idle, timeout) as incoming:
             if exchange != self._exchange:
                 return
-            decoder = request.open(incoming.status, incoming.headers)
+            # All that comes goes to a sink that keeps it, so each line is read to its last byte at once.
+            decoder = WatchDecoder(
+                self._api.kind, status=incoming.status, headers=incoming.headers, checked=True
+            )
             opened = 200 <= incoming.status < 300
             if opened:
                 self._hear(exchange, resync.Opened())

@@ -12,7 +12,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
-from kubeproto.watching import ListDecoder, resync
+from kubeproto.watching import ListDecoder, WatchDecoder, resync
 from kubeproto.wire import classify, is_enough
 
 from ..calls._metered import transport_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from kubeproto import Api, Head, Incoming, WatchEvent
-    from kubeproto.wire import Decoder
 
     from ..client._client import Client
 
@@ -174,6 +173,7 @@ class WatchExchange(PacedExchange, Generic[K]):
     ) -> None:
         super().__init__(notify)
         self._client = client
+        self._kind = api.kind
         self._planned = planned
         seconds = client.random.randint(*planned.seconds)
         self._timeout = seconds + planned.grace
@@ -188,7 +188,10 @@ class WatchExchange(PacedExchange, Generic[K]):
         """Send the request, and wait for the head of its answer."""
         idle, timeout = self._planned.idle, self._timeout
         incoming = await self._send(self._client, self._watch, idle=idle, timeout=timeout)
-        self._decoder: Decoder[WatchEvent[K]] = self._watch.open(incoming.status, incoming.headers)
+        # All that comes goes to a sink that keeps it, so each line is read to its last byte at once.
+        self._decoder = WatchDecoder(
+            self._kind, status=incoming.status, headers=incoming.headers, checked=True
+        )
         if not self._refused:
             self._notify(resync.Opened())
 

@@ -1,0 +1,105 @@
+"""What a view is as a value: equal to the plain object that it reads as, printed like it, made into it."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import msgspec
+from msgspec import Struct
+
+from .._errors import InvalidObject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._views import Views
+
+T = TypeVar("T")
+
+# The views of a class, by the plain class and by the hidden ones.
+VIEWS: Final[dict[type[Any], Views]] = {}
+
+
+def settle(obj: T) -> T:
+    """Return the object as one of the plain class, with everything read; a plain one is returned itself."""
+    views = VIEWS.get(type(obj))
+    if views is None or type(obj) is views.plain:
+        meta = getattr(obj, "metadata", None)
+        if isinstance(obj, Struct) and type(meta) in VIEWS and (plain := settle(meta)) is not meta:
+            return cast("T", msgspec.structs.replace(obj, metadata=plain))
+        return obj
+    values = views.values(obj)
+    if "metadata" in values:
+        values["metadata"] = settle(values["metadata"])
+    return cast("T", views.plain(**values))
+
+
+def kind_of(obj: T) -> type[T]:
+    """Return the class of an object as a program wrote it, whether the object was read lazily or not."""
+    views = VIEWS.get(type(obj))
+    return type(obj) if views is None else views.plain
+
+
+def asdict(obj: Struct) -> dict[str, Any]:
+    """Return the fields of an object by name, as `msgspec.structs.asdict` does for what has been read."""
+    plain: Any = kind_of(obj)
+    return {name: getattr(obj, name) for name in plain.__struct_fields__}
+
+
+def replace(obj: T, **changes: Any) -> T:
+    """Return a copy of an object with other values in some fields, as `msgspec.structs.replace` does."""
+    views = VIEWS.get(type(obj))
+    if views is None or type(obj) is views.plain:
+        return cast("T", msgspec.structs.replace(cast("Any", obj), **changes))
+    if unknown := changes.keys() - views.fields.keys():
+        raise TypeError(f"{views.plain.__name__} has no field {min(unknown)!r}")
+    other: Any = cast("Any", obj).__copy__()
+    for name, value in changes.items():
+        setattr(other, name, value)
+    return cast("T", other)
+
+
+def label(obj: Any) -> str:
+    """Return how an error names an object, or the metadata of one."""
+    meta = getattr(obj, "metadata", obj)
+    name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or "(no name)"
+    return str(name) if obj is meta else f"{obj.kind} {name}"
+
+
+def _write(obj: Any, name: str, value: Any) -> None:
+    # An object that was written to is no longer what its text says.
+    VIEWS[type(obj)].open(obj)
+    Struct.__setattr__(obj, name, value)
+
+
+def _repr(obj: Any) -> str:
+    try:
+        return repr(settle(obj))
+    except InvalidObject as error:
+        return f"<{type(obj).__name__} that cannot be read: {error}>"
+
+
+def _rich_repr(obj: Any) -> Any:
+    plain: Any = settle(obj)
+    return plain.__rich_repr__()
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], Any]:
+    def compared(one: Any, other: object) -> Any:
+        views = VIEWS.get(type(other))
+        if views is not VIEWS[type(one)]:
+            return NotImplemented
+        return compare(settle(one), settle(other))
+
+    return compared
+
+
+# What each hidden class has in place of the methods of a Struct, which read slots in C.
+METHODS: Final[dict[str, Any]] = {
+    "__setattr__": _write,
+    "__repr__": _repr,
+    "__rich_repr__": _rich_repr,
+    "__replace__": replace,
+    **{f"__{name}__": _comparison(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+}

@@ -1,0 +1,190 @@
+"""`ListDecoder`: a list becomes objects while its one long body is still arriving.
+
+ItemReader are cut out of the stream: an item's end is guessed by the bytes that stand between two items, and
+decoding makes sure of it. Where the guess fails (an item that holds what looks like an item) brackets are
+counted instead. Of what is given out every byte was looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from .._errors import InvalidObject, RemoteProtocolError
+from ..objects import KubeObject, ListMeta, Resource, is_json
+from ..objects._shared import Malformed
+from ..wire import Headers, open_inflater
+from ._events import WatchFailed
+from ._line_buffer import MAX_LINE
+from ._odd_lines import Refusal, check_content_type
+from ._pages import ItemReader, Page, read_raw_page
+
+K = TypeVar("K", bound=KubeObject)
+
+# Strings are passed over whole: what looks like a bracket inside one is none.
+_BRACKETS: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_CLOSING: Final = ord("}")
+_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
+_FIRST_KEY: Final = re.compile(rb'\{"[^"\\]*":')
+
+# What no separator has ended by now is no ordinary item, or its list is not written as servers do.
+_LONG: Final = 1024 * 1024
+
+
+class ListDecoder(Generic[K]):
+    """Decodes a list that arrives in pieces: `feed` gives items, memory stays bounded by a chunk and an item.
+
+    `page` has no items: it is there for the list's kind and metadata, whole once `finish` was called, because
+    lists of custom resources end with theirs. A status outside 2xx makes the whole body one `WatchFailed`.
+    """
+
+    def __init__(
+        self,
+        kind: type[K],
+        *,
+        strict: bool = False,
+        resource: Resource | None = None,
+        status: int = 200,
+        headers: Headers = (),
+        max_item: int = MAX_LINE,
+    ) -> None:
+        self.metadata = ListMeta()
+        self._items = ItemReader(kind, strict=strict, resource=resource)
+        self._max_item = max_item
+        self._refusal = None if 200 <= status < 300 else Refusal(status, headers)
+        self._inflater = open_inflater(() if self._refusal else headers)
+        if self._refusal is None:
+            check_content_type(headers, f"the list of {self._items.name}")
+        self._page: Page | None = None  # None until the items begin
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._enough = 0
+        self._separator = b""
+        self._begun = False  # true once an item was given out
+
+    def feed(self, chunk: bytes) -> list[K | Malformed | WatchFailed]:
+        """Take the next bytes; give the items that are complete."""
+        if self._refusal is not None:
+            self._refusal.feed(chunk)
+            return []
+        piece = self._inflater.feed(chunk)
+        self._pieces.append(piece)
+        self._size += len(piece)
+        return self._take() if self._size >= self._enough else []
+
+    def _take(self) -> list[K | Malformed | WatchFailed]:
+        text = b"".join(self._pieces)
+        items: list[K | Malformed | WatchFailed] = []
+        start = self._begin(text) if self._page is None else 0
+        if self._page is not None:
+            start = self._cut(text, start, items)
+        self._pieces = [text[start:]]
+        self._size = size = len(text) - start
+        if size > self._max_item:
+            raise RemoteProtocolError(
+                f"an item of a list has grown to {size} bytes; {self._max_item} are the limit"
+            )
+        # A long item is looked at again when it has grown by a quarter: small chunks would make it quadratic.
+        self._enough = min(size + size // 4, self._max_item + 1)
+        return items
+
+    def finish(self) -> list[K | Malformed | WatchFailed]:
+        """The body has ended: the last item, and the metadata of the list."""
+        if self._refusal is not None:
+            return [self._refusal.failed()]
+        self._inflater.finish()
+        rest = b"".join(self._pieces)
+        self._pieces = []
+        text = rest if self._page is None else b'{"items":[' + rest
+        try:
+            last = read_raw_page(text)
+        except InvalidObject as error:
+            raise RemoteProtocolError(f"the list of {self._items.name} ended early: {error}") from None
+        if self._begun and not last.items:
+            raise RemoteProtocolError(f"the list of {self._items.name} ended after a comma")
+        if (page := self._page) is not None:
+            last.kind, last.api_version = last.kind or page.kind, last.api_version or page.api_version
+        if page is None or last.metadata != ListMeta():
+            self.metadata = last.metadata
+        return [*self._items.read_all([bytes(raw) for raw in self._items.of(last)])]
+
+    def _begin(self, text: bytes) -> int:
+        """Where the items begin; what stands before is the list's kind, and mostly its metadata."""
+        depth = 0
+        for token in _BRACKETS.finditer(text):
+            if token[0] in (b"]", b"}"):
+                depth -= 1
+            elif token[0] in (b"[", b"{"):
+                depth += 1
+                start = token.end()
+                if depth == 2 and text.endswith(b'"items":[', 0, start):
+                    try:
+                        page = read_raw_page(text[:start] + b"]}")
+                    except InvalidObject:
+                        break
+                    if page.items is not msgspec.UNSET:  # or the key only ends in that
+                        self._items.of(page)
+                        self._page = page
+                        self.metadata = page.metadata
+                        return start
+        return 0
+
+    def _cut(self, text: bytes, start: int, items: list[Any]) -> int:
+        """Cut items from here on; give where the first incomplete one begins."""
+        regular = True
+        while True:
+            end = self._guess(text, start) if regular else -1
+            regular = end >= 0
+            item = self._read(text[start:end]) if regular and text[end - 1] == _CLOSING else None
+            if item is None:
+                if not regular and len(text) - start < _LONG:
+                    return start
+                start, end = _end(text, start)
+                if end < 0:
+                    return start
+                item = self._read(text[start:end])
+                if item is None:
+                    raise RemoteProtocolError(f"no list of {self._items.name}: an item in it is no JSON")
+                end = _after_blanks(text, end)
+                if text[end : end + 1] != b",":
+                    return start
+            items.append(item)
+            self._begun = True
+            start = end + 1
+
+    def _guess(self, text: bytes, start: int) -> int:
+        """Where the next separator stands: a comma, and the first key that items begin with."""
+        if not self._separator:
+            first = _FIRST_KEY.match(text, start)
+            if first is None:
+                return -1
+            self._separator = b"," + first[0]
+        return text.find(self._separator, start)
+
+    def _read(self, text: bytes) -> K | Malformed | None:
+        """Return the item that this is; None if it is none."""
+        item = self._items.read(text)
+        return None if isinstance(item, Malformed) and not is_json(text) else item
+
+
+def _after_blanks(text: bytes, start: int) -> int:
+    found = _BLANKS.match(text, start)
+    return start if found is None else found.end()
+
+
+def _end(text: bytes, start: int) -> tuple[int, int]:
+    """Where the value that stands next begins, and where its brackets close; -1 if not in this text."""
+    start = _after_blanks(text, start)
+    depth = 0
+    if text[start : start + 1] not in (b"{", b"["):
+        return start, -1
+    for token in _BRACKETS.finditer(text, start):
+        if token[0] in (b"{", b"["):
+            depth += 1
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+            if depth == 0:
+                return start, token.end()
+    return start, -1
