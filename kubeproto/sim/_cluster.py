@@ -213,6 +213,13 @@ class Cluster:
             self.settle()
         self._world.clock.time = max(self.now, time)
 
+    def show_time(self, time: float) -> None:
+        """Let the clock show a later time, and leave what is due by then to the next `advance_to`.
+
+        A server on real time calls it before each request: objects carry the time at which they are written.
+        """
+        self._world.clock.time = max(self.now, time)
+
     def wait(self, condition: Callable[[], T], seconds: float = 60.0) -> T:
         """Let time pass until a condition holds, and return what it gave; or `DeadlineExceeded`.
 

@@ -59,6 +59,8 @@ class ClusterDriver:
         What a write has changed is in the journal before its answer is returned.
         """
         try:
+            # Nothing may have been due for minutes, and then the clock would still show the time of that.
+            self.cluster.show_time(self._now())
             return self._answer(head, user)
         except TransportError:
             raise  # a fault that was asked for: the connection breaks

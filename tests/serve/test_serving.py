@@ -18,6 +18,7 @@ import pytest
 
 import kubeproto as kp
 from kubeproto import sim
+from kubeproto.crd import definition_of
 from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, connect
@@ -298,6 +299,35 @@ def test_the_clock_of_the_cluster_is_real_time(on_loop: Callable[[Main], None]) 
         async with serve(cluster):
             cluster.later(0.05, done.set)
             await done.wait()
+
+    on_loop(main)
+
+
+class PageSpec(kp.Fields):
+    text: str
+
+
+class Page(kp.Object[PageSpec, None], group="serving.example.io", version="v1", plural="pages"):
+    """A page."""
+
+
+def test_a_kind_defined_over_the_port_is_served_soon(on_loop: Callable[[Main], None], tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster()) as url:
+            (tmp_path / "config").write_text(url.kubeconfig)
+            async with connect(kubeconfig=tmp_path / "config") as client:
+                body = definition_of(Page).to_json().encode()
+                target = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+                head = f"POST {target} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n"
+                await ask(url, f"{head}Connection: close\r\n\r\n".encode() + body)
+                # Nothing else happens meanwhile: only the time of each request can end the initialization.
+                while not (await ask(url, get("/apis/serving.example.io/v1/pages"))).startswith(
+                    b"HTTP/1.1 200"
+                ):
+                    pass
+                pages = client.api(Page, namespace="default")
+                made = await pages.create(Page(metadata=kp.ObjectMeta(name="a"), spec=PageSpec(text="x")))
+                assert made.spec.text == "x"
 
     on_loop(main)
 

@@ -19,6 +19,7 @@ from ..storage._storage import ResourceStorage, Storage
 from ..storage._values import is_map
 from ._conversions import STORED_WITH, convert
 from ._quick import quick_check
+from ._selectable import BUILT_IN, SelectableField
 from ._typed import Misfit, TypedCodec, escaped, plan_of
 
 _ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -72,24 +73,6 @@ _ANSWERS_WITH_OBJECT: Final = frozenset((
     "services", "serviceaccounts", "pods", "persistentvolumeclaims", "persistentvolumes", "jobs.batch",
     "replicationcontrollers",
 ))  # fmt: skip
-_FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "pods": (
-        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-        "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName",
-    ),
-    "events": (
-        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
-        "reportingComponent", "source", "type",
-    ),
-    "secrets": ("type",),
-    "namespaces": ("status.phase",),
-    "nodes": ("spec.unschedulable",),
-    "replicationcontrollers": ("status.replicas",),
-    "replicasets.apps": ("status.replicas",),
-    "jobs.batch": ("status.successful",),
-    "certificatesigningrequests.certificates.k8s.io": ("spec.signerName",),
-}  # fmt: skip
 _DEPRECATED: Final = {
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
@@ -198,10 +181,10 @@ class Served:
         self.storage_kind: Served | None = None  # the built-in kind in whose form objects are stored
         self.facts: Facts | None = None
         self.owned: dict[Any, list[dict[str, Any]]] = {}  # the books of new objects, by their shape
+        self.fields: dict[str, SelectableField] = BUILT_IN.get(self.full_name, {})
         if defined:
-            self.fields = tuple(path.removeprefix(".") for path in defined.selectable_fields)
-        else:
-            self.fields = _FIELDS.get(self.full_name, ())
+            paths = (path.removeprefix(".") for path in defined.selectable_fields)
+            self.fields = {path: SelectableField((path,)) for path in paths}
         # What stands before the metadata of a built-in object; items of its lists leave it out.
         self.prefix = (
             b"" if self.custom else b'{"kind":"%s","apiVersion":"%s",' % (

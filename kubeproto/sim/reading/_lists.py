@@ -105,7 +105,7 @@ def _page(
         start = max(
             start, bisect_right(keys, after) if page.start.endswith("\x00") else bisect_left(keys, after)
         )
-    matches: Matches | None = matcher(options)
+    matches: Matches | None = matcher(served, options)
     found: list[Stored] = []
     more = False
     last = start

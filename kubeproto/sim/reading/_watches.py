@@ -40,7 +40,7 @@ class Watch:
         self.gzip = gzip
         self.wake: Callable[[], None] | None = None
         self._namespace = route.namespace
-        self._matches = matcher(options)
+        self._matches = matcher(route.served, options)
         self._shards = read_shards(options.shards) if options.shards else None
         self._plain = viewer.view == "object" and route.served.as_stored
         self._simple = self._plain and self._matches is None and self._shards is None
