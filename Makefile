@@ -25,6 +25,7 @@ help:
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
 	@echo 'make dist    build wheel and sdist, and use them in clean environments on every Python at hand'
+	@echo 'make peers   other clients (Python, Go, Rust) that the tests let work against kubeproto serve'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
@@ -80,6 +81,11 @@ real churn record facts verdicts cel access: $(READY)
 .PHONY: mutants
 mutants: $(READY)
 	@$(BIN)/python tests/mutants/run_mutants.py $(ARGS)
+
+# Each in an environment of its own in .cache/peers; cold builds in Go and Rust take up to a quarter of an hour.
+.PHONY: peers
+peers: $(READY)
+	@$(BIN)/python -m benchmarks._peer_programs
 
 # Enters in tests/conformance.toml the tests that carry an id of the conformance list in their name.
 .PHONY: map

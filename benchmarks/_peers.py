@@ -49,14 +49,24 @@ class Peers:
         return closing(PeerProcess([str(self.python(name)), "-m", module], options))
 
 
-def make_environment(name: str, pins: Path, cache: Path, say: Callable[[str], None]) -> Path:
-    """Make a peer's environment, unless it is there; its interpreter. Two processes may ask at once."""
+def _home(name: str, pins: Path, cache: Path) -> Path:
     wanted = (pins / f"{name}.txt").read_bytes()
     key = hashlib.sha256(wanted + sys.version.encode() + sys.base_prefix.encode()).hexdigest()[:12]
-    home = cache / f"{name}-{key}"
+    return cache / f"{name}-{key}"
+
+
+def environment(name: str, pins: Path, cache: Path) -> Path | None:
+    """Return the interpreter of a peer's environment; None if it has not been made."""
+    home = _home(name, pins, cache)
+    return home / "bin" / "python" if (home / "ready").exists() else None
+
+
+def make_environment(name: str, pins: Path, cache: Path, say: Callable[[str], None]) -> Path:
+    """Make a peer's environment, unless it is there; its interpreter. Two processes may ask at once."""
+    home = _home(name, pins, cache)
     python, ready = home / "bin" / "python", home / "ready"
     cache.mkdir(parents=True, exist_ok=True)
-    with _locked(cache / f"{name}-{key}.lock"):
+    with _locked(cache / f"{home.name}.lock"):
         if ready.exists():
             return python
         say(f"making the environment of {name} in {home}")

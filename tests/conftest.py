@@ -29,7 +29,15 @@ ONLY_BY_NEED = 'a skip needs a missing tool: say which by @pytest.mark.needs("to
 
 
 def missing(tool: str) -> bool:
-    """Whether neither a program nor a Python module of that name is on this machine."""
+    """Whether neither a program nor a Python module of that name is on this machine.
+
+    ``peer:kr8s`` is another client with what it needs, which `make peers` makes.
+    """
+    kind, _, name = tool.rpartition(":")
+    if kind == "peer":
+        from benchmarks._peer_programs import command
+
+        return command(name) is None
     return shutil.which(tool) is None and importlib.util.find_spec(tool) is None
 
 
@@ -73,7 +81,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         for tool in marker.args:
             if missing(tool):
                 item.stash[MISSING] = tool
-                pytest.skip(f"{tool} is not on this machine")
+                how = "; `make peers` makes it" if tool.startswith("peer:") else ""
+                pytest.skip(f"{tool} is not on this machine{how}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -41,10 +41,8 @@ class SocketChannel:
         self.waiting = True
         self.limit: float | None = None
         self.steps = 0
-        self.seen: tuple[int, float] = (
-            -1,
-            0.0,
-        )  # of the watchdog: the steps at a look, and when they were first so many
+        # Of the watchdog: the steps at its last look, and when there were first so many.
+        self.seen: tuple[int, float] = (-1, 0.0)
         self.scope = anyio.CancelScope()  # of all that serves the connection
         self._ahead = b""  # read while a response was being sent
 

@@ -1,0 +1,116 @@
+"""kr8s: its objects, its watches, its waiting, and a kind that it does not know."""
+
+from importlib import import_module
+from typing import Any, Final
+
+from benchmarks.peers._checks import run_checks, until
+
+# kr8s lives in this peer's environment alone: no checker and no import at the top can see it.
+kr8s: Final[Any] = import_module("kr8s")
+objects: Final[Any] = import_module("kr8s.objects")
+
+
+def settings(name: str, text: str) -> Any:
+    meta = {"name": name, "namespace": "default", "labels": {"peer": "kr8s"}}
+    return objects.ConfigMap({"metadata": meta, "data": {"text": text}})
+
+
+def versions() -> None:
+    assert kr8s.version()["major"] == "1"
+    assert any(one["name"] == "deployments" for one in kr8s.api_resources())
+
+
+def verbs() -> None:
+    made = settings("kr8s-verbs", "1")
+    made.create()
+    assert made.exists()
+    made.patch({"data": {"text": "2"}})
+    found = objects.ConfigMap.get("kr8s-verbs", namespace="default")
+    assert found.data.text == "2"
+    found.label({"more": "yes"})
+    found.annotate({"note": "x"})
+    [listed] = kr8s.get("configmaps", namespace="default", label_selector={"more": "yes"})
+    assert listed.name == "kr8s-verbs"
+    assert listed.annotations["note"] == "x"
+    found.delete()
+    assert not found.exists()
+
+
+def missing() -> None:
+    try:
+        objects.ConfigMap.get("kr8s-missing", namespace="default", timeout=0.1)
+    except kr8s.NotFoundError:
+        return
+    raise AssertionError("a missing object was found")
+
+
+def watching() -> None:
+    made = settings("kr8s-watched", "1")
+    made.create()
+    seen = list[str]()
+    for event, obj in kr8s.watch("configmaps", namespace="default", label_selector={"peer": "kr8s"}):
+        seen.append(event)
+        if event == "DELETED":
+            break
+        if event == "ADDED":
+            obj.patch({"data": {"text": "2"}})
+        else:
+            obj.delete()
+    assert seen == ["ADDED", "MODIFIED", "DELETED"], seen
+
+
+def workloads() -> None:
+    web = objects.Deployment({
+        "metadata": {"name": "kr8s-web", "namespace": "default"},
+        "spec": {
+            "replicas": 0, "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+            },
+        },
+    })  # fmt: skip
+    web.create()
+    web.patch({"spec": {"replicas": 2}})
+    web.refresh()
+    assert web.replicas == 2
+    web.delete(propagation_policy="Background")
+    web.wait("delete", timeout=30)
+
+
+def custom() -> None:
+    names = {"plural": "documents", "singular": "document", "kind": "Document"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    definition = objects.CustomResourceDefinition({
+        "metadata": {"name": "documents.kr8s.example.com"},
+        "spec": {
+            "group": "kr8s.example.com", "scope": "Namespaced", "names": names, "versions": [version],
+        },
+    })  # fmt: skip
+    definition.create()
+
+    def accepted() -> Any:
+        # Until then there are no conditions, and kr8s does not wait for what is not there.
+        definition.refresh()
+        return definition.status.conditions
+
+    until("the names to be accepted", accepted)
+    definition.wait("condition=Established", timeout=30)
+    made = objects.new_class("Document", "kr8s.example.com/v1", namespaced=True)
+    document = made({"metadata": {"name": "moby", "namespace": "default"}, "spec": {"title": "Moby-Dick"}})
+    for _ in range(100):  # the storage of a new kind is initializing for a moment
+        try:
+            document.create()
+            break
+        except kr8s.ServerError as error:
+            assert error.response.status_code in (404, 429), error
+    assert made.get("moby", namespace="default").spec.title == "Moby-Dick"
+    document.delete()
+    definition.delete()
+
+
+if __name__ == "__main__":
+    run_checks({
+        "versions": versions, "verbs": verbs, "missing": missing, "watch": watching, "workloads": workloads,
+        "custom": custom,
+    })  # fmt: skip

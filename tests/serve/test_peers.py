@@ -1,0 +1,51 @@
+"""Other clients work against a served simulator: programs on the official client, kr8s, lightkube, kopf,
+client-go and kube-rs, each of which checks what it is there for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks._peer_programs import command
+from benchmarks._peers import PROJECT
+from kubeproto import sim
+from kubeproto_serve._fixtures import serving
+
+pytestmark = pytest.mark.one_python
+
+CHECKS = {
+    "kubernetes": {"versions", "verbs", "watch", "workloads", "dynamic", "election", "pods"},
+    "kr8s": {"versions", "verbs", "missing", "watch", "workloads", "custom"},
+    "lightkube": {"verbs", "apply", "collection", "watch", "workloads", "custom"},
+    "kopf": {"operator"},
+    "client_go": {
+        "discovery", "verbs", "protobuf", "pages", "informer", "controller", "election", "retry-watcher",
+        "metadata", "events", "scale",
+    },
+    "kube_rs": {
+        "discovery", "verbs", "reflector", "reflector-streaming", "reflector-pages", "metadata", "definition",
+        "refused", "controller", "finalizer", "events", "scale",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "peer", [pytest.param(name, marks=pytest.mark.needs(f"peer:{name}")) for name in CHECKS]
+)
+def test_another_client_finds_what_it_expects(peer: str, tmp_path: Path) -> None:
+    program = command(peer)
+    assert program is not None
+    config = tmp_path / "config"
+    with serving(sim.Cluster(populated=True)) as server:
+        config.write_text(server.kubeconfig)
+        done = subprocess.run(
+            program, cwd=PROJECT, env={**os.environ, "HOME": str(tmp_path), "KUBECONFIG": str(config)},
+            stdout=subprocess.PIPE, text=True, timeout=300, check=False,
+        )  # fmt: skip
+    found = {line["check"]: line["error"] for line in map(json.loads, done.stdout.splitlines())}
+    assert found == dict.fromkeys(CHECKS[peer], "")
