@@ -8,7 +8,7 @@ import secrets
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kubeproto import Dynamic, KubeprotoError
 from kubeproto.objects import encode
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kubeproto.sim import Cluster
 
     from ._security import Security
+
+_FAULTY: Final = 0.1  # the share of requests that `--faults` lets fail
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,7 +139,7 @@ async def _serve(cluster: Cluster, security: Security, options: argparse.Namespa
     from ._requestlog import RequestLog
     from ._serve import serve
 
-    faults = None if options.faults is None else Faults(cluster, seed=options.faults)
+    faults = None if options.faults is None else Faults(cluster, seed=options.faults, share=_FAULTY)
     log = RequestLog(sys.stderr) if options.log else None
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with serve(

@@ -1,9 +1,9 @@
-"""`RequestHandler`: who may ask, what is answered to a request, and how a body goes on."""
+"""`RequestHandler`: who may ask, and what is answered to a request."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -11,13 +11,14 @@ import msgspec
 
 from kubeproto.sim import User
 from kubeproto.wire import Head, code_of
-from kubeproto_h11 import Response
+from kubeproto_h11 import Response, accept_upgrade
 
 from ._channel import Watchdog
 from ._metrics import METRICS, RequestMetrics
+from ._open_streams import OpenStream, send_over_websocket
 
 if TYPE_CHECKING:
-    from kubeproto.sim import ServerResponse, Stream
+    from kubeproto.sim import ServerResponse
 
     from ._channel import SocketChannel
     from ._driver import ClusterDriver
@@ -61,59 +62,6 @@ class Service:
             stream.close()
 
 
-class OpenStream:
-    """A body that goes on: bytes of the machine, sent as they come."""
-
-    def __init__(self, body: Stream, channel: SocketChannel, service: Service) -> None:
-        self._body = body
-        self._channel = channel
-        self._service = service
-        self._come = anyio.Event()
-        self._closed = service.closing
-        body.wake = self._wake
-        service.streams.add(self)
-
-    def close(self) -> None:
-        """End it."""
-        self._closed = True
-        self._body.close()
-        self._come.set()
-
-    async def send_all(self, send: Callable[[bytes], Awaitable[None]]) -> None:
-        """Send what comes, until nothing more will, or the client is gone."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._await_hang_up, tasks.cancel_scope)
-                await self._send(send)
-                tasks.cancel_scope.cancel()
-        except BaseExceptionGroup as group:
-            error = group.exceptions[0]
-        else:
-            return
-        finally:
-            self._service.streams.discard(self)
-            self._body.wake = None
-            self._body.close()
-        raise error  # out here, so that its context is not the group
-
-    async def _send(self, send: Callable[[bytes], Awaitable[None]]) -> None:
-        while True:
-            self._come = anyio.Event()
-            if data := self._body.take():
-                await send(data)
-            elif self._body.ended or self._closed:
-                return
-            else:
-                await self._come.wait()
-
-    async def _await_hang_up(self, scope: anyio.CancelScope) -> None:
-        await self._channel.hung_up()
-        scope.cancel()
-
-    def _wake(self) -> None:
-        self._come.set()
-
-
 class RequestHandler:
     """The handler of one connection. `shown` is the user of the certificate that its client has shown."""
 
@@ -141,7 +89,7 @@ class RequestHandler:
         answer = self._service.driver.answer(head, user)
         if answer.after:
             await anyio.sleep(answer.after)
-        return self._response(answer)
+        return self._response(answer, head)
 
     @property
     def _everybody_may(self) -> bool:
@@ -160,8 +108,10 @@ class RequestHandler:
                 return self._service.driver.cluster.user_of(token.strip())
         return None
 
-    def _response(self, answer: ServerResponse) -> Response:
+    def _response(self, answer: ServerResponse, head: Head) -> Response:
         if isinstance(answer.body, bytes):
             return Response(answer.status, answer.headers, answer.body)
         stream = OpenStream(answer.body, self._channel, self._service)
+        if (accepted := accept_upgrade(head.headers)) is not None:
+            return Response(101, accepted, switch=partial(send_over_websocket, stream, self._channel))
         return Response(answer.status, answer.headers, stream=stream.send_all)

@@ -18,7 +18,7 @@ from ._server import MAX_BODY, ServerConnection
 from ._serving import Channel, Handler, Response, serve_requests
 from ._sessions import Buffer, Session, Sessions, Tls
 from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
-from ._upgrades import Upgrade, upgrade
+from ._upgrades import Upgrade, accept_upgrade, upgrade
 from ._websockets import WebSocketStream
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "Tunnel",
     "Upgrade",
     "WebSocketStream",
+    "accept_upgrade",
     "addressed",
     "may_replay",
     "named",

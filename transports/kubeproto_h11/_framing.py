@@ -39,16 +39,19 @@ class CloseReason(Struct, frozen=True):
 
 
 class Framing:
-    """One WebSocket, of which `rest` has come already. Send `outgoing` whenever something was fed."""
+    """One WebSocket, of which `rest` has come already. Send `outgoing` whenever something was fed.
 
-    def __init__(self, rest: bytes = b"", *, max_message: int = MAX_MESSAGE) -> None:
+    With `server` it is the server's side; "the server" in what is raised is the client then.
+    """
+
+    def __init__(self, rest: bytes = b"", *, max_message: int = MAX_MESSAGE, server: bool = False) -> None:
         self.farewell: CloseReason | None = None
         self._max_message = max_message
         self._rest = rest
         self._replies: list[bytes] = []
         self._pieces: list[bytes] = []
         self._size = 0
-        self._wsproto = Connection(ConnectionType.CLIENT)
+        self._wsproto = Connection(ConnectionType.SERVER if server else ConnectionType.CLIENT)
 
     @property
     def open(self) -> bool:
@@ -76,6 +79,11 @@ class Framing:
         """The bytes that carry this message."""
         self._must_be_open()
         return self._wsproto.send(BytesMessage(data=message))
+
+    def send_text(self, message: str) -> bytes:
+        """The bytes that carry this message as text, in which servers send the events of a watch."""
+        self._must_be_open()
+        return self._wsproto.send(TextMessage(data=message))
 
     def ping(self) -> bytes:
         """The bytes that ask the server whether it is there."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 from wsproto.utilities import generate_accept_token
 
 from kubeproto import RemoteProtocolError
-from kubeproto.wire import UpgradeRequest, header
+from kubeproto.wire import Headers, UpgradeRequest, header
 
 from ._exchange import ResponseHead
 
@@ -40,6 +40,23 @@ class Upgrade(Struct, frozen=True):
         if header(headers, "sec-websocket-extensions"):
             raise RemoteProtocolError("the server wants an extension that was not offered")
         return self.request.accepted(headers)
+
+
+def accept_upgrade(headers: Headers) -> Headers | None:
+    """Return the headers of the 101 that accepts a WebSocket, for a server; None if none was asked for.
+
+    No subprotocol is chosen: what speaks one adds it.
+    """
+    asked = {name.lower(): value for name, value in headers}
+    key = asked.get("sec-websocket-key", "")
+    if (
+        asked.get("upgrade", "").lower() != "websocket"
+        or asked.get("sec-websocket-version") != "13"
+        or not key
+    ):
+        return None
+    accepted = generate_accept_token(key.encode()).decode()
+    return (("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accepted))
 
 
 def upgrade(request: UpgradeRequest, nonce: bytes) -> Upgrade:

@@ -1,0 +1,146 @@
+"""What goes on over a port: watches as chunks, compressed, and as messages of a WebSocket."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+import anyio
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_h11 import Framing
+from kubeproto_serve import serve
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def config_map(name: str, text: str = "") -> ConfigMap:
+    return ConfigMap(metadata=kp.ObjectMeta(name=name), data={"text": text})
+
+
+async def open_stream(url: str, target: str, *headers: str) -> anyio.abc.SocketStream:
+    host, _, port = url.rpartition("/")[2].rpartition(":")
+    stream = await anyio.connect_tcp(host, int(port))
+    await stream.send("\r\n".join([f"GET {target} HTTP/1.1", "Host: h", *headers, "", ""]).encode())
+    return stream
+
+
+async def head_of(stream: anyio.abc.SocketStream) -> tuple[bytes, bytes]:
+    """The head of a response, and what has come of its body."""
+    said = b""
+    while b"\r\n\r\n" not in said:
+        said += await stream.receive()
+    head, _, rest = said.partition(b"\r\n\r\n")
+    return head, rest
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_watch_over_a_websocket_gives_a_message_an_event_and_ends_in_order(backend: str) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        asked = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
+        with anyio.fail_after(60):
+            async with serve(cluster) as url:
+                key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
+                stream = await open_stream(url, f"{MAPS}?watch=1", *asked, key)
+                head, rest = await head_of(stream)
+                assert head.startswith(b"HTTP/1.1 101 ")
+                assert b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head  # RFC 6455, 1.3
+                socket = Framing(rest)
+                found = list[str]()
+                for name in ("a", "b"):
+                    cluster.put(config_map(name))
+                while len(found) < 2:
+                    found += [
+                        json.loads(one)["object"]["metadata"]["name"]
+                        for one in socket.feed(await stream.receive())
+                    ]
+                assert found == ["a", "b"]
+            while socket.farewell is None:
+                socket.feed(await stream.receive())
+            assert socket.farewell.good
+            await stream.aclose()
+
+    anyio.run(main, backend=backend)
+
+
+def test_a_websocket_whose_client_is_gone_ends_its_watch() -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        with anyio.fail_after(60):
+            async with serve(cluster) as url:
+                asked = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
+                stream = await open_stream(url, f"{MAPS}?watch=1", *asked, "Sec-WebSocket-Key: x")
+                await head_of(stream)
+                assert len(cluster.watches) == 1
+                await stream.aclose()
+                while cluster.watches:
+                    await anyio.lowlevel.checkpoint()
+
+    anyio.run(main)
+
+
+def test_what_is_no_watch_is_answered_as_if_no_upgrade_was_asked_for() -> None:
+    async def main() -> None:
+        with anyio.fail_after(60):
+            async with serve(sim.Cluster()) as url:
+                asked = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
+                stream = await open_stream(url, "/healthz", *asked, "Sec-WebSocket-Key: x")
+                assert (await head_of(stream))[0].startswith(b"HTTP/1.1 200 ")
+                await stream.aclose()
+
+    anyio.run(main)
+
+
+def test_a_long_list_is_compressed_where_the_client_takes_it() -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        for number in range(20):
+            cluster.put(config_map(f"m{number}", "x" * 10_000))
+        with anyio.fail_after(60):
+            async with serve(cluster) as url:
+                for headers in ((), ("Accept-Encoding: gzip",)):
+                    stream = await open_stream(url, MAPS, "Connection: close", *headers)
+                    head, body = await head_of(stream)
+                    try:
+                        while True:
+                            body += await stream.receive()
+                    except anyio.EndOfStream:
+                        await stream.aclose()
+                    assert (b"Content-Encoding: gzip" in head) is bool(headers)
+                    assert f"Content-Length: {len(body)}\r\n".encode() in head + b"\r\n"
+                    text = zlib.decompress(body, wbits=31) if headers else body
+                    assert len(json.loads(text)["items"]) == 20
+
+    anyio.run(main)
+
+
+def test_a_compressed_watch_is_flushed_event_by_event() -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(modes=sim.Modes(compress_watches=True))
+        initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+        with anyio.fail_after(60):
+            async with serve(cluster) as url:
+                stream = await open_stream(url, f"{MAPS}?watch=1&{initial}", "Accept-Encoding: gzip")
+                head, body = await head_of(stream)
+                assert b"Content-Encoding: gzip" in head
+                text, inflater = b"", zlib.decompressobj(wbits=31)
+                for name in ("first", "second"):
+                    cluster.put(config_map(name))
+                    while f'"name":"{name}"'.encode() not in text:
+                        size, _, rest = body.partition(b"\r\n")
+                        if not size or len(rest) < int(size, 16) + 2:
+                            body += await stream.receive()
+                            continue
+                        piece, body = rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+                        while piece:  # each flush of a server is a member of its own
+                            text += inflater.decompress(piece)
+                            piece = inflater.unused_data
+                            if inflater.eof:
+                                inflater = zlib.decompressobj(wbits=31)
+                await stream.aclose()
+
+    anyio.run(main)
