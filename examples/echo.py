@@ -52,14 +52,13 @@ def deployment_of(echo: Echo) -> Deployment:
 
 async def deploy(echo: Echo, ctx: Context[None]) -> Action:
     """Say what the Deployment should be; the server changes what differs, if anything does."""
-    deployments = ctx.client.api(Deployment, namespace=ctx.namespace)
-    await deployments.apply(deployment_of(echo), field_manager=MANAGER, force=True)
+    await ctx.api(Deployment).apply(deployment_of(echo), field_manager=MANAGER, force=True)
     return requeue(after=10)
 
 
 async def clean_up(echo: Echo, ctx: Context[None]) -> None:
     """Remove the Deployment, and with it its pods."""
-    deployments = ctx.client.api(Deployment, namespace=ctx.namespace)
+    deployments = ctx.api(Deployment)
     if await deployments.get_or_none(echo.metadata.name) is not None:
         await deployments.delete(echo.metadata.name, propagation="Background")
 

@@ -13,6 +13,7 @@ from ._conditions import (
     set_condition,
     status_differs,
 )
+from ._own_writes import Followed, OwnWrite, OwnWrites, follows, is_shown, own_write, will_show
 from ._queue import LATEST, LOW, Work, WorkQueue
 from ._queue_backoff import AtMost, Exponential, FastThenSlow, Longest, QueueBackoff
 from ._queue_metrics import Histogram, QueueMetrics
@@ -33,8 +34,11 @@ __all__ = [
     "EventRequest",
     "Exponential",
     "FastThenSlow",
+    "Followed",
     "Histogram",
     "Longest",
+    "OwnWrite",
+    "OwnWrites",
     "PatchEvent",
     "QueueBackoff",
     "QueueMetrics",
@@ -50,11 +54,15 @@ __all__ = [
     "election",
     "finalizers",
     "find_condition",
+    "follows",
+    "is_shown",
     "is_true",
     "key_of",
+    "own_write",
     "owner_reference",
     "remove_condition",
     "requeue",
     "set_condition",
     "status_differs",
+    "will_show",
 ]

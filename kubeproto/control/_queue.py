@@ -16,6 +16,7 @@ A key stands in one of these places, once, however often it is added.
 - Higher priorities come first, but nobody waits for ever: where several priorities are due, one of ten keys
   is the one that has been due longest, whatever its priority. So a key with k older ones before it is handed
   out after at most 10 (k + 1) others. Go's controllers let low priorities starve.
+- A run that has ended may keep its key (`done(hold=True)`) until `release`, without counting as a run.
 - A failure costs a delay that doubles, and counts for that key alone until `forget`. The number of the
   attempt is handed out with the key.
 - With a debounce an added key waits until nothing was added for so long, but no longer than `longest_wait`
@@ -88,6 +89,7 @@ class WorkQueue(Generic[Key]):
         self._longest_wait = 10.0 * debounce if longest_wait is None else longest_wait
         self._wishes: dict[Key, QueuedKey[Key]] = {}
         self._running: dict[Key, _Run] = {}
+        self._kept = 0  # those of them that have ended and wait for `release`; they began at infinity
         self._failures: dict[Key, int] = {}
         self._delays: DelayHeap[Key] = DelayHeap()
         self._lines: dict[int, ReadyQueue[Key]] = {}
@@ -191,12 +193,32 @@ class WorkQueue(Generic[Key]):
         self._waited.observe(now - wish.at)
         return Work(key, self._failures.get(key, 0) + 1, wish.priority, wish.reason, wish.at)
 
-    def done(self, key: Key, now: float) -> None:
-        """The run of a key has ended, well or not. If it was wanted meanwhile, it finds its place now."""
+    def done(self, key: Key, now: float, *, hold: bool = False) -> None:
+        """The run of a key has ended, well or not. If it was wanted meanwhile, it finds its place now.
+
+        With `hold` the key is handed out to nobody until `release`, as if it were running.
+        """
         run = self._running.pop(key, None)
-        if run is None:
+        if run is None or run.since == inf:
             raise LocalProtocolError(f"done with {key!r}, which is not running")
         self._worked.observe(now - run.since)
+        if hold:
+            self._running[key] = _Run(inf, run.priority)
+            self._kept += 1
+        else:
+            self._come_back(key, now)
+
+    def release(self, key: Key, now: float) -> None:
+        """The key may be handed out again."""
+        run = self._running.get(key)
+        if run is None or run.since < inf:
+            raise LocalProtocolError(f"release of {key!r}, which is not held")
+        del self._running[key]
+        self._kept -= 1
+        self._come_back(key, now)
+
+    def _come_back(self, key: Key, now: float) -> None:
+        """A key that was wanted while it could not be handed out finds its place."""
         if self._delays.soonest <= now:
             self._ripen(now)
         wish = self._wishes.get(key)
@@ -253,7 +275,7 @@ class WorkQueue(Generic[Key]):
     @property
     def running(self) -> int:
         """How many keys are being worked on."""
-        return len(self._running)
+        return len(self._running) - self._kept
 
     def failures(self, key: Key) -> int:
         """How often a key has failed since it was forgiven."""
@@ -263,7 +285,7 @@ class WorkQueue(Generic[Key]):
         """What there is to see, and has been counted."""
         if self._delays.soonest <= now:
             self._ripen(now)
-        ages = [max(0.0, now - run.since) for run in self._running.values()]
+        ages = [max(0.0, now - run.since) for run in self._running.values() if run.since < inf]
         return QueueMetrics(
             {line.priority: len(line) for line in self._lines.values() if line},
             self._adds,

@@ -475,6 +475,21 @@ def test_an_event_comes_through_a_backoff() -> None:
     assert queue.get(0.001) == Work("a", 3, 0, "", 0.001)
 
 
+def test_a_key_that_is_held_after_its_run_waits_for_its_release_and_counts_as_no_run() -> None:
+    queue = queue_of("a")
+    take(queue, 0)
+    queue.add("a", 1, reason="changed")
+    queue.done("a", 2, hold=True)
+    assert (queue.get(3), queue.next_at(3), queue.running) == (None, None, 0)
+    figures = queue.metrics(9)
+    assert (figures.unfinished_work_seconds, figures.work_duration_seconds.sum) == (0, 2)
+    queue.release("a", 10)
+    assert queue.get(10) == Work("a", 1, 0, "changed", 1)
+    for refused in (lambda: queue.release("a", 11), lambda: queue.release("b", 11)):
+        with pytest.raises(LocalProtocolError, match="is not held"):
+            refused()
+
+
 # The rate
 
 

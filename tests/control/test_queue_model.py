@@ -119,6 +119,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue = WorkQueue[str](backoff=Exponential(0.5, 3), debounce=debounce, longest_wait=longest)
         self.plain = Plain(debounce, longest)
         self.asked = 0
+        self.kept: set[str] = set()
 
     def reason(self) -> str:
         self.asked += 1
@@ -169,7 +170,15 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def done(self, data: st.DataObject) -> None:
         key = data.draw(st.sampled_from(sorted(self.plain.running)))
-        self.queue.done(key, self.now)
+        if key in self.kept:
+            self.kept.remove(key)
+            self.queue.release(key, self.now)
+        elif data.draw(st.booleans()):
+            self.kept.add(key)
+            self.queue.done(key, self.now, hold=True)
+            return  # the rules go on as if it were running
+        else:
+            self.queue.done(key, self.now)
         self.plain.done(key, self.now)
 
     @rule(seconds=SECONDS)
@@ -202,6 +211,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue.metrics(self.now).depth == depth
         idle = self.plain.draining and not self.plain.wanted and not self.plain.running
         assert self.queue.finished == idle
+        assert self.queue.running == len(self.plain.running) - len(self.kept)
 
 
 QueueMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)

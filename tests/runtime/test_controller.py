@@ -174,8 +174,8 @@ def test_the_context_has_state_client_caches_and_a_logger_of_the_object(
             ctx.state.sold += book.spec.size
             ctx.logger.warning("sold %d", book.spec.size)
             assert ctx.client is client
-            assert ctx.caches.cache(Book) is ctx.cache(Book)
-            with pytest.raises(KeyError):
+            assert ctx.caches.cache(Book) is ctx.cache(Book, namespace=kp.ALL)
+            with pytest.raises(kp.LocalProtocolError, match=r"add \.owns\(Secret\)"):
                 ctx.cache(Secret)
             assert str(ctx.ref) == "Book.example.technosophos.com default/a"
             return await_change()

@@ -14,7 +14,7 @@ from anyio.lowlevel import checkpoint
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto.control import Action, WorkQueue, await_change, requeue
+from kubeproto.control import Action, OwnWrites, WorkQueue, await_change, requeue
 from kubeproto_runtime import Context, Controller, Operator, Terminal
 from kubeproto_runtime.calls._metered import Meter, MeteredTransport
 from kubeproto_runtime.reconciling._metrics import ControllerStats, ReconcileStats, exposition
@@ -110,7 +110,7 @@ def test_figures_are_escaped_and_several_priorities_are_several_samples() -> Non
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a", 0.0)
     queue.add("b", 0.0, priority=-100)
-    odd = ControllerStats('a"b\\c\n', 1, 0, ReconcileStats(), queue.metrics(0.0))
+    odd = ControllerStats('a"b\\c\n', 1, 0, ReconcileStats(), queue.metrics(0.0), OwnWrites())
     seen = samples(exposition([odd], {("200", "GET", "h"): 3}, {"lease": False}))
     label = 'a\\"b\\\\c\\n'
     assert seen[f'workqueue_depth{{controller="{label}",name="{label}",priority="-100"}}'] == 1

@@ -84,7 +84,9 @@ def test_a_controller_in_a_namespace_reads_its_own_cache_beside_the_same_kind_ev
             async def body() -> None:
                 ctx = seen.contexts[0]
                 assert [one.metadata.name for one in ctx.cache(Book)] == ["a"]
-                with pytest.raises(KeyError, match="does not follow ConfigMap in namespace 'default'"):
+                with pytest.raises(
+                    kp.LocalProtocolError, match="does not follow ConfigMap in namespace default"
+                ):
                     ctx.cache(ConfigMap)
 
             await while_it_runs(controller, seen, body)

@@ -161,6 +161,10 @@ class Cache(Generic[K]):
             self._reflector.index(name)
         return View(self._reflector, namespace, labels if labels.requirements else None, indexed)
 
+    def within(self, namespace: str) -> Cache[K]:
+        """The part of this in one namespace, with all that a cache can do."""
+        return NamespacedCache(self._reflector, namespace)
+
     # What changes in it
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
@@ -172,6 +176,44 @@ class Cache(Generic[K]):
         a key only.
         """
         return self._reflector.listen(callback)
+
+    def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` whenever the objects, the version or the state have moved; the result ends that."""
+        return self._reflector.notify(wake)
+
+
+class NamespacedCache(Cache[K]):
+    """One namespace of a cache that follows more; to read another one of it, name that to `get`."""
+
+    def __init__(self, reflector: Reflector[K], namespace: str) -> None:
+        super().__init__(reflector, namespace)
+        self._own = View(reflector, namespace, None, {})
+
+    def get(self, name: str, namespace: str = "") -> K | None:
+        """An object of one's own, or None; in this namespace if no other is named."""
+        return self._store.get(name, namespace or str(self.namespace))
+
+    def keys(self) -> list[str]:
+        """The keys of this moment."""
+        return self._own.keys()
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._own
+
+    def __iter__(self) -> Iterator[K]:
+        """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
+        return iter(self._own)
+
+    def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:
+        """A part of this, by labels and indexes."""
+        return super().view(namespace=namespace or str(self.namespace), selector=selector, **indexed)
+
+    def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
+        """Have this called with all changes of this namespace that come together; see `Cache.listen`."""
+        return self._own.listen(callback)
 
 
 class Caches:

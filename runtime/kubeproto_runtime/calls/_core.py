@@ -13,6 +13,7 @@ from ._admission import Admission
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned, requests_of
 from ._bodies import LIMITS, BodyLimits, say_that_it_was_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
+from ._written import note_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +92,7 @@ def read(
 
     reply, body = yield from _persist(client, request, both, timeout, retries)
     client.warned.say(reply.warnings, request, reply.value)
+    note_write(client, request, reply.value)
     return reply, body
 
 

@@ -204,7 +204,12 @@ class Operator:
         return exposition(
             (
                 ControllerStats(
-                    name, one.plan.concurrency, one.queue.running, one.tally, one.queue.metrics(now)
+                    name,
+                    one.plan.concurrency,
+                    one.queue.running,
+                    one.tally,
+                    one.queue.metrics(now),
+                    one.own_writes.machine,
                 )
                 for name, one in self._controllers.items()
             ),

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from kubeproto import KubeObject, ObjectRef, Resource
+from kubeproto import ALL, KubeObject, LocalProtocolError, ObjectRef, Resource, decode
+from kubeproto.requests import AllNamespaces
 
 from ..caches._caches import Cache, Caches
 from ..client._client import Client
 
 if TYPE_CHECKING:
+    from kubeproto.control import CachedObject
+
+    from ..client._verbs import BoundApi
+
     _Adapter = logging.LoggerAdapter[logging.Logger]
 else:
     _Adapter = logging.LoggerAdapter
@@ -42,6 +47,8 @@ class Context(Struct, Generic[State], frozen=True):
     resource: Resource
     log: logging.Logger
     followed: Mapping[Any, Sequence[ByNamespace]]
+    kind: type[Any]
+    entry: CachedObject | None
 
     @property
     def name(self) -> str:
@@ -64,19 +71,57 @@ class Context(Struct, Generic[State], frozen=True):
         extra = {"object": str(self.ref), "reason": self.reason, "attempt": self.attempt}
         return _About(self.log, extra)
 
-    def cache(self, kind: type[K], resource: Resource | None = None) -> Cache[K]:
-        """Return the cache of a kind that this controller follows, for the namespace of the object.
+    @property
+    def object(self) -> Any:
+        """The object as this run began with it, a new one each time; None if there was none, or no cache.
 
-        `resource` tells several `Dynamic` kinds apart. Of several sources of one kind it is the controller's
-        own, or the first that covers the namespace. KeyError if there is none.
+        For `on_error`, which is not given it. `InvalidObject` if it does not fit its class.
         """
+        return None if self.entry is None else decode(self.entry.raw, self.kind, resource=self.resource)
+
+    def api(
+        self, kind: type[K], *, namespace: str | AllNamespaces = "", resource: Resource | None = None
+    ) -> BoundApi[K]:
+        """Return the verbs on a kind in the namespace of the object, where ``ctx.client.api(kind)`` has
+        those in the namespace of the client.
+
+        An object without a namespace says nothing of where other kinds are: then name one, or `ALL`.
+        """
+        if kind is self.kind and resource is None:
+            resource = self.resource  # a `Dynamic` of the controller's own
+        if not namespace and not self.namespace:
+            found = self.client.requests(kind, namespace=ALL, resource=resource).resource
+            if found.namespaced:
+                raise LocalProtocolError(
+                    f"{self.ref} has no namespace in which {found.plural} could be meant:"
+                    f" say ctx.api({kind.__name__}, namespace=...)"
+                )
+        return self.client.api(kind, namespace=namespace or self.namespace, resource=resource)
+
+    def cache(
+        self, kind: type[K], resource: Resource | None = None, *, namespace: str | AllNamespaces = ""
+    ) -> Cache[K]:
+        """Return the cache of a kind that this controller follows, bound to the namespace of the object.
+
+        What it holds of other namespaces is seen with ``namespace=ALL``. `resource` tells several `Dynamic`
+        kinds apart. Of several sources of one kind it is the controller's own, or the first that covers the
+        namespace. `LocalProtocolError` if there is none.
+        """
+        wanted = (
+            self.namespace if namespace == "" else "" if isinstance(namespace, AllNamespaces) else namespace
+        )
+        places = ("", wanted) if wanted else ("",)
         for by_namespace in self.followed.get(kind if resource is None else (kind, resource), ()):
-            for namespace in ("", self.namespace):
-                if namespace in by_namespace:
-                    found: Cache[K] = by_namespace[namespace]
-                    return found
-        where = f"namespace {self.namespace!r}" if self.namespace else "all namespaces"
-        raise KeyError(f"this controller does not follow {kind.__name__} in {where}")
+            for place in places:
+                if place in by_namespace:
+                    found: Cache[K] = by_namespace[place]
+                    return found if place == wanted or not found.resource.namespaced else found.within(wanted)
+        where = f" in namespace {wanted}" if wanted else " in all namespaces"
+        raise LocalProtocolError(
+            f"the controller of {self.resource.kind} does not follow {kind.__name__}{where}: add"
+            f" .owns({kind.__name__}) or .watches({kind.__name__}, ...) to it, or read from the server by"
+            f" ctx.api({kind.__name__})"
+        )
 
 
 class _About(_Adapter):

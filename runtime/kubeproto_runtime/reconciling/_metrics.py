@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from kubeproto.control import Histogram, QueueMetrics
+    from kubeproto.control import Histogram, OwnWrites, QueueMetrics
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -27,11 +27,12 @@ _BOUNDS: Final = (
 class ReconcileStats:
     """How the runs of one controller went."""
 
-    __slots__ = ("counts", "failed", "overdue", "requeued", "seconds", "succeeded", "terminal")
+    __slots__ = ("conflicts", "counts", "failed", "overdue", "requeued", "seconds", "succeeded", "terminal")
 
     def __init__(self) -> None:
         self.succeeded = self.requeued = self.failed = 0
         self.terminal = self.overdue = 0  # of those that failed
+        self.conflicts = 0  # somebody else had changed the object: daily business, and no failure
         self.counts = [0] * (len(_BOUNDS) + 1)
         self.seconds = 0.0
 
@@ -44,16 +45,23 @@ class ReconcileStats:
 class ControllerStats:
     """The figures of one controller at one moment."""
 
-    __slots__ = ("concurrency", "name", "queue", "running", "tally")
+    __slots__ = ("concurrency", "name", "own_writes", "queue", "running", "tally")
 
     def __init__(
-        self, name: str, concurrency: int, running: int, tally: ReconcileStats, queue: QueueMetrics
+        self,
+        name: str,
+        concurrency: int,
+        running: int,
+        tally: ReconcileStats,
+        queue: QueueMetrics,
+        own_writes: OwnWrites[str],
     ) -> None:
         self.name = name
         self.concurrency = concurrency
         self.running = running
         self.tally = tally
         self.queue = queue
+        self.own_writes = own_writes
 
 
 class _Page:
@@ -107,6 +115,7 @@ def _write_runs(page: _Page, all_of: list[ControllerStats]) -> None:
     page.family(_RESULTS, "counter", "Reconciles by controller and result.")
     for one in all_of:
         results = {
+            "conflict": one.tally.conflicts,
             "error": one.tally.failed,
             "requeue_after": one.tally.requeued,
             "success": one.tally.succeeded,
@@ -130,6 +139,20 @@ def _write_runs(page: _Page, all_of: list[ControllerStats]) -> None:
                 "active_workers": one.running,
             }
             page.sample(f"controller_runtime_{name}", (("controller", one.name),), figures[name])
+    for name, says in (
+        ("waits_total", "Keys that waited until the caches showed what their last run had written."),
+        ("timeouts_total", "Those of them that waited for a second in vain."),
+        ("wait_seconds_total", "Seconds that they waited, together."),
+    ):
+        page.family(f"kubeproto_own_writes_{name}", "counter", says)
+        for one in all_of:
+            own = one.own_writes
+            counts = {
+                "waits_total": own.waits,
+                "timeouts_total": own.timeouts,
+                "wait_seconds_total": own.seconds,
+            }
+            page.sample(f"kubeproto_own_writes_{name}", (("controller", one.name),), counts[name])
     page.family(_TIME, "histogram", "Seconds of a reconcile.")
     for one in all_of:
         page.histogram(_TIME, (("controller", one.name),), _BOUNDS, one.tally.counts, one.tally.seconds)

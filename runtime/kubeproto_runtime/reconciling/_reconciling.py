@@ -37,6 +37,7 @@ from ..predicates import is_news_of_deletion
 from ..tasks._stray_cancellations import complain, failures, is_stray
 from ._context import Context, ref_of
 from ._metrics import ReconcileStats
+from ._shown_writes import ShownWrites
 from ._tracing import find_tracer
 from ._workers import Workers, clock
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from kubeproto.requests import AllNamespaces
 
     from ..caches._caches import Cache, Caches
+    from ..calls._written import Written
     from ..client._client import Client
     from ._sources import KindSource
 
@@ -121,7 +123,9 @@ class Reconciling:
             limit=plan.timeout,
             fail=self._answer_cancellation,
             may_begin=leads,
+            hold=self._hold,
         )
+        self.own_writes = ShownWrites(self.queue, self.workers.stir, self._read_clock)
         self._shared = caches
         self._log = logging.getLogger(f"kubeproto.controller.{plan.name}")
         # Sources are kept apart, the controller's own first: one of them may follow the same class in other
@@ -149,11 +153,13 @@ class Reconciling:
                 cache = self._open(source, namespace)
                 caches[namespace if isinstance(namespace, str) else ""] = cache
                 self.caches.append(cache)
+                self.own_writes.follow(cache, source)
                 cache.listen(self._listener(source))
         if (everywhere := self._own.get("")) is not None:
             self._find = everywhere.entry
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(complain, self._feed)
+            tasks.start_soon(complain, self.own_writes.run)
             async with anyio.create_task_group() as syncing:
                 for cache in self.caches:
                     syncing.start_soon(self._until_synced, cache)
@@ -175,8 +181,17 @@ class Reconciling:
         self._stopped = True
         self.queue.stop()
         self.workers.stop()
+        self.own_writes.end()
         if not self.synced:
             self._until_ready.cancel()
+
+    def _read_clock(self) -> float:
+        return self._clock()
+
+    def _hold(self, key: str, written: list[Written], now: float) -> bool:
+        """Whether a key waits until the caches show what its run wrote. Other clients see other servers."""
+        own = [write for client, write in written if client is self.plan.client]
+        return not self._stopped and self.own_writes.hold(key, own, now)
 
     # From changes to keys
 
@@ -285,10 +300,10 @@ class Reconciling:
         plan, key = self.plan, work.key
         began = self._clock()
         subject: Any = key
-        context = self._context(work)
+        entry = self._find(key)
+        context = self._context(work, entry)
         try:
             if not plan.by_key:
-                entry = self._find(key)
                 if entry is None:
                     self.queue.forget(key)
                     return
@@ -337,7 +352,10 @@ class Reconciling:
         now = self._clock()
         tally, queue, log = self.tally, self.queue, context.logger
         tally.observe(now - began)
-        tally.failed += 1
+        if isinstance(error, Conflict):
+            tally.conflicts += 1
+        else:
+            tally.failed += 1
         action = self._decide(error, context)
         after = None
         shown = None if isinstance(error, ReconcileTimeout) else error
@@ -391,12 +409,12 @@ class Reconciling:
         overdue = ReconcileTimeout(f"the reconcile of {work.key} took longer than {limit:g} s")
         overdue.__cause__ = error
         self.tally.overdue += 1
-        self._fail(work, overdue, self._context(work), self._clock() - limit)
+        self._fail(work, overdue, self._context(work, self._find(work.key)), self._clock() - limit)
 
     def _answer_cancellation(self, work: Work[str], error: Exception) -> None:
-        self._fail(work, error, self._context(work), self._clock())
+        self._fail(work, error, self._context(work, self._find(work.key)), self._clock())
 
-    def _context(self, work: Work[str]) -> Context[Any]:
+    def _context(self, work: Work[str], entry: CachedObject | None) -> Context[Any]:
         plan = self.plan
         return Context(
             plan.client,
@@ -409,6 +427,8 @@ class Reconciling:
             plan.resource,
             self._log,
             self._followed,
+            plan.kind,
+            entry,
         )
 
     def _notify(self, work: Work[str], seconds: float, after: float | None, error: Exception | None) -> None:

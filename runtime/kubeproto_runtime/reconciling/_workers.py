@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import anyio
 from anyio.lowlevel import checkpoint, current_token
 
+from ..calls._written import written
 from ..tasks._stray_cancellations import complain, is_cancelled
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from kubeproto.control import Work, WorkQueue
+
+    from ..calls._written import Written
 
 Key = TypeVar("Key")
 
@@ -48,6 +51,7 @@ class Workers(Generic[Key]):
     `perform` settles all that can go wrong in a run, except that it is cut off; that is for `cut`, which is
     given the error that the run answered its cancellation with, if any. `fail` is given the error with which
     a run answered the cancellation of all, where that comes out together with the cancellation (on trio).
+    `hold` is asked about a run that has written something: whether its key waits until it is released.
     """
 
     def __init__(
@@ -60,8 +64,10 @@ class Workers(Generic[Key]):
         limit: float | None,
         fail: Callable[[Work[Key], Exception], None] | None = None,
         may_begin: Callable[[], bool] | None = None,
+        hold: Callable[[Key, list[Written], float], bool] | None = None,
     ) -> None:
         self._queue = queue
+        self._hold = hold
         self._perform = perform
         self._cut = cut
         self._fail = fail or cut
@@ -145,6 +151,7 @@ class Workers(Generic[Key]):
             self._tasks.start_soon(complain, self._work, post)
 
     async def _work(self, post: _Post[Key]) -> None:
+        written.set(post.written)
         again = True
         while again:
             post.scope, error = anyio.CancelScope(), None
@@ -203,8 +210,11 @@ class Workers(Generic[Key]):
         return False
 
     def _end_run(self, post: _Post[Key], work: Work[Key], now: float) -> None:
-        post.work = None
-        self._queue.done(work.key, now)
+        post.work, hold = None, False
+        if post.written:
+            hold = self._hold is not None and self._hold(work.key, post.written, now)
+            post.written.clear()
+        self._queue.done(work.key, now, hold=hold)
         if post.waiting:
             post.waiting = False
             self._awake += 1
@@ -258,15 +268,16 @@ def _always() -> bool:
 
 
 class _Post(Generic[Key]):
-    """Where one worker stands: what it works on and since when, and if that waits for something."""
+    """Where one worker stands: what it works on and since when, if that waits, and what it has written."""
 
-    __slots__ = ("scope", "since", "waiting", "work")
+    __slots__ = ("scope", "since", "waiting", "work", "written")
 
     def __init__(self) -> None:
         self.scope = anyio.CancelScope()
         self.work: Work[Key] | None = None
         self.since = 0.0
         self.waiting = False
+        self.written: list[Written] = []
 
 
 @coroutine

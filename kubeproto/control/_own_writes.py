@@ -1,0 +1,283 @@
+"""`OwnWrites`: which keys wait until the caches show what their last run has written.
+
+::
+
+    run ends ── hold ──► waiting ──┬── progress: each cache shows what it has to ──► released
+                                   └── expire: the limit is over ────────────────► released
+
+A run that follows at once reads its cache, and without this it may see the object from before the status
+that the last run wrote: it does the work twice, or meets a conflict with itself.
+
+- A cache is waited for only if it will show the write: it follows the kind, the namespace and the labels, or
+  holds the object, which will leave it then. Of fields that a field selector asks for, name and namespace
+  alone are known here: by others, an object that the cache does not hold is not waited for.
+- A write that changed nothing comes back at a version that the cache has, or will have at once.
+- A deletion is shown once the object of that uid is gone or has a deletion timestamp.
+- A list that went back, when a server was set back, shows all: the version may never come.
+- Nobody waits for longer than the limit: a lagging cache costs a second, and not the controller.
+- Where versions have no order, the object itself has to have the version that was written.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from msgspec import Struct
+
+from .._errors import InvalidObject
+from ..objects import FieldSelector, KubeObject, Selector, Status, compare_versions, decode
+from ._store import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ._changes import CachedObject
+
+    Find = Callable[[str], CachedObject | None]
+
+Key = TypeVar("Key", bound=Hashable)
+
+# Seconds. A watch brings what was written within milliseconds; who is later than this lags by minutes.
+LONGEST: Final = 1.0
+
+
+class OwnWrite(Struct, frozen=True, kw_only=True):
+    """An object that a run has written or deleted, as the response to that says."""
+
+    group: str
+    plural: str
+    key: str
+    uid: str
+    version: str = ""
+    labels: Mapping[str, str] = {}
+    deleted: bool = False
+
+
+class Followed(Struct, frozen=True, kw_only=True):
+    """What a cache follows; `namespace` is "" for all of them."""
+
+    group: str
+    plural: str
+    namespace: str = ""
+    labels: Selector = Selector()
+    fields: FieldSelector = FieldSelector()
+
+
+def own_write(method: str, target: str, value: object) -> OwnWrite | None:
+    """Return what a request has written, by its response; None if that is nothing that a cache could show."""
+    path, _, query = target.partition("?")
+    place = _place(path)
+    if method in ("GET", "HEAD") or place is None or "dryRun=" in query:
+        return None
+    group, plural, namespace, name = place
+    if isinstance(value, Status):
+        if method != "DELETE" or not name or not value.details.uid:
+            return None
+        return OwnWrite(
+            group=group, plural=plural, key=key_of(name, namespace), uid=value.details.uid, deleted=True
+        )
+    if not isinstance(value, KubeObject):
+        return None
+    meta = value.metadata
+    if not meta.name or not meta.resource_version:
+        return None
+    return OwnWrite(
+        group=group,
+        plural=plural,
+        key=key_of(meta.name, meta.namespace),
+        uid=meta.uid,
+        version=meta.resource_version,
+        labels=dict(meta.labels or {}),
+        deleted=method == "DELETE",
+    )
+
+
+def _place(path: str) -> tuple[str, str, str, str] | None:
+    """The group, the plural, the namespace and the name of a path; "" for a name that it does not have."""
+    match path.split("/"):
+        case ["", "api", _, *rest]:
+            group = ""
+        case ["", "apis", group, _, *rest]:
+            pass
+        case _:
+            return None
+    match rest:
+        case ["namespaces", namespace, plural, *more] if plural not in ("status", "finalize"):
+            return group, plural, namespace, more[0] if more else ""
+        case [plural, *more]:
+            return group, plural, "", more[0] if more else ""
+        case _:
+            return None
+
+
+def will_show(followed: Followed, write: OwnWrite, known: CachedObject | None) -> bool:
+    """Return whether a cache will come to show a write. `known` is what it holds under the key."""
+    if (followed.group, followed.plural) != (write.group, write.plural):
+        return False
+    if followed.namespace and followed.namespace != write.key.rpartition("/")[0]:
+        return False
+    if known is not None:
+        return True  # what it holds it sees change, or leave its selection
+    return not write.deleted and _fields_match(followed, write) and followed.labels.matches(write.labels)
+
+
+def _fields_match(followed: Followed, write: OwnWrite) -> bool:
+    """Whether the fields of a selector are known and as it wants them."""
+    namespace, _, name = write.key.rpartition("/")
+    known = {"metadata.name": name, "metadata.namespace": namespace}
+    fields = followed.fields
+    return all(one.path in known for one in fields.requirements) and fields.matches(known)
+
+
+def is_shown(write: OwnWrite, version: str, known: CachedObject | None) -> bool:
+    """Return whether a cache at this version shows a write. `known` is what it holds under the key."""
+    if write.deleted:
+        return known is None or not _is_untouched(known, write.uid)
+    try:
+        return compare_versions(version, write.version) >= 0
+    except ValueError:
+        return known is not None and known.version == write.version
+
+
+def _is_untouched(known: CachedObject, uid: str) -> bool:
+    """Whether this is the object of that uid, and not being deleted."""
+    try:
+        meta = decode(known.raw, KubeObject).metadata
+    except InvalidObject:
+        return False
+    return meta.uid == uid and meta.deletion_timestamp is None
+
+
+class _Held(Struct, Generic[Key]):
+    """A key that waits: for how many writes, since when and until when. `left` is 0 once it is released."""
+
+    key: Key
+    left: int
+    since: float
+    until: float
+
+
+class OwnWrites(Generic[Key]):
+    """The keys that wait. Plain and deterministic: caches are told apart by what the caller names them."""
+
+    def __init__(self, *, limit: float = LONGEST) -> None:
+        self.limit = limit
+        self.waits = self.timeouts = 0
+        self.seconds = 0.0
+        self._held: dict[Key, _Held[Key]] = {}
+        self._order: deque[_Held[Key]] = deque()  # the limit is one for all, so they expire in this order
+        self._versions: dict[Hashable, list[tuple[tuple[int, str], int, _Held[Key]]]] = {}
+        self._others: dict[Hashable, list[tuple[OwnWrite, _Held[Key]]]] = {}
+        self._reached: dict[Hashable, str] = {}
+        self._turn = 0
+
+    def hold(self, key: Key, awaited: Iterable[tuple[Hashable, OwnWrite]], now: float) -> bool:
+        """A run of this key has ended, and these caches have yet to show these writes; False if none has."""
+        held = _Held(key, 0, now, now + self.limit)
+        for cache, write in awaited:
+            held.left += 1
+            if not write.deleted and (rank := _rank(write.version)) is not None:
+                self._turn += 1
+                heappush(self._versions.setdefault(cache, []), (rank, self._turn, held))
+            else:
+                self._others.setdefault(cache, []).append((write, held))
+        if held.left:
+            self.waits += 1
+            self._held[key] = held
+            self._order.append(held)
+        return held.left > 0
+
+    @property
+    def waiting(self) -> int:
+        """How many keys wait."""
+        return len(self._held)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._held
+
+    def progress(self, cache: Hashable, version: str, find: Find, now: float) -> list[Key]:
+        """A cache has come to this version: the keys that wait for nothing more."""
+        before, self._reached[cache] = self._reached.get(cache, ""), version
+        all_shown = _went_back(version, before)
+        released: list[Key] = []
+        versions, reached = self._versions.get(cache, []), _rank(version)
+        while versions and (all_shown or (reached is not None and versions[0][0] <= reached)):
+            self._shown(heappop(versions)[2], now, released)
+        if others := self._others.get(cache):
+            waiting: list[tuple[OwnWrite, _Held[Key]]] = []
+            for write, held in others:
+                if all_shown or is_shown(write, version, find(write.key)):
+                    self._shown(held, now, released)
+                elif held.left:
+                    waiting.append((write, held))
+            self._others[cache] = waiting
+        return released
+
+    def expire(self, now: float) -> list[Key]:
+        """The keys that have waited for long enough."""
+        late: list[Key] = []
+        while self._order and (not self._order[0].left or self._order[0].until <= now):
+            held = self._order.popleft()
+            if held.left:
+                self.timeouts += 1
+                self._release(held, now)
+                late.append(held.key)
+        return late
+
+    def next_at(self) -> float | None:
+        """When the next key will have waited for long enough; None if none waits."""
+        while self._order and not self._order[0].left:
+            self._order.popleft()
+        return self._order[0].until if self._order else None
+
+    def clear(self, now: float) -> list[Key]:
+        """Nobody waits any more: the keys that did."""
+        keys = list(self._held)
+        for held in list(self._held.values()):
+            self._release(held, now)
+        self._order.clear()
+        self._versions.clear()
+        self._others.clear()
+        return keys
+
+    def _shown(self, held: _Held[Key], now: float, released: list[Key]) -> None:
+        if held.left == 1:
+            self._release(held, now)
+            released.append(held.key)
+        elif held.left:
+            held.left -= 1
+
+    def _release(self, held: _Held[Key], now: float) -> None:
+        held.left = 0
+        self.seconds += max(0.0, now - held.since)
+        del self._held[held.key]
+
+
+def _rank(version: str) -> tuple[int, str] | None:
+    """Something that is ordered as versions are; None for a version that has no order."""
+    try:
+        compare_versions(version, version)
+    except ValueError:
+        return None
+    return len(version), version
+
+
+def _went_back(version: str, before: str) -> bool:
+    try:
+        return compare_versions(version, before) < 0
+    except ValueError:
+        return False
+
+
+def follows(resource: Any, namespace: str, labels: str | Selector, fields: str | FieldSelector) -> Followed:
+    """Return what a cache of a resource follows."""
+    return Followed(
+        group=resource.group,
+        plural=resource.plural,
+        namespace=namespace,
+        labels=Selector.parse(labels) if isinstance(labels, str) else labels,
+        fields=FieldSelector.parse(fields) if isinstance(fields, str) else fields,
+    )

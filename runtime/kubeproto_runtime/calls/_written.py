@@ -1,0 +1,30 @@
+"""What a run of a controller writes, noted by the calls that it makes, with the client that they go through.
+
+The worker that performs the runs puts a list into a context variable once; so nothing is paid for a run that
+writes nothing, and tasks and threads that a run starts note into the same list.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from kubeproto.control import own_write
+
+if TYPE_CHECKING:
+    from kubeproto import Head
+    from kubeproto.control import OwnWrite
+
+    from ._core import ClientCore
+
+    Written: TypeAlias = tuple[ClientCore, OwnWrite]
+
+written: Final[ContextVar[list[Written] | None]] = ContextVar("kubeproto_written", default=None)
+
+
+def note_write(client: ClientCore, request: Head, value: Any) -> None:
+    """Note what a request has written, if a run has made it."""
+    if (noted := written.get()) is not None and (
+        write := own_write(request.method, request.target, value)
+    ) is not None:
+        noted.append((client, write))

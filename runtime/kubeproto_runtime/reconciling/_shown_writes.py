@@ -1,0 +1,81 @@
+"""`ShownWrites`: keeps the key of a run until the controller's caches show what the run has written."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from kubeproto.control import OwnWrites, follows, is_shown, will_show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kubeproto.control import Followed, OwnWrite, WorkQueue
+
+    from ..caches._caches import Cache
+    from ._sources import KindSource
+
+
+class ShownWrites:
+    """Drives `OwnWrites` for one controller: caches move it on, and a task ends what takes too long."""
+
+    def __init__(
+        self, queue: WorkQueue[str], stir: Callable[[], None], read_clock: Callable[[], float]
+    ) -> None:
+        self.machine: OwnWrites[str] = OwnWrites()
+        self._queue = queue
+        self._stir = stir
+        self._clock = read_clock
+        self._caches: list[tuple[Cache[Any], Followed]] = []
+        self._nudge = anyio.Event()
+
+    def follow(self, cache: Cache[Any], source: KindSource) -> None:
+        """Wait for this cache too."""
+        mark = len(self._caches)
+        namespace = cache.namespace if isinstance(cache.namespace, str) else ""
+        followed = follows(cache.resource, namespace, source.label_selector, source.field_selector)
+        self._caches.append((cache, followed))
+
+        def move() -> None:
+            if self.machine.waiting:
+                now = self._clock()
+                self._release(self.machine.progress(mark, cache.version, cache.entry, now), now)
+
+        cache.notify(move)
+
+    def hold(self, key: str, written: Iterable[OwnWrite], now: float) -> bool:
+        """Return whether the key of a run has to wait for what the run has written."""
+        awaited = [
+            (mark, write)
+            for write in written
+            for mark, (cache, followed) in enumerate(self._caches)
+            if will_show(followed, write, known := cache.entry(write.key))
+            and not is_shown(write, cache.version, known)
+        ]
+        if not awaited or not self.machine.hold(key, awaited, now):
+            return False
+        self._nudge.set()
+        return True
+
+    async def run(self) -> None:
+        """Release what has waited for long enough, until cancelled."""
+        while True:
+            self._nudge = anyio.Event()
+            at = self.machine.next_at()
+            with anyio.move_on_at(inf if at is None else at):
+                await self._nudge.wait()
+            now = self._clock()
+            self._release(self.machine.expire(now), now)
+
+    def end(self) -> None:
+        """Wait for nothing more."""
+        now = self._clock()
+        self._release(self.machine.clear(now), now)
+
+    def _release(self, keys: list[str], now: float) -> None:
+        for key in keys:
+            self._queue.release(key, now)
+        if keys:
+            self._stir()

@@ -1,0 +1,231 @@
+"""Which writes a cache is waited for, when it shows them, and which keys are released at what time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kubeproto as kp
+from kubeproto.control import (
+    CachedObject,
+    Followed,
+    OwnWrite,
+    OwnWrites,
+    follows,
+    is_shown,
+    own_write,
+    will_show,
+)
+from kubeproto.objects import StatusDetails
+
+PODS = kp.Resource(group="", version="v1", kind="Pod", plural="pods")
+NODES = "/api/v1/nodes/n"
+POD = "/api/v1/namespaces/a/pods/web"
+
+
+def pod(version: str = "7", **meta: Any) -> kp.Dynamic:
+    metadata = kp.ObjectMeta(name="web", namespace="a", uid="u", resource_version=version, **meta)
+    return kp.Dynamic(metadata=metadata)
+
+
+def write(version: str = "7", **more: Any) -> OwnWrite:
+    given: dict[str, Any] = {"group": "", "plural": "pods", "key": "a/web", "uid": "u", "version": version}
+    return OwnWrite(**given | more)
+
+
+def cached(version: str = "5", uid: str = "u", *, deleting: bool = False) -> CachedObject:
+    ends = ',"deletionTimestamp":"2026-01-01T00:00:00Z"' if deleting else ""
+    meta = f'{{"name":"web","namespace":"a","uid":"{uid}","resourceVersion":"{version}"{ends}}}'
+    return CachedObject(version, b'{"metadata":%s}' % meta.encode())
+
+
+DELETED = kp.Status(status="Success", details=StatusDetails(name="web", uid="u"))
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "value", "expected"),
+    [
+        ("PUT", POD, pod(), write()),
+        ("PATCH", f"{POD}/status?fieldManager=me", pod(labels={"a": "b"}), write(labels={"a": "b"})),
+        ("POST", "/api/v1/namespaces/a/pods", pod(), write()),
+        ("PATCH", "/apis/apps/v1/namespaces/a/deployments/web/scale", pod(),
+         write(group="apps", plural="deployments")),
+        ("PATCH", NODES, kp.Dynamic(metadata=kp.ObjectMeta(name="n", uid="v", resource_version="8")),
+         OwnWrite(group="", plural="nodes", key="n", uid="v", version="8")),
+        ("PUT", "/api/v1/namespaces/a", kp.Dynamic(metadata=kp.ObjectMeta(name="a", resource_version="8")),
+         OwnWrite(group="", plural="namespaces", key="a", uid="", version="8")),
+        ("PUT", "/api/v1/namespaces/a/finalize",
+         kp.Dynamic(metadata=kp.ObjectMeta(name="a", resource_version="8")),
+         OwnWrite(group="", plural="namespaces", key="a", uid="", version="8")),
+        ("DELETE", POD, DELETED, write("", deleted=True)),
+        ("DELETE", POD, pod(), write(deleted=True)),
+        ("DELETE", POD, kp.Status(status="Success"), None),
+        ("DELETE", "/api/v1/namespaces/a/pods", DELETED, None),
+        ("POST", f"{POD}/eviction", kp.Status(status="Success"), None),
+        ("POST", f"{POD}/eviction", DELETED, None),
+        ("GET", POD, pod(), None),
+        ("PUT", f"{POD}?dryRun=All", pod(), None),
+        ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", kp.Dynamic(), None),
+        ("PUT", POD, pod(version=""), None),
+        ("PUT", "/version", pod(), None),
+        ("PUT", POD, b"text", None),
+    ],
+)  # fmt: skip
+def test_what_a_response_says_that_was_written(
+    method: str, target: str, value: object, expected: OwnWrite | None
+) -> None:
+    assert own_write(method, target, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("followed", "written", "known", "expected"),
+    [
+        (follows(PODS, "", "", ""), write(), None, True),
+        (follows(PODS, "a", "", ""), write(), None, True),
+        (follows(PODS, "b", "", ""), write(), None, False),
+        (follows(PODS, "b", "", ""), write(), cached(), False),
+        (Followed(group="apps", plural="pods"), write(), None, False),
+        (Followed(group="", plural="nodes"), write(), None, False),
+        (follows(PODS, "", "app=web", ""), write(labels={"app": "web"}), None, True),
+        (follows(PODS, "", "app=web", ""), write(labels={"app": "db"}), None, False),
+        (follows(PODS, "", "app=web", ""), write(labels={"app": "db"}), cached(), True),
+        (follows(PODS, "", "", "metadata.name=web,metadata.namespace!=b"), write(), None, True),
+        (follows(PODS, "", "", "metadata.name=db"), write(), None, False),
+        (follows(PODS, "", "", "spec.nodeName=n"), write(), None, False),
+        (follows(PODS, "", "", "spec.nodeName!=n"), write(), None, False),
+        (follows(PODS, "", "", "spec.nodeName=n"), write(), cached(), True),
+        (follows(PODS, "", "", ""), write(deleted=True), None, False),
+        (follows(PODS, "", "", ""), write(deleted=True), cached(), True),
+    ],
+)
+def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
+    followed: Followed, written: OwnWrite, known: CachedObject | None, expected: bool
+) -> None:
+    assert will_show(followed, written, known) is expected
+
+
+@pytest.mark.parametrize(
+    ("written", "version", "known", "expected"),
+    [
+        (write("7"), "6", cached("6"), False),
+        (write("7"), "7", cached("7"), True),
+        (write("7"), "10", cached("5"), True),
+        (write("10"), "9", None, False),
+        (write("x-7"), "x-9", cached("x-5"), False),
+        (write("x-7"), "x-9", None, False),
+        (write("x-7"), "x-9", cached("x-7"), True),
+        (write("", deleted=True), "9", cached(), False),
+        (write("", deleted=True), "9", None, True),
+        (write("", deleted=True), "9", cached(uid="other"), True),
+        (write("", deleted=True), "9", cached(deleting=True), True),
+        (write("3", deleted=True), "9", cached(), False),
+        (write("", deleted=True), "9", CachedObject("5", b"no object"), True),
+    ],
+)
+def test_when_a_cache_shows_a_write(
+    written: OwnWrite, version: str, known: CachedObject | None, expected: bool
+) -> None:
+    assert is_shown(written, version, known) is expected
+
+
+def nothing(key: str) -> CachedObject | None:
+    return None
+
+
+def test_a_key_is_released_when_every_cache_shows_what_was_written() -> None:
+    own = OwnWrites[str]()
+    assert own.hold("a", [(1, write("7")), (2, write("9"))], 10)
+    assert ("a" in own, own.waiting, own.next_at()) == (True, 1, 11)
+    assert own.progress(1, "8", nothing, 10.1) == []
+    assert own.progress(2, "8", nothing, 10.2) == []
+    assert own.progress(2, "9", nothing, 10.25) == ["a"]
+    assert ("a" in own, own.next_at(), own.expire(99)) == (False, None, [])
+    assert (own.waits, own.timeouts, own.seconds) == (1, 0, 0.25)
+
+
+def test_nothing_to_wait_for_holds_nothing() -> None:
+    own = OwnWrites[str]()
+    assert not own.hold("a", [], 10)
+    assert (own.waits, own.next_at()) == (0, None)
+
+
+def test_nobody_waits_for_longer_than_the_limit() -> None:
+    own = OwnWrites[str](limit=2)
+    own.hold("a", [(1, write("7"))], 10)
+    own.hold("b", [(1, write("8"))], 11)
+    assert (own.expire(11.9), own.next_at()) == ([], 12)
+    assert (own.expire(12), own.next_at(), own.timeouts, own.seconds) == (["a"], 13, 1, 2)
+    assert own.hold("a", [(1, write("7"))], 12)
+    assert own.progress(1, "7", nothing, 12.5) == ["a"]
+    assert own.expire(14) == ["b"]
+
+
+def test_a_list_that_went_back_shows_all() -> None:
+    own = OwnWrites[str]()
+    own.hold("a", [(1, write("70"))], 10)
+    own.hold("b", [(1, write("x-1"))], 10)
+    assert own.progress(1, "60", nothing, 10) == []
+    assert own.progress(1, "9", nothing, 10) == ["a", "b"]
+
+
+def test_a_deletion_is_looked_up_by_its_uid() -> None:
+    own = OwnWrites[str]()
+    found: dict[str, CachedObject] = {"a/web": cached()}
+    own.hold("a", [(1, write("", deleted=True))], 10)
+    assert own.progress(1, "6", found.get, 10) == []
+    found["a/web"] = cached(uid="another")
+    assert own.progress(1, "7", found.get, 10) == ["a"]
+
+
+def test_the_end_releases_all() -> None:
+    own = OwnWrites[str]()
+    own.hold("a", [(1, write("7"))], 10)
+    own.hold("b", [(1, write("", deleted=True))], 10)
+    assert own.clear(11) == ["a", "b"]
+    assert (own.waiting, own.next_at(), own.progress(1, "9", nothing, 12)) == (0, None, [])
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("hold"), st.sampled_from("abc"), st.lists(st.tuples(st.integers(0, 1),
+                      st.integers(1, 120)), max_size=3)),
+            st.tuples(st.just("progress"), st.integers(0, 1), st.integers(0, 40)),
+            st.tuples(st.just("wait"), st.floats(0, 0.9), st.none()),
+        ),
+        max_size=40,
+    )
+)  # fmt: skip
+def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allows(story: list[Any]) -> None:
+    own, now, versions = OwnWrites[str](), 0.0, [1, 1]
+    plain: dict[str, tuple[list[tuple[int, int]], float]] = {}
+    for what, first, second in story:
+        released: list[str] = []
+        if what == "hold":
+            pairs: list[tuple[int, int]] = second
+            missing = [(cache, version) for cache, version in pairs if versions[cache] < version]
+            if first not in plain:
+                held = own.hold(first, [(cache, write(str(version))) for cache, version in missing], now)
+                assert held == bool(missing)
+                if missing:
+                    plain[first] = (missing, now + 1)
+        elif what == "progress":
+            versions[first] += second
+            released = own.progress(first, str(versions[first]), nothing, now)
+        else:
+            now += first
+            released = own.expire(now)
+        gone = {
+            key
+            for key, (missing, until) in plain.items()
+            if all(versions[cache] >= version for cache, version in missing)
+            or (what == "wait" and until <= now)
+        }
+        assert sorted(released) == sorted(gone)
+        for key in gone:
+            del plain[key]
+        assert own.waiting == len(plain)
+        assert own.next_at() == min((until for _, until in plain.values()), default=None)
