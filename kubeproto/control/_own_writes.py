@@ -21,22 +21,18 @@ that the last run wrote: it does the work twice, or meets a conflict with itself
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from .._errors import InvalidObject
 from ..objects import FieldSelector, KubeObject, Selector, Status, compare_versions, decode
+from ._changes import CachedObject
 from ._store import key_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from ._changes import CachedObject
-
-    Find = Callable[[str], CachedObject | None]
+Find: TypeAlias = Callable[[str], CachedObject | None]
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import Struct
 
 from kubeproto import ALL, KubeObject, LocalProtocolError, ObjectRef, Resource, decode
+from kubeproto.control import CachedObject
 from kubeproto.requests import AllNamespaces
 
 from ..caches._caches import Cache, Caches
 from ..client._client import Client
 
 if TYPE_CHECKING:
-    from kubeproto.control import CachedObject
-
     from ..client._verbs import BoundApi
 
     _Adapter = logging.LoggerAdapter[logging.Logger]
