@@ -13,7 +13,7 @@ from ._conditions import (
     set_condition,
     status_differs,
 )
-from ._own_writes import Followed, OwnWrite, OwnWrites, follows, is_shown, own_write, will_show
+from ._own_writes import CacheScope, OwnWrite, OwnWrites, follows, is_shown, own_write, will_show
 from ._queue import LATEST, LOW, Work, WorkQueue
 from ._queue_backoff import AtMost, Exponential, FastThenSlow, Longest, QueueBackoff
 from ._queue_metrics import Histogram, QueueMetrics
@@ -27,6 +27,7 @@ __all__ = [
     "Action",
     "AtMost",
     "AwaitChange",
+    "CacheScope",
     "CachedObject",
     "Change",
     "ConditionLike",
@@ -34,7 +35,6 @@ __all__ = [
     "EventRequest",
     "Exponential",
     "FastThenSlow",
-    "Followed",
     "Histogram",
     "Longest",
     "OwnWrite",

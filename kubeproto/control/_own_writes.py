@@ -52,7 +52,7 @@ class OwnWrite(Struct, frozen=True, kw_only=True):
     deleted: bool = False
 
 
-class Followed(Struct, frozen=True, kw_only=True):
+class CacheScope(Struct, frozen=True, kw_only=True):
     """What a cache follows; `namespace` is "" for all of them."""
 
     group: str
@@ -109,7 +109,7 @@ def _place(path: str) -> tuple[str, str, str, str] | None:
             return None
 
 
-def will_show(followed: Followed, write: OwnWrite, known: CachedObject | None) -> bool:
+def will_show(followed: CacheScope, write: OwnWrite, known: CachedObject | None) -> bool:
     """Return whether a cache will come to show a write. `known` is what it holds under the key."""
     if (followed.group, followed.plural) != (write.group, write.plural):
         return False
@@ -120,7 +120,7 @@ def will_show(followed: Followed, write: OwnWrite, known: CachedObject | None) -
     return not write.deleted and _fields_match(followed, write) and followed.labels.matches(write.labels)
 
 
-def _fields_match(followed: Followed, write: OwnWrite) -> bool:
+def _fields_match(followed: CacheScope, write: OwnWrite) -> bool:
     """Whether the fields of a selector are known and as it wants them."""
     namespace, _, name = write.key.rpartition("/")
     known = {"metadata.name": name, "metadata.namespace": namespace}
@@ -268,9 +268,9 @@ def _went_back(version: str, before: str) -> bool:
         return False
 
 
-def follows(resource: Any, namespace: str, labels: str | Selector, fields: str | FieldSelector) -> Followed:
+def follows(resource: Any, namespace: str, labels: str | Selector, fields: str | FieldSelector) -> CacheScope:
     """Return what a cache of a resource follows."""
-    return Followed(
+    return CacheScope(
         group=resource.group,
         plural=resource.plural,
         namespace=namespace,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kubeproto as kp
 from kubeproto.control import (
     CachedObject,
-    Followed,
+    CacheScope,
     OwnWrite,
     OwnWrites,
     follows,
@@ -87,8 +87,8 @@ def test_what_a_response_says_that_was_written(
         (follows(PODS, "a", "", ""), write(), None, True),
         (follows(PODS, "b", "", ""), write(), None, False),
         (follows(PODS, "b", "", ""), write(), cached(), False),
-        (Followed(group="apps", plural="pods"), write(), None, False),
-        (Followed(group="", plural="nodes"), write(), None, False),
+        (CacheScope(group="apps", plural="pods"), write(), None, False),
+        (CacheScope(group="", plural="nodes"), write(), None, False),
         (follows(PODS, "", "app=web", ""), write(labels={"app": "web"}), None, True),
         (follows(PODS, "", "app=web", ""), write(labels={"app": "db"}), None, False),
         (follows(PODS, "", "app=web", ""), write(labels={"app": "db"}), cached(), True),
@@ -102,7 +102,7 @@ def test_what_a_response_says_that_was_written(
     ],
 )
 def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
-    followed: Followed, written: OwnWrite, known: CachedObject | None, expected: bool
+    followed: CacheScope, written: OwnWrite, known: CachedObject | None, expected: bool
 ) -> None:
     assert will_show(followed, written, known) is expected
 

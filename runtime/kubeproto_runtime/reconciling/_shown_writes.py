@@ -12,7 +12,7 @@ from kubeproto.control import OwnWrites, follows, is_shown, will_show
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kubeproto.control import Followed, OwnWrite, WorkQueue
+    from kubeproto.control import CacheScope, OwnWrite, WorkQueue
 
     from ..caches._caches import Cache
     from ._sources import KindSource
@@ -28,7 +28,7 @@ class ShownWrites:
         self._queue = queue
         self._stir = stir
         self._clock = read_clock
-        self._caches: list[tuple[Cache[Any], Followed]] = []
+        self._caches: list[tuple[Cache[Any], CacheScope]] = []
         self._nudge = anyio.Event()
 
     def follow(self, cache: Cache[Any], source: KindSource) -> None:
