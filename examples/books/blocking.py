@@ -18,7 +18,7 @@ from kubeproto_runtime import BlockingClient, connect_blocking
 
 def tell(client: BlockingClient, say: Callable[[str], object] = print) -> None:
     """Follow the books of all namespaces, and say a line about each event."""
-    with client.api(Book, namespace=kp.ALL).follow() as events:
+    with client.api(Book, namespace=kp.ALL).follow(strict=True) as events:
         while event := next(events, None):
             say(describe(event))
 

@@ -17,7 +17,7 @@ from kubeproto_runtime import Client, connect
 
 async def tell(client: Client, say: Callable[[str], object] = print) -> None:
     """Follow the books of all namespaces, and say a line about each event."""
-    async with client.api(Book, namespace=kp.ALL).follow() as events:
+    async with client.api(Book, namespace=kp.ALL).follow(strict=True) as events:
         async for event in events:
             say(describe(event))
 

@@ -1,0 +1,40 @@
+"""Handlers for what becomes of books, and an index of them: `python examples/programs/informer.py`."""
+
+import asyncio
+from collections.abc import Callable
+
+from book import Book
+
+import kubeproto as kp
+from kubeproto.watching import resync
+from kubeproto_runtime import Client, connect
+
+
+async def inform(client: Client, say: Callable[[str], object] = print) -> None:
+    by_author: dict[str, set[str]] = {}
+    async with client.api(Book, namespace=kp.ALL).follow(strict=True, failures=True) as events:
+        async for event in events:
+            match event:
+                case kp.Added(book) | kp.Modified(book):
+                    for author in book.spec.authors:
+                        by_author.setdefault(author, set()).add(book.metadata.name)
+                    say(f"{book.spec.title} is on the shelf")
+                case kp.Deleted(book):
+                    for names in by_author.values():
+                        names.discard(book.metadata.name)
+                    say(f"{book.metadata.name} is gone")
+                case kp.Bookmark():
+                    say(f"in step: {sum(map(len, by_author.values()))} books of {len(by_author)} authors")
+                case kp.Malformed(_, error):
+                    say(f"skipped: {error}")
+                case resync.SyncFailure(about=about, text=text):
+                    say(f"trouble with the {about}: {text}")
+
+
+async def main() -> None:
+    async with connect() as client:
+        await inform(client)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
