@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
 from kubeproto import Dynamic, KubeObject, Status
 
-from ..calls._core import ClientCore
+from ..calls._blocking_caller import BlockingCaller
 from ..calls._kinds import api_of, call_on, named
 from ..watching._waiting import WAIT
 from ._verbs import BlockingApi
@@ -16,24 +16,18 @@ if TYPE_CHECKING:
 
     from kubeproto.requests import AllNamespaces, ApplyOptions, DeletionOptions, WriteOptions
 
-    from ..calls._effects import Effects
     from ..conditions import Condition, Presence
-    from ._client import BlockingClient
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
 
-class BlockingObjectVerbs(ClientCore):
+class BlockingObjectVerbs(BlockingCaller):
     """What is done with an object at hand, whose class or apiVersion and kind say where it belongs.
 
     A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object
     without a namespace belongs to that of the client.
     """
-
-    if TYPE_CHECKING:
-
-        def run(self, effects: Effects[T]) -> T: ...
 
     def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BlockingApi[Dynamic]:
         """Return the verbs on a kind by its name, as kubectl reads one: ``deploy``, ``pods``, ``Book``.
@@ -41,11 +35,11 @@ class BlockingObjectVerbs(ClientCore):
         ``plural.group`` chooses among groups. A name that the server does not know is an `UnknownKind`, which
         says what may have been meant.
         """
-        return BlockingApi(cast("BlockingClient", self), self.run(named(self, name, namespace)))
+        return BlockingApi(self, self.run(named(self, name, namespace)))
 
     def of(self, obj: K) -> BlockingApi[K]:
         """Return the verbs on the kind of an object, in its namespace."""
-        return BlockingApi(cast("BlockingClient", self), self.run(api_of(self, obj)))
+        return BlockingApi(self, self.run(api_of(self, obj)))
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> K:
         """Make this object."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from kubeproto import Api, BlockingIncoming, Head, WatchEvent
 
+    from ..calls._blocking_caller import BlockingCaller
     from ..watching._resync_driver import Sink
-    from ._client import BlockingClient
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -48,7 +48,7 @@ class BlockingResyncDriver(Generic[K]):
 
     def __init__(
         self,
-        client: BlockingClient,
+        client: BlockingCaller,
         api: Api[K],
         sink: Sink,
         *,

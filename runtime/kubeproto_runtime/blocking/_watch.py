@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubeproto.control import Change
     from kubeproto.watching import resync
 
-    from ._client import BlockingClient
+    from ..calls._blocking_caller import BlockingCaller
 
 K = TypeVar("K", bound=KubeObject)
 E = TypeVar("E")
@@ -30,7 +30,7 @@ class BlockingFollowedEvents(Generic[K, E]):
 
     def __init__(
         self,
-        client: BlockingClient,
+        client: BlockingCaller,
         api: Api[K],
         *,
         settings: resync.Settings,

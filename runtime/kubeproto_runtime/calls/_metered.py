@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from kubeproto import KubeprotoError, TransportError
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from kubeproto import Head, Incoming, Transport
     from kubeproto.wire import UpgradeRequest, WebSocket
 
-    from ..client._client import Client
-
     _Upgrade: TypeAlias = Callable[..., AbstractAsyncContextManager[WebSocket]]
 
 Requests: TypeAlias = dict[tuple[str, str, str], int]
@@ -35,6 +33,12 @@ Requests: TypeAlias = dict[tuple[str, str, str], int]
 
 # Reading does no harm, and caches go on reading while another process leads.
 _READS: Final = frozenset({"GET", "HEAD"})
+
+
+class Sender(Protocol):
+    """What sends over a transport that can be exchanged: a client."""
+
+    transport: Transport
 
 
 class LeaseLost(KubeprotoError):
@@ -48,10 +52,10 @@ class Meter:
         self.requests: Requests = {}
         self.holds: Callable[[], bool] | None = None
         self.name = ""
-        self._adopted: dict[Client, MeteredTransport] = {}
+        self._adopted: dict[Sender, MeteredTransport] = {}
         self._ended = False
 
-    def adopt(self, client: Client) -> None:
+    def adopt(self, client: Sender) -> None:
         """Put a `MeteredTransport` under a client, or use the one that another operator has put there."""
         if client in self._adopted or self._ended:
             return
@@ -144,7 +148,7 @@ class MeteredTransport:
             meter.count(code, head.method, self._host)
 
 
-def transport_of(client: Client) -> Transport:
+def transport_of(client: Sender) -> Transport:
     """Return what carries the next request of a client: metered, in a task of an operator."""
     if (meter := current.get()) is not None:
         meter.adopt(client)

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from kubeproto.requests import Request, StreamRequest, Subresource
     from kubeproto.wire import UpgradeRequest
 
-    from ._client import Streamed
-    from ._verbs import Bound, BoundApi, BoundSubresource
+    from ..calls._caller import Caller, Streamed
 
     # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
-    _Running: TypeAlias = Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]
-    _Tokened: TypeAlias = Bound[HasToken | Metadata[HasToken] | Dynamic]
+    _Running: TypeAlias = "BoundTo[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    _Tokened: TypeAlias = "BoundTo[HasToken | Metadata[HasToken] | Dynamic]"
 
 K = TypeVar("K", bound=KubeObject)
+K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 B_contra = TypeVar("B_contra", contravariant=True)
 E = TypeVar("E")
 T = TypeVar("T")
@@ -40,12 +40,26 @@ F = TypeVar("F")
 P = ParamSpec("P")
 
 
+class BoundTo(Generic[K_co]):
+    """The verbs on one kind and the client that sends them, before there is any verb."""
+
+    client: Caller
+    requests: Api[Any]
+
+
+class BoundBelow(Generic[K]):
+    """The same for a subresource of a kind."""
+
+    client: Caller
+    requests: Subresource[K]
+
+
 def awaited(
     verb: Callable[Concatenate[Api[K], P], Request[T]],
-) -> Callable[Concatenate[BoundApi[K], P], Awaitable[T]]:
+) -> Callable[Concatenate[BoundTo[K], P], Awaitable[T]]:
     """A verb of the core that is sent, and gives the value of its answer."""
 
-    async def send(self: BoundApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def send(self: BoundTo[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
     return named(send, verb, "BoundApi")
@@ -53,10 +67,10 @@ def awaited(
 
 def awaited_below(
     verb: Callable[Concatenate[Subresource[K], P], Request[T]],
-) -> Callable[Concatenate[BoundSubresource[K], P], Awaitable[T]]:
+) -> Callable[Concatenate[BoundBelow[K], P], Awaitable[T]]:
     """The same below an object."""
 
-    async def send(self: BoundSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def send(self: BoundBelow[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
     return named(send, verb, "BoundSubresource")
@@ -89,7 +103,7 @@ def of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Tokene
 
 
 def _sending(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
-    async def send(self: Bound[Any], /, *args: Any, **kwargs: Any) -> T:
+    async def send(self: BoundTo[Any], /, *args: Any, **kwargs: Any) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
     return send
@@ -99,7 +113,7 @@ def process(
     verb: Callable[Concatenate[Any, P], UpgradeRequest],
 ) -> Only[_Running, P, AbstractAsyncContextManager[Process]]:
     @asynccontextmanager
-    async def converse(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
+    async def converse(self: BoundTo[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
         async with self.client.upgrade(verb(self.requests, *args, **kwargs)) as socket:
             yield Process(socket)
 
@@ -112,7 +126,7 @@ def ports(
     ask: Callable[..., UpgradeRequest] = verb
 
     @asynccontextmanager
-    async def forward(self: Bound[Any], /, name: str, ports: Sequence[int]) -> AsyncGenerator[Forwarding]:
+    async def forward(self: BoundTo[Any], /, name: str, ports: Sequence[int]) -> AsyncGenerator[Forwarding]:
         async with self.client.upgrade(ask(self.requests, name, ports)) as socket:
             yield Forwarding(socket, ports, signal=anyio.Event)
 
@@ -123,7 +137,7 @@ def lines(
     verb: Callable[Concatenate[Any, P], StreamRequest[E]],
 ) -> Only[_Running, P, AbstractAsyncContextManager[Each[E]]]:
     @asynccontextmanager
-    async def follow(self: Bound[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Each[E]]:
+    async def follow(self: BoundTo[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Each[E]]:
         async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
             yield Each(streamed)
 

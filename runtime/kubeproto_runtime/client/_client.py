@@ -6,45 +6,30 @@ else by the generators that `BlockingClient` runs too. What is done here is what
 
 from __future__ import annotations
 
-import random
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from math import inf
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 import anyio
 
-from kubeproto import KubeObject, LocalProtocolError
+from kubeproto import KubeObject
 from kubeproto.requests import health, openapi_document, openapi_index, version
 
-from ..calls._attempts import RETRIES, TIMEOUT
-from ..calls._bodies import LIMITS, BodyLimits, Collected
-from ..calls._core import call, fetch
 from ..calls._discovery import discover, require
-from ..calls._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
-from ..calls._metered import transport_of
+from ..calls._effects import Follow
 from ..watching._resync_driver import ResyncDriver
 from ..writing._applying import Applying, apply
 from ._object_verbs import ObjectVerbs
 from ._verbs import BoundApi
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-    from typing import Self
+    from collections.abc import Sequence
 
-    from kubeproto import Discovery, Head, Headers, Incoming, Resource, Transport
-    from kubeproto.control import Rate
+    from kubeproto import Discovery, Resource
     from kubeproto.requests import (
         AllNamespaces,
         Health,
-        Reply,
-        Request,
         ServerVersion,
-        StreamRequest,
     )
-    from kubeproto.wire import Decoder, RetryPolicy, UpgradeRequest, WebSocket
 
-    from ..calls._effects import Effect, Effects
     from ..writing._applying import Applied, Manifests
 
 K = TypeVar("K", bound=KubeObject)
@@ -52,10 +37,6 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 _Endpoint = Literal["livez", "readyz", "healthz"]
-
-
-def _wall() -> datetime:
-    return datetime.now(UTC)
 
 
 class Client(ObjectVerbs):
@@ -66,28 +47,6 @@ class Client(ObjectVerbs):
     read of a response. `wall` gives the time that is written into objects, `dice` draws what several clients
     should not do at the same moment.
     """
-
-    def __init__(
-        self,
-        transport: Transport,
-        *,
-        namespace: str = "default",
-        retries: RetryPolicy = RETRIES,
-        timeout: float | None = TIMEOUT,
-        rate: Rate | None = None,
-        limits: BodyLimits = LIMITS,
-        wall: Callable[[], datetime] = _wall,
-        rng: random.Random | None = None,
-    ) -> None:
-        super().__init__(
-            namespace=namespace, retries=retries, timeout=timeout, rate=rate, limits=limits, rng=rng
-        )
-        self.transport = transport
-        self.wall = wall
-        self._turn = anyio.Lock()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
 
     # The verbs
 
@@ -141,104 +100,6 @@ class Client(ObjectVerbs):
         """
         await self.run(require(self, kinds, within=within))
 
-    # Requests
-
-    async def call(
-        self,
-        request: Request[T],
-        *,
-        timeout: float | None = None,
-        retries: RetryPolicy | None = None,
-    ) -> Reply[T]:
-        """Send a request and read its answer, warnings and all; or the `ApiError` that it is.
-
-        If an earlier attempt may have been carried out, the error of a later one has it among its causes.
-        """
-        return await self.run(call(self, request, timeout=timeout, retries=retries))
-
-    async def fetch(
-        self,
-        request: Request[Any],
-        *,
-        timeout: float | None = None,
-        retries: RetryPolicy | None = None,
-    ) -> tuple[int, Headers, bytes]:
-        """The same, for who reads the answer by himself, also one that refuses: as it came."""
-        return await self.run(fetch(self, request, timeout=timeout, retries=retries))
-
-    @asynccontextmanager
-    async def open(
-        self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Streamed[E]]:
-        """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
-        await self.admit()
-        async with transport_of(self).send(request, timeout=timeout, idle=idle) as incoming:
-            streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
-            try:
-                yield streamed
-            finally:
-                await streamed.aclose()
-
-    @asynccontextmanager
-    async def upgrade(
-        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[WebSocket]:
-        """Turn a request into a WebSocket; a `LocalProtocolError` if this transport knows none."""
-        upgrade = getattr(transport_of(self), "upgrade", None)
-        if upgrade is None:
-            raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
-        await self.admit()
-        limit = self.timeout if timeout is None else timeout
-        async with upgrade(request, timeout=limit, idle=idle) as socket:
-            yield socket
-
-    async def admit(self, deadline: float = inf) -> None:
-        """Wait until the rate permits another request; `DeadlineExceeded`, at once, if that is too late."""
-        if self.rate is None:
-            return
-        self.admission.check(self.rate, self.now(), deadline)
-        self.admission.waiting += 1
-        try:
-            async with self._turn:
-                await anyio.sleep_until(self.admission.next_at(self.rate, self.now()))
-                self.admission.take(self.rate, self.now())
-        finally:
-            self.admission.waiting -= 1
-
-    # What the generators ask for
-
-    async def run(self, effects: Effects[T]) -> T:
-        """Perform what the logic of a client asks for; see `_effects`."""
-        return await drive(effects, self._perform)
-
-    def now(self) -> float:
-        """The time of the event loop."""
-        return anyio.current_time()
-
-    async def _perform(self, effect: Effect) -> Any:
-        match effect:
-            case SendRequest(head, timeout, idle):
-                return await self._exchange(head, timeout, idle)
-            case Admit(deadline):
-                await self.admit(deadline)
-            case SleepUntil(at):
-                await anyio.sleep_until(at)
-            case Follow():
-                await self._follow(effect)
-        return None
-
-    async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
-        async with transport_of(self).send(head, timeout=timeout, idle=idle) as incoming:
-            body = Collected(head, incoming.status, self.limits, self.now())
-            pieces = aiter(incoming)
-            try:
-                async for piece in pieces:
-                    if body.take(piece, self.now()):
-                        break
-            finally:
-                await close_pieces(pieces)
-        return WholeResponse(incoming.status, incoming.headers, body.whole(), body.cut)
-
     async def _follow(self, effect: Follow) -> None:
         following = ResyncDriver(
             self,
@@ -251,41 +112,3 @@ class Client(ObjectVerbs):
         with anyio.CancelScope(deadline=effect.until) as scope:
             effect.observer.finished = scope.cancel
             await following.run()
-
-
-class Streamed(Generic[E]):
-    """An answer that goes on: iterate for what has come, a list a chunk."""
-
-    def __init__(self, incoming: Incoming, decoder: Decoder[E]) -> None:
-        self.status = incoming.status
-        self.headers = incoming.headers
-        self._chunks: AsyncIterator[bytes] | None = aiter(incoming)
-        self._decoder = decoder
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> list[E]:
-        while self._chunks is not None:
-            try:
-                chunk = await anext(self._chunks)
-            except StopAsyncIteration:
-                self._chunks = None
-                news = self._decoder.finish()
-            else:
-                news = self._decoder.feed(chunk)
-            if news:
-                return news
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        """Read no more."""
-        await close_pieces(self._chunks)
-        self._chunks = None
-
-
-async def close_pieces(pieces: object) -> None:
-    """Close an iterator that may not be at its end."""
-    # A generator would be left to the garbage collector, which trio warns of.
-    if (close := getattr(pieces, "aclose", None)) is not None:
-        await close()

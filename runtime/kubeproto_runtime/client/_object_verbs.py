@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
 from kubeproto import Dynamic, KubeObject, Status
 
-from ..calls._core import ClientCore
+from ..calls._caller import Caller
 from ..calls._kinds import api_of, call_on, named
 from ..watching._waiting import WAIT
 from ._verbs import BoundApi
@@ -16,24 +16,18 @@ if TYPE_CHECKING:
 
     from kubeproto.requests import AllNamespaces, ApplyOptions, DeletionOptions, WriteOptions
 
-    from ..calls._effects import Effects
     from ..conditions import Condition, Presence
-    from ._client import Client
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
 
-class ObjectVerbs(ClientCore):
+class ObjectVerbs(Caller):
     """What is done with an object at hand, whose class or apiVersion and kind say where it belongs.
 
     A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object
     without a namespace belongs to that of the client.
     """
-
-    if TYPE_CHECKING:
-
-        async def run(self, effects: Effects[T]) -> T: ...
 
     async def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BoundApi[Dynamic]:
         """Return the verbs on a kind by its name, as kubectl reads one: ``deploy``, ``pods``, ``Book``.
@@ -41,11 +35,11 @@ class ObjectVerbs(ClientCore):
         ``plural.group`` chooses among groups. A name that the server does not know is an `UnknownKind`, which
         says what may have been meant.
         """
-        return BoundApi(cast("Client", self), await self.run(named(self, name, namespace)))
+        return BoundApi(self, await self.run(named(self, name, namespace)))
 
     async def of(self, obj: K) -> BoundApi[K]:
         """Return the verbs on the kind of an object, in its namespace."""
-        return BoundApi(cast("Client", self), await self.run(api_of(self, obj)))
+        return BoundApi(self, await self.run(api_of(self, obj)))
 
     async def create(self, obj: K, **options: Unpack[WriteOptions]) -> K:
         """Make this object."""

@@ -20,7 +20,7 @@ from ..watching._pages import Items, ListPages, Paging
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import Entry, update
 from ..writing._statuses import patch_status
-from ._binding import awaited, awaited_below, lines, of_accounts, of_pods, ports, process
+from ._binding import BoundBelow, BoundTo, awaited, awaited_below, lines, of_accounts, of_pods, ports, process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers, Table
     from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
 
+    from ..calls._caller import Caller
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection
     from ..writing._entry import Updating
-    from ._client import Client
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
@@ -56,11 +56,8 @@ K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 S = TypeVar("S", bound=KubeObject)
 
 
-class Bound(Generic[K_co]):
+class Bound(BoundTo[K_co]):
     """What only some kinds can be asked for; the others are refused, by type checkers too."""
-
-    client: Client
-    requests: Api[Any]
 
     log = of_pods(Api.log)
     follow_log = lines(Api.follow_log)
@@ -110,7 +107,7 @@ class Bound(Generic[K_co]):
 class BoundApi(Bound[K]):
     """The verbs on one kind of object, in one namespace or in all, sent by a client."""
 
-    def __init__(self, client: Client, requests: Api[K]) -> None:
+    def __init__(self, client: Caller, requests: Api[K]) -> None:
         self.client = client
         self.requests: Api[K] = requests
 
@@ -261,10 +258,10 @@ class BoundApi(Bound[K]):
         )
 
 
-class BoundSubresource(Generic[K]):
+class BoundSubresource(BoundBelow[K]):
     """One subresource of each object of a kind, read and written as a `K`."""
 
-    def __init__(self, client: Client, requests: Subresource[K]) -> None:
+    def __init__(self, client: Caller, requests: Subresource[K]) -> None:
         self.client = client
         self.requests = requests
 
@@ -280,7 +277,7 @@ class BoundSubresource(Generic[K]):
 class BoundTables(Generic[K]):
     """The two reading verbs, answered by a table."""
 
-    def __init__(self, client: Client, requests: Tables[K]) -> None:
+    def __init__(self, client: Caller, requests: Tables[K]) -> None:
         self.client = client
         self.requests = requests
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kubeproto import Api
     from kubeproto.wire import Outcome
 
-    from ..client._client import Client
+    from ..calls._caller import Caller
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -73,7 +73,7 @@ class ResyncDriver(Generic[K]):
 
     def __init__(
         self,
-        client: Client,
+        client: Caller,
         api: Api[K],
         sink: Sink,
         *,

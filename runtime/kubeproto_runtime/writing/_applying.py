@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from kubeproto import Discovery
 
+    from ..calls._caller import Caller
     from ..calls._core import ClientCore
     from ..calls._effects import Effects
-    from ..client._client import Client
 
 Manifests: TypeAlias = "str | bytes | Iterable[KubeObject]"
 
@@ -111,7 +111,7 @@ class ApplyError(KubeprotoError):
         self.applied = applied
 
 
-async def apply_manifests(client: Client, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
+async def apply_manifests(client: Caller, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
     """Apply every object of a file, or of several objects, in order of rank."""
     return await client.run(apply(client, manifests, options))
 

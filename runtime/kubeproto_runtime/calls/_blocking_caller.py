@@ -1,0 +1,159 @@
+"""`BlockingCaller`: sends requests over a blocking transport; what the verbs of a client stand on."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from math import inf
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ._attempts import RETRIES, TIMEOUT
+from ._bodies import LIMITS, BodyLimits, Collected
+from ._core import ClientCore, call, fetch
+from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive_blocking
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Generator, Iterator
+
+    from kubeproto import BlockingIncoming, BlockingTransport, Head, Headers
+    from kubeproto.control import Rate
+    from kubeproto.requests import Reply, Request, StreamRequest
+    from kubeproto.wire import Decoder, RetryPolicy
+
+    from ._effects import Effect, Effects
+
+T = TypeVar("T")
+E = TypeVar("E")
+
+
+class BlockingCaller(ClientCore):
+    """What sends requests to one server, as one user, for threads: `call` and `open`."""
+
+    def __init__(
+        self,
+        transport: BlockingTransport,
+        *,
+        namespace: str = "default",
+        retries: RetryPolicy = RETRIES,
+        timeout: float | None = TIMEOUT,
+        rate: Rate | None = None,
+        limits: BodyLimits = LIMITS,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+        rng: random.Random | None = None,
+    ) -> None:
+        super().__init__(
+            namespace=namespace, retries=retries, timeout=timeout, rate=rate, limits=limits, rng=rng
+        )
+        self.transport = transport
+        self.clock = clock
+        self._sleep = sleep
+        self._turn = Lock()
+        self._counting = Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
+
+    def call(
+        self,
+        request: Request[T],
+        *,
+        timeout: float | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> Reply[T]:
+        """Send a request and read its answer, warnings and all; or the `ApiError` that it is.
+
+        If an earlier attempt may have been carried out, the error of a later one has it among its causes.
+        """
+        return self.run(call(self, request, timeout=timeout, retries=retries))
+
+    def fetch(
+        self,
+        request: Request[Any],
+        *,
+        timeout: float | None = None,
+        retries: RetryPolicy | None = None,
+    ) -> tuple[int, Headers, bytes]:
+        """The same, for who reads the answer by himself, also one that refuses: as it came."""
+        return self.run(fetch(self, request, timeout=timeout, retries=retries))
+
+    @contextmanager
+    def open(
+        self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
+    ) -> Generator[BlockingStreamed[E]]:
+        """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
+        self.admit()
+        with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
+            yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
+
+    def admit(self, deadline: float = inf) -> None:
+        """Wait until the rate permits another request; `DeadlineExceeded`, at once, if that is too late."""
+        if self.rate is None:
+            return
+        with self._counting:
+            self.admission.check(self.rate, self.now(), deadline)
+            self.admission.waiting += 1
+        try:
+            with self._turn:
+                self.sleep_until(self.admission.next_at(self.rate, self.now()))
+                self.admission.take(self.rate, self.now())
+        finally:
+            with self._counting:
+                self.admission.waiting -= 1
+
+    def sleep_until(self, at: float) -> None:
+        """Wait for a time on this client's clock."""
+        if (seconds := at - self.now()) > 0:
+            self._sleep(seconds)
+
+    def run(self, effects: Effects[T]) -> T:
+        """Perform what the logic of a client asks for; see `_effects`."""
+        return drive_blocking(effects, self._perform)
+
+    def now(self) -> float:
+        """The time on this client's clock."""
+        return self.clock()
+
+    def _perform(self, effect: Effect) -> Any:
+        match effect:
+            case SendRequest(head, timeout, idle):
+                return self._exchange(head, timeout, idle)
+            case Admit(deadline):
+                self.admit(deadline)
+            case SleepUntil(at):
+                self.sleep_until(at)
+            case Follow():
+                self._follow(effect)
+        return None
+
+    def _follow(self, effect: Follow) -> None:
+        raise NotImplementedError  # a client does it, with the driver of the resync machine
+
+    def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
+        # Not 0, which some sockets take for "do not wait at all" and others for "for ever".
+        timeout = None if timeout is None else max(0.001, timeout)
+        with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+            body = Collected(head, incoming.status, self.limits, self.now())
+            for piece in incoming:
+                if body.take(piece, self.now()):
+                    break
+        return WholeResponse(incoming.status, incoming.headers, body.whole(), body.cut)
+
+
+class BlockingStreamed(Generic[E]):
+    """An answer that goes on: iterate for what has come, a list a chunk."""
+
+    def __init__(self, incoming: BlockingIncoming, decoder: Decoder[E]) -> None:
+        self.status = incoming.status
+        self.headers = incoming.headers
+        self._incoming = incoming
+        self._decoder = decoder
+
+    def __iter__(self) -> Iterator[list[E]]:
+        for chunk in self._incoming:
+            if news := self._decoder.feed(chunk):
+                yield news
+        if rest := self._decoder.finish():
+            yield rest
