@@ -10,24 +10,51 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .._errors import DeadlineExceeded
 from ..wire import Head, Headers
 from ._streams import Stream
 from .serving._messages import ServerResponse
 
-if TYPE_CHECKING:
-    from ._cluster import Cluster
-
 Answering = Callable[[Head], ServerResponse]
+
+
+class VirtualServer(Protocol):
+    """What transports need of a cluster: its responses, and its clock."""
+
+    @property
+    def now(self) -> float:
+        """The virtual time, in seconds since 1970."""
+        ...
+
+    @property
+    def due(self) -> float | None:
+        """When something happens by itself next; None if nothing will."""
+        ...
+
+    def answer(self, head: Head) -> ServerResponse:
+        """Answer a request."""
+        ...
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and everything happen that is due."""
+        ...
+
+    def advance_to(self, time: float) -> None:
+        """Let time pass until then."""
+        ...
+
+    def settle(self) -> None:
+        """Let the controllers do what has come up."""
+        ...
 
 
 class Receiving:
     """An answer whose body is still arriving: iterate for its bytes, once, in either way."""
 
     def __init__(
-        self, cluster: Cluster, answer: ServerResponse, deadline: float | None, idle: float | None
+        self, cluster: VirtualServer, answer: ServerResponse, deadline: float | None, idle: float | None
     ) -> None:
         self.status = answer.status
         self.headers: Headers = answer.headers
@@ -84,7 +111,12 @@ class _Exchange:
     """One request on its way. Leaving it closes what is still open."""
 
     def __init__(
-        self, cluster: Cluster, answering: Answering, head: Head, timeout: float | None, idle: float | None
+        self,
+        cluster: VirtualServer,
+        answering: Answering,
+        head: Head,
+        timeout: float | None,
+        idle: float | None,
     ) -> None:
         self._cluster = cluster
         self._answering = answering
@@ -122,7 +154,7 @@ class _Exchange:
 class SimTransport:
     """Carries requests to a simulated cluster, for any event loop or none."""
 
-    def __init__(self, cluster: Cluster, answering: Answering | None = None) -> None:
+    def __init__(self, cluster: VirtualServer, answering: Answering | None = None) -> None:
         self.cluster = cluster
         self._answering = answering or cluster.answer
 

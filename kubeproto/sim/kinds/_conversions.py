@@ -7,15 +7,12 @@ one of autoscaling/v2. What the other form has no field for stands in annotation
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from ..storage._parts import listed, member
 from ..storage._values import is_list, is_map
-
-if TYPE_CHECKING:
-    from ._kinds import Served
 
 Json = dict[str, Any]
 
@@ -32,7 +29,26 @@ _BEHAVIOR: Final = "autoscaling.alpha.kubernetes.io/behavior"
 _CPU: Final = "targetCPUUtilizationPercentage"
 
 
-def convert(obj: Json, source: Served, target: Served) -> Json:
+class Version(Protocol):
+    """A version of a kind, as far as a conversion needs to know it."""
+
+    @property
+    def type(self) -> str:
+        """The name of its type in the description of the API."""
+        ...
+
+    @property
+    def api_version(self) -> str:
+        """Its group and version, as objects say them."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Its kind, as objects say it."""
+        ...
+
+
+def convert(obj: Json, source: Version, target: Version) -> Json:
     """An object in another version that it is stored together with."""
     made = _CONVERSIONS[source.type](obj)
     return made | {"apiVersion": target.api_version, "kind": target.kind}

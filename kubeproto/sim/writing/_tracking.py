@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -14,18 +14,45 @@ from ..apply._refusals import ApplyRefused
 from ..apply._strategic import strategic_merge
 from ..apply._typing import misfits
 from ..kinds._kinds import SchemaCodec, Served
+from ..reading._routes import Route
 from ..storage._storage import Stored
 from ..storage._values import is_map
 from ._shapes import difference, shape_of
-
-if TYPE_CHECKING:
-    from ._writes import Writer, Written
 
 Entries = list[dict[str, Any]]
 _OF_STATUS: Final = ("apiVersion", "kind", "metadata", "status")
 _IDENTITY: Final = ("name", "namespace", "uid")
 # Shapes that are remembered for one kind; programs that make many have no use for memory.
 _MOST_SHAPES: Final = 1024
+
+
+W = TypeVar("W")
+W_co = TypeVar("W_co", covariant=True)
+
+
+class ObjectWriter(Protocol[W_co]):
+    """What makes or changes the object of one request; a `W_co` is what it has written."""
+
+    @property
+    def route(self) -> Route:
+        """Which object is meant."""
+        ...
+
+    def check_place(self, meta: dict[str, Any]) -> None:
+        """Refuse an object that belongs elsewhere."""
+        ...
+
+    def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
+        """Bring an object into the form of its kind."""
+        ...
+
+    def create(self, obj: dict[str, Any], twice: list[str]) -> W_co:
+        """Make the object."""
+        ...
+
+    def store(self, old: Stored, obj: dict[str, Any], *, patched: bool = False) -> W_co:
+        """Store an object in place of another one."""
+        ...
 
 
 class Tracker:
@@ -68,8 +95,14 @@ class Tracker:
             raise _refusal(refused) from None
 
     def applied(
-        self, writer: Writer, old: Stored | None, applied: dict[str, Any], twice: list[str], *, force: bool
-    ) -> Written:
+        self,
+        writer: ObjectWriter[W],
+        old: Stored | None,
+        applied: dict[str, Any],
+        twice: list[str],
+        *,
+        force: bool,
+    ) -> W:
         """A server-side apply: the object is made, or brought to what its managers agree on."""
         served = self.served
         version = ""

@@ -1,0 +1,61 @@
+"""No chain of imports comes back to where it began, those for type checkers alone included.
+
+The layer contracts of import-linter look at imports of run time. A module that is imported for its types is
+needed to read the other one all the same, and a circle of such modules can only be read as a whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = sorted(
+    path.parent.name
+    for home in (ROOT, ROOT / "transports", ROOT / "runtime")
+    for path in home.glob("kubeproto*/__init__.py")
+)
+
+
+def circles(imports: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """The groups of modules that import each other, by Tarjan's algorithm."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        order[module] = low[module] = len(order)
+        stack.append(module)
+        for imported in imports[module]:
+            if imported not in order:
+                visit(imported)
+            if imported in stack:
+                low[module] = min(low[module], low[imported])
+        if low[module] == order[module]:
+            at = stack.index(module)
+            group, stack[at:] = stack[at:], []
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for module in imports:
+        if module not in order:
+            visit(module)
+    return found
+
+
+def test_no_imports_go_in_a_circle_for_types_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT), str(ROOT / "runtime"), str(ROOT / "transports"), *sys.path])
+    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=False, cache_dir=None)
+    imports = {module: sorted(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    assert len(imports) > 400
+    assert circles(imports) == []
+
+
+def test_a_circle_is_found_whole() -> None:
+    imports = {"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": [], "e": ["e", "a"]}
+    assert circles(imports) == [["b", "c"]]
