@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubeproto import Api
     from kubeproto.wire import Outcome
 
-    from ..calls._blocking_caller import BlockingCaller
+    from ..calls._blocking_base_client import BlockingBaseClient
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
@@ -95,7 +95,7 @@ class BlockingReflector(Generic[K]):
 
     def __init__(
         self,
-        client: BlockingCaller,
+        client: BlockingBaseClient,
         api: Api[K],
         *,
         settings: resync.Settings = _SETTINGS,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kubeproto import Api, BlockingIncoming, Head, WatchEvent
 
-    from ..calls._blocking_caller import BlockingCaller
+    from ..calls._blocking_base_client import BlockingBaseClient
     from ..watching._resync_driver import Sink
 
 K = TypeVar("K", bound=KubeObject)
@@ -48,7 +48,7 @@ class BlockingResyncDriver(Generic[K]):
 
     def __init__(
         self,
-        client: BlockingCaller,
+        client: BlockingBaseClient,
         api: Api[K],
         sink: Sink,
         *,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kubeproto.objects import Table
     from kubeproto.requests import AllNamespaces, StreamRequest
 
-    from ..calls._blocking_caller import BlockingCaller
+    from ..calls._blocking_base_client import BlockingBaseClient
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection
     from ..writing._entry import Updating
@@ -136,7 +136,7 @@ def _lines(
 class BlockingBound(Generic[K_co]):
     """What only some kinds can be asked for; the others are refused, by type checkers too."""
 
-    client: BlockingCaller
+    client: BlockingBaseClient
     requests: Api[Any]
 
     log = _of_pods(Api.log)
@@ -184,7 +184,7 @@ class BlockingBound(Generic[K_co]):
 class BlockingApi(BlockingBound[K]):
     """The verbs on one kind of object, in one namespace or in all, sent by a client."""
 
-    def __init__(self, client: BlockingCaller, requests: Api[K]) -> None:
+    def __init__(self, client: BlockingBaseClient, requests: Api[K]) -> None:
         self.client = client
         self.requests: Api[K] = requests
 
@@ -353,7 +353,7 @@ class BlockingApi(BlockingBound[K]):
 class BlockingSubresource(Generic[K]):
     """One subresource of each object of a kind, read and written as a `K`."""
 
-    def __init__(self, client: BlockingCaller, requests: Subresource[K]) -> None:
+    def __init__(self, client: BlockingBaseClient, requests: Subresource[K]) -> None:
         self.client = client
         self.requests = requests
 
@@ -369,7 +369,7 @@ class BlockingSubresource(Generic[K]):
 class BlockingTables(Generic[K]):
     """The two reading verbs, answered by a table."""
 
-    def __init__(self, client: BlockingCaller, requests: Tables[K]) -> None:
+    def __init__(self, client: BlockingBaseClient, requests: Tables[K]) -> None:
         self.client = client
         self.requests = requests
 

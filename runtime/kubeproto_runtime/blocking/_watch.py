@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubeproto.control import Change
     from kubeproto.watching import resync
 
-    from ..calls._blocking_caller import BlockingCaller
+    from ..calls._blocking_base_client import BlockingBaseClient
 
 K = TypeVar("K", bound=KubeObject)
 E = TypeVar("E")
@@ -30,7 +30,7 @@ class BlockingFollowedEvents(Generic[K, E]):
 
     def __init__(
         self,
-        client: BlockingCaller,
+        client: BlockingBaseClient,
         api: Api[K],
         *,
         settings: resync.Settings,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kubeproto.requests import Request, StreamRequest, Subresource
     from kubeproto.wire import UpgradeRequest
 
-    from ..calls._caller import Caller, Streamed
+    from ..calls._base_client import BaseClient, Streamed
 
     # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
     _Running: TypeAlias = "BoundTo[RunsContainers | Metadata[RunsContainers] | Dynamic]"
@@ -43,14 +43,14 @@ P = ParamSpec("P")
 class BoundTo(Generic[K_co]):
     """The verbs on one kind and the client that sends them, before there is any verb."""
 
-    client: Caller
+    client: BaseClient
     requests: Api[Any]
 
 
 class BoundBelow(Generic[K]):
     """The same for a subresource of a kind."""
 
-    client: Caller
+    client: BaseClient
     requests: Subresource[K]
 
 

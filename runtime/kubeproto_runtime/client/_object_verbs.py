@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
 from kubeproto import Dynamic, KubeObject, Status
 
-from ..calls._caller import Caller
+from ..calls._base_client import BaseClient
 from ..calls._kinds import api_of, call_on, named
 from ..watching._waiting import WAIT
 from ._verbs import BoundApi
@@ -22,7 +22,7 @@ K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
 
-class ObjectVerbs(Caller):
+class ObjectVerbs(BaseClient):
     """What is done with an object at hand, whose class or apiVersion and kind say where it belongs.
 
     A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object

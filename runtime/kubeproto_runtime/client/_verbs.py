@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, RunsContainers, Table
     from kubeproto.requests import AllNamespaces, ListOptions, Tables, WriteOptions
 
-    from ..calls._caller import Caller
+    from ..calls._base_client import BaseClient
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection
     from ..writing._entry import Updating
@@ -107,7 +107,7 @@ class Bound(BoundTo[K_co]):
 class BoundApi(Bound[K]):
     """The verbs on one kind of object, in one namespace or in all, sent by a client."""
 
-    def __init__(self, client: Caller, requests: Api[K]) -> None:
+    def __init__(self, client: BaseClient, requests: Api[K]) -> None:
         self.client = client
         self.requests: Api[K] = requests
 
@@ -261,7 +261,7 @@ class BoundApi(Bound[K]):
 class BoundSubresource(BoundBelow[K]):
     """One subresource of each object of a kind, read and written as a `K`."""
 
-    def __init__(self, client: Caller, requests: Subresource[K]) -> None:
+    def __init__(self, client: BaseClient, requests: Subresource[K]) -> None:
         self.client = client
         self.requests = requests
 
@@ -277,7 +277,7 @@ class BoundSubresource(BoundBelow[K]):
 class BoundTables(Generic[K]):
     """The two reading verbs, answered by a table."""
 
-    def __init__(self, client: Caller, requests: Tables[K]) -> None:
+    def __init__(self, client: BaseClient, requests: Tables[K]) -> None:
         self.client = client
         self.requests = requests
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kubeproto import Api, Head, Incoming, WatchEvent
 
-    from ..calls._caller import Caller
+    from ..calls._base_client import BaseClient
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -100,7 +100,7 @@ class PacedExchange:
                 raise
 
     async def _send(
-        self, client: Caller, request: Head, *, idle: float | None, timeout: float | None
+        self, client: BaseClient, request: Head, *, idle: float | None, timeout: float | None
     ) -> Incoming:
         self._request, self._idle = request, idle
         sending = transport_of(client).send(request, idle=idle, timeout=timeout)
@@ -125,7 +125,12 @@ class ListExchange(PacedExchange, Generic[K]):
     """A page of a list."""
 
     def __init__(
-        self, client: Caller, api: Api[K], planned: resync.SendList, selection: dict[str, Any], notify: Tell
+        self,
+        client: BaseClient,
+        api: Api[K],
+        planned: resync.SendList,
+        selection: dict[str, Any],
+        notify: Tell,
     ) -> None:
         super().__init__(notify)
         self._client = client
@@ -169,7 +174,12 @@ class WatchExchange(PacedExchange, Generic[K]):
     """A watch, which may begin with a streaming list."""
 
     def __init__(
-        self, client: Caller, api: Api[K], planned: resync.SendWatch, selection: dict[str, Any], notify: Tell
+        self,
+        client: BaseClient,
+        api: Api[K],
+        planned: resync.SendWatch,
+        selection: dict[str, Any],
+        notify: Tell,
     ) -> None:
         super().__init__(notify)
         self._client = client

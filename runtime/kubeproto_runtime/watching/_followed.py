@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kubeproto import Api, Resource
     from kubeproto.wire import Outcome
 
-    from ..calls._caller import Caller
+    from ..calls._base_client import BaseClient
 
 K = TypeVar("K", bound=KubeObject)
 E = TypeVar("E")
@@ -52,7 +52,7 @@ class FollowedEvents(Generic[K, E]):
 
     def __init__(
         self,
-        client: Caller,
+        client: BaseClient,
         api: Api[K],
         *,
         patient: bool,

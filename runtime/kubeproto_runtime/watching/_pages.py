@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kubeproto.objects import FieldSelector, Selector
     from kubeproto.requests import Shard
 
-    from ..calls._blocking_caller import BlockingCaller
-    from ..calls._caller import Caller
+    from ..calls._base_client import BaseClient
+    from ..calls._blocking_base_client import BlockingBaseClient
     from ..calls._core import ClientCore
     from ..calls._effects import Effects
 
@@ -117,7 +117,7 @@ class ListPages(Generic[K]):
     an error, or was cancelled, may be continued: the page that is missing is asked for again.
     """
 
-    def __init__(self, client: Caller, paging: Paging[K]) -> None:
+    def __init__(self, client: BaseClient, paging: Paging[K]) -> None:
         self._client = client
         self._paging = paging
 
@@ -155,7 +155,7 @@ class Items(Generic[K]):
 class BlockingPages(Generic[K]):
     """The same for threads; see `ListPages`."""
 
-    def __init__(self, client: BlockingCaller, paging: Paging[K]) -> None:
+    def __init__(self, client: BlockingBaseClient, paging: Paging[K]) -> None:
         self._client = client
         self._paging = paging
 

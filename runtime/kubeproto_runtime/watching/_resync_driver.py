@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kubeproto import Api
     from kubeproto.wire import Outcome
 
-    from ..calls._caller import Caller
+    from ..calls._base_client import BaseClient
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -73,7 +73,7 @@ class ResyncDriver(Generic[K]):
 
     def __init__(
         self,
-        client: Caller,
+        client: BaseClient,
         api: Api[K],
         sink: Sink,
         *,

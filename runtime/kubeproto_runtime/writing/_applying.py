@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kubeproto import Discovery
 
-    from ..calls._caller import Caller
+    from ..calls._base_client import BaseClient
     from ..calls._core import ClientCore
     from ..calls._effects import Effects
 
@@ -111,7 +111,9 @@ class ApplyError(KubeprotoError):
         self.applied = applied
 
 
-async def apply_manifests(client: Caller, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
+async def apply_manifests(
+    client: BaseClient, manifests: Manifests, **options: Unpack[Applying]
+) -> list[Applied]:
     """Apply every object of a file, or of several objects, in order of rank."""
     return await client.run(apply(client, manifests, options))
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from kubeproto import Api
     from kubeproto.requests import Request
 
-    from ..calls._blocking_caller import BlockingCaller
-    from ..calls._caller import Caller
+    from ..calls._base_client import BaseClient
+    from ..calls._blocking_base_client import BlockingBaseClient
     from ..calls._core import ClientCore
     from ..calls._effects import Effects
 
@@ -203,7 +203,9 @@ class Held(Generic[K]):
 class Entry(Held[K]):
     """An object as it was read and as it is held: `obj` may be changed, `commit` sends the difference."""
 
-    def __init__(self, client: Caller, requests: Api[K], name: str, found: tuple[K, bytes] | None) -> None:
+    def __init__(
+        self, client: BaseClient, requests: Api[K], name: str, found: tuple[K, bytes] | None
+    ) -> None:
         super().__init__(client, requests, name, found)
         self._client = client
 
@@ -224,7 +226,7 @@ class BlockingEntry(Held[K]):
     """The same for threads; see `Entry`."""
 
     def __init__(
-        self, client: BlockingCaller, requests: Api[K], name: str, found: tuple[K, bytes] | None
+        self, client: BlockingBaseClient, requests: Api[K], name: str, found: tuple[K, bytes] | None
     ) -> None:
         super().__init__(client, requests, name, found)
         self._client = client

@@ -1,4 +1,4 @@
-"""`BlockingCaller`: sends requests over a blocking transport; what the verbs of a client stand on."""
+"""`BlockingBaseClient`: sends requests over a blocking transport; what the verbs of a client stand on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 
-class BlockingCaller(ClientCore):
+class BlockingBaseClient(ClientCore):
     """What sends requests to one server, as one user, for threads: `call` and `open`."""
 
     def __init__(

@@ -1,7 +1,7 @@
-"""`Caller`: sends requests over a transport, on asyncio and on trio; what the verbs of a client stand on.
+"""`BaseClient`: sends requests over a transport, on asyncio and on trio; what the verbs of a client stand on.
 
-When to retry is decided by the policy, and all else by the generators that `BlockingCaller` runs too. What is
-done here is what these ask for.
+The policy decides when to retry, and generators, which `BlockingBaseClient` runs too, all else. What is done
+here is what these ask for.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _wall() -> datetime:
     return datetime.now(UTC)
 
 
-class Caller(ClientCore):
+class BaseClient(ClientCore):
     """What sends requests to one server, as one user: `call`, `open` and `upgrade`."""
 
     def __init__(
