@@ -34,10 +34,10 @@ def connect_blocking(
 
     ``with connect_blocking() as client:`` gives the client, until the context is left.
     """
-    return NotEntered(_connected(config, transport, client, wanted))
+    return BlockingNotEntered(_connected(config, transport, client, wanted))
 
 
-class NotEntered(AbstractContextManager[BlockingClient]):
+class BlockingNotEntered(AbstractContextManager[BlockingClient]):
     """What `connect_blocking` returns: it becomes a client when it is entered."""
 
     def __init__(self, entered: AbstractContextManager[BlockingClient]) -> None:
