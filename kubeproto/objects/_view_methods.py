@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -11,14 +11,32 @@ from msgspec import Struct
 from .._errors import InvalidObject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ._views import Views
+    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
 
+
+class HiddenClasses(Protocol):
+    """The hidden subclasses of one class, as far as their methods need to know them."""
+
+    plain: type[Any]
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The fields of the class by name."""
+        ...
+
+    def open(self, obj: Any) -> object:
+        """Find the members of an object's text."""
+        ...
+
+    def values(self, obj: Any) -> dict[str, Any]:
+        """Read every field of an object."""
+        ...
+
+
 # The views of a class, by the plain class and by the hidden ones.
-VIEWS: Final[dict[type[Any], Views]] = {}
+VIEWS: Final[dict[type[Any], HiddenClasses]] = {}
 
 
 def settle(obj: T) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -13,13 +13,23 @@ if TYPE_CHECKING:
     from kubeproto.sim import Stream
 
     from ._channel import SocketChannel
-    from ._handler import Service
+
+
+class OpenStreams(Protocol):
+    """The streams that a service has open."""
+
+    streams: set[OpenStream]
+
+    @property
+    def closing(self) -> bool:
+        """Whether the service ends its streams, and those that are opened from now on."""
+        ...
 
 
 class OpenStream:
     """A body that goes on: bytes of the machine, sent as they come."""
 
-    def __init__(self, body: Stream, channel: SocketChannel, service: Service) -> None:
+    def __init__(self, body: Stream, channel: SocketChannel, service: OpenStreams) -> None:
         self._body = body
         self._channel = channel
         self._service = service

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from kubeproto import Head
     from kubeproto.control import OwnWrite
 
-    from ._core import ClientCore
-
-    Written: TypeAlias = tuple[ClientCore, OwnWrite]
+    Written: TypeAlias = tuple[object, OwnWrite]  # which client, and what
 
 written: Final[ContextVar[list[Written] | None]] = ContextVar("kubeproto_written", default=None)
 
 
-def note_write(client: ClientCore, request: Head, value: Any) -> None:
+def note_write(client: object, request: Head, value: Any) -> None:
     """Note what a request has written, if a run has made it."""
     if (noted := written.get()) is not None and (
         write := own_write(request.method, request.target, value)
