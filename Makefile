@@ -26,6 +26,7 @@ help:
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
 	@echo 'make dist    build wheel and sdist, and use them in clean environments on every Python at hand'
 	@echo 'make peers   other clients (Python, Go, Rust) that the tests let work against kubeproto serve'
+	@echo 'make soak    kill kubeproto serve 200 times under load, then keep 1,100 watches open on it'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
@@ -86,6 +87,11 @@ mutants: $(READY)
 .PHONY: peers
 peers: $(READY)
 	@$(BIN)/python -m benchmarks._peer_programs
+
+# ARGS="--kills 20 --seconds 30" for a shorter one.
+.PHONY: soak
+soak: $(READY)
+	@$(BIN)/python tests/serve/soak.py $(ARGS)
 
 # Enters in tests/conformance.toml the tests that carry an id of the conformance list in their name.
 .PHONY: map

@@ -18,4 +18,5 @@ def test_the_snippets_of_the_readme_run_in_order(capsys: Any) -> None:
     assert "typee Typee\n" in said
     assert "POST /apis/example.technosophos.com/v1/namespaces/default/books\nMoby-Dick True\n" in said
     assert "GET /apis/example.technosophos.com/v1/namespaces/default/books/moby: 404 NotFound" in said
+    assert "over a port: 200\n" in said
     assert "on the shelf: Moby-Dick\n" in said

@@ -108,6 +108,11 @@ def requests(draw: st.DrawFn) -> bytes:
 
 @given(st.lists(requests(), min_size=1, max_size=3).map(b"".join))
 @example(THREE)
+@example(b"GET / HTTP/1.1\r\nAccept: */*\r\n\r\n")
+@example(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+@example(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd")
+@example(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+@example(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n" + THREE)
 def test_requests_are_read_as_h11_reads_them(data: bytes) -> None:
     assert of_ours(data) == of_h11(data)
 
