@@ -10,11 +10,13 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+import trio.testing
 
 import kubeproto as kp
 from kubeproto import sim
@@ -301,6 +303,25 @@ def test_the_clock_of_the_cluster_is_real_time(on_loop: Callable[[Main], None]) 
             await done.wait()
 
     on_loop(main)
+
+
+def test_objects_carry_the_time_of_their_request_after_a_silence_too() -> None:
+    clock = trio.testing.MockClock(rate=1.0)
+
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with serve(cluster) as url:
+            before = cluster.now
+            clock.jump(300)
+            body = b'{"metadata":{"name":"late"}}'
+            post = b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: %d"
+            await ask(url, post % len(body) + b"\r\n\r\n" + body)
+            made = cluster.get("v1/Namespace", "late")
+            assert made is not None
+            stamp = datetime.fromisoformat(made["metadata"]["creationTimestamp"])
+            assert stamp.timestamp() >= int(before) + 300
+
+    anyio.run(main, backend="trio", backend_options={"clock": clock})
 
 
 class PageSpec(kp.Fields):
