@@ -2,6 +2,7 @@
 
 from ._typed import check_object_rules, validate_object
 from ._violations import Violation, invalid_status
+from .cel._evaluation import CannotEvaluate, CelFailure, evaluate_with
 from .cel._rules import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
 from .definitions._changes import SchemaChange, compare_definitions
 from .definitions._definition_checks import check_definition
@@ -27,6 +28,8 @@ from .validation._validation import validate
 __all__ = [
     "AdmissionRequest",
     "AdmissionVerdict",
+    "CannotEvaluate",
+    "CelFailure",
     "ConversionRequest",
     "CustomResourceDefinition",
     "DefinedKind",
@@ -51,6 +54,7 @@ __all__ = [
     "default",
     "definition_of",
     "deny",
+    "evaluate_with",
     "invalid_status",
     "prune",
     "read_admission",

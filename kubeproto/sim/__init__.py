@@ -8,6 +8,7 @@ from ._state import Modes
 from ._streams import Stream
 from ._transports import BlockingSimTransport, Receiving, SimTransport
 from .access._users import User
+from .admission._calls import PendingCalls, WebhookCall, WebhookError, WebhookReply, Webhooks
 from .faults._faults import (
     Cut,
     Delay,
@@ -50,6 +51,7 @@ __all__ = [
     "Lag",
     "LoseResponse",
     "Modes",
+    "PendingCalls",
     "Receiving",
     "RecordedExchange",
     "RefuseConnection",
@@ -62,4 +64,8 @@ __all__ = [
     "Throttle",
     "User",
     "Watch",
+    "WebhookCall",
+    "WebhookError",
+    "WebhookReply",
+    "Webhooks",
 ]

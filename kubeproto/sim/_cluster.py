@@ -39,6 +39,7 @@ from .access._access import Access
 from .access._access import Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
+from .admission._calls import PendingCalls, Replies, Webhooks
 from .controllers._aggregation import RoleAggregation
 from .controllers._bootstrap import Defaults, populate
 from .controllers._definitions import Definitions
@@ -107,6 +108,7 @@ class Cluster:
         self._populated = populated
         self._authorization: AuthorizationMode = authorization
         self._tokens = dict(tokens)
+        self.webhooks = Webhooks()
         self._world = ServerState(seed=seed, window=window, modes=modes)
         self._world.tracks = managed_fields
         self._world.storage.version = version
@@ -126,7 +128,7 @@ class Cluster:
 
     def _begin(self) -> None:
         world = self._world
-        self._server = Server(world, Access(world, self._authorization, self._tokens))
+        self._server = Server(world, Access(world, self._authorization, self._tokens), self.webhooks)
         self._plans: list[tuple[float, int, Callable[[], object]]] = []
         self._planned = 0
         self._definitions = Definitions(world)
@@ -145,12 +147,21 @@ class Cluster:
 
     # What comes in, and what goes out.
 
-    def answer(self, head: Head, user: User | str | None = None) -> ServerResponse:
+    def answer(
+        self, head: Head, user: User | str | None = None, replies: Replies | None = None
+    ) -> ServerResponse:
         """Answer a request; the body of the answer is bytes, or a watch that goes on.
 
-        `user` is who makes the request. Without one its headers say so, as on a port.
+        `user` is who makes the request. Without one its headers say so, as on a port. Whoever can send
+        requests to webhooks gives `replies`, empty at first: `PendingCalls` then says what is to be sent, and
+        the request is made again with the reply to each call under its `key`.
         """
-        answer = self._server.answer(head, User(user) if isinstance(user, str) else user)
+        chance = self._world.chance.state
+        try:
+            answer = self._server.answer(head, User(user) if isinstance(user, str) else user, replies)
+        except PendingCalls:
+            self._world.chance.state = chance
+            raise
         if self.keeps_log:
             self.log.append(RecordedExchange(self.now, head, answer.status))
         return answer
@@ -387,6 +398,7 @@ class Cluster:
         world.tracks, world.lag = old.tracks, old.lag
         world.terminating, world.closing = set(old.terminating), set(old.closing)
         twin._populated = self._populated
+        twin.webhooks = self.webhooks
         twin._authorization, twin._tokens = self._authorization, dict(self._tokens)
         world.signing_key = old.signing_key
         twin._begin()

@@ -214,6 +214,17 @@ def forbidden(plural: str, group: str, name: str, why: str, causes: Sequence[Any
     return Rejection(failure(403, message, about(name, group, plural, causes)))
 
 
+def forbidden_for(resource: str, group: str, name: str, why: str) -> Rejection:
+    """403 about a resource, an object of it, or, without a resource, about a path."""
+    if not resource:
+        message = f"forbidden: {why}"
+    elif not name:
+        message = f"{dotted(resource, group)} is forbidden: {why}"
+    else:
+        message = f"{dotted(resource, group)} {quoted(name)} is forbidden: {why}"
+    return Rejection(failure(403, message, about(name, group, resource)))
+
+
 def initializing() -> Rejection:
     """429: the storage of a new kind is not ready."""
     return Rejection(failure(429, "storage is (re)initializing", {"retryAfterSeconds": 1}))

@@ -75,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
         help="who may do what: everybody everything, or what roles and bindings allow (default: %(default)s)",
     )
     add("--token-auth-file", metavar="FILE", help='users by token: lines of token,user,uid,"group,group"')
+    add(
+        "--webhook", action="append", default=[], metavar="NAMESPACE/SERVICE=HOST:PORT",
+        help="where the webhooks of a Service are called",
+    )  # fmt: skip
     add("--client-certificates", action="store_true", help="with --tls: require a client certificate")
     add("--client-ca", metavar="FILE", help="with --tls-cert: require a client certificate of this authority")
     add("--empty", action="store_true", help="begin without the objects that a new cluster has")
@@ -131,6 +135,16 @@ def _security(options: argparse.Namespace) -> Security:
     return Security(tokens=tokens)
 
 
+def _webhooks(given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in given:
+        service, equals, address = one.partition("=")
+        if not equals or service.count("/") != 1:
+            raise ValueError(f"--webhook {one}: expected NAMESPACE/SERVICE=HOST:PORT")
+        found[service] = address
+    return found
+
+
 async def _serve(cluster: Cluster, security: Security, options: argparse.Namespace) -> None:
     import anyio
 
@@ -144,7 +158,7 @@ async def _serve(cluster: Cluster, security: Security, options: argparse.Namespa
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with serve(
             cluster, host=options.host, port=options.port, faults=faults, security=security,
-            state=options.state, log=log,
+            state=options.state, log=log, webhooks=_webhooks(options.webhook),
         ) as url:  # fmt: skip
             if options.kubeconfig:
                 _write_private(Path(options.kubeconfig), url.kubeconfig)

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import msgspec
 
 from kubeproto import TransportError
-from kubeproto.sim import ServerResponse
+from kubeproto.sim import PendingCalls, ServerResponse
 from kubeproto.wire import code_of
+
+from ._webhooks import WebhookCaller
 
 if TYPE_CHECKING:
     from anyio.abc import TaskStatus
 
-    from kubeproto.sim import Cluster, Faults, User
+    from kubeproto.sim import Cluster, Faults, User, WebhookCall, WebhookReply
     from kubeproto.wire import Head
 
     from ._journal import Journal
@@ -38,22 +40,50 @@ _INTERNAL: Final = msgspec.json.encode({
 }) + b"\n"  # fmt: skip
 
 
+# How often one request may be put off for webhooks: each mutating one is a round, and so is a change between.
+_ROUNDS: Final = 100
+
+
+def _internal_error() -> ServerResponse:
+    headers = (("Content-Type", "application/json"), ("Content-Length", str(len(_INTERNAL))))
+    return ServerResponse(500, headers, _INTERNAL)
+
+
 class ClusterDriver:
     """Drives one cluster for as long as `run` runs."""
 
     def __init__(
         self, cluster: Cluster, *, faults: Faults | None = None, journal: Journal | None = None,
-        wall: Callable[[], float] = time.time,
+        wall: Callable[[], float] = time.time, webhooks: WebhookCaller | None = None,
     ) -> None:  # fmt: skip
         self.cluster = cluster
         self._answer = cluster.answer if faults is None else faults.answer
         self._journal = journal
+        self._webhooks = webhooks or WebhookCaller()
         self._wall = wall
         self._woken = anyio.Event()
         self._offset: float | None = None
 
-    def answer(self, head: Head, user: User | None = None) -> ServerResponse:
-        """Answer a request of a user, or of whoever its headers name.
+    async def respond(self, head: Head, user: User | None = None) -> ServerResponse:
+        """Respond to a request of a user, or of whoever its headers name; call the webhooks it meets."""
+        replies: dict[str, WebhookReply] = {}
+        for _ in range(_ROUNDS):
+            try:
+                return self.answer(head, user, replies)
+            except PendingCalls as pending:
+                async with anyio.create_task_group() as tasks:
+                    for call in pending.calls:
+                        tasks.start_soon(self._call, call, replies)
+        _log.error("webhooks were called %d times for %s, and more were to come", _ROUNDS, head.method)
+        return _internal_error()
+
+    async def _call(self, call: WebhookCall, replies: dict[str, WebhookReply]) -> None:
+        replies[call.key] = await self._webhooks.call(call)
+
+    def answer(
+        self, head: Head, user: User | None = None, replies: Mapping[str, WebhookReply] | None = None
+    ) -> ServerResponse:
+        """Answer a request; or `PendingCalls`.
 
         An error inside the machine is a 500 and a line in the log.
         What a write has changed is in the journal before its answer is returned.
@@ -61,14 +91,13 @@ class ClusterDriver:
         try:
             # Nothing may have been due for minutes, and then the clock would still show the time of that.
             self.cluster.show_time(self._now())
-            return self._answer(head, user)
-        except TransportError:
-            raise  # a fault that was asked for: the connection breaks
+            return self._answer(head, user, replies)
+        except (TransportError, PendingCalls):
+            raise  # a fault that was asked for: the connection breaks; or webhooks have to be called first
         except Exception:
             path = head.target.partition("?")[0]
             _log.exception("the simulated API server failed on %s %s", head.method, path)
-            headers = (("Content-Type", "application/json"), ("Content-Length", str(len(_INTERNAL))))
-            return ServerResponse(500, headers, _INTERNAL)
+            return _internal_error()
         finally:
             if self._journal is not None:
                 self._journal.commit()

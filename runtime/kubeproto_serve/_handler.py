@@ -86,7 +86,7 @@ class RequestHandler:
             return Response(401, (_JSON,), _UNAUTHORIZED)
         if head.target.partition("?")[0] == "/metrics":
             return Response(200, (METRICS,), self._service.metrics.exposition())
-        answer = self._service.driver.answer(head, user)
+        answer = await self._service.driver.respond(head, user)
         if answer.after:
             await anyio.sleep(answer.after)
         return self._response(answer, head)

@@ -20,10 +20,11 @@ from ._journal import Journal
 from ._kubeconfig import kubeconfig
 from ._limits import Limits
 from ._security import Security, certified_user
+from ._webhooks import WebhookCaller
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from anyio.abc import ByteStream, SocketStream
 
@@ -61,6 +62,7 @@ async def serve(
     state: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
     log: RequestLog | None = None,
+    webhooks: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[ServingUrl]:
     """Serve a simulated cluster over HTTP; the value is its URL.
 
@@ -72,13 +74,17 @@ async def serve(
 
     Runs on asyncio and trio. Port 0 takes any that is free. `faults` stand between clients and the cluster.
     `state` is a folder in which the objects of the cluster outlive the process: what is there already
-    replaces what the cluster holds. While it is served, the cluster's clock follows real time; the cluster
-    itself can be read and changed by code on the same event loop.
+    replaces what the cluster holds. `webhooks` are the addresses of Services whose webhooks are called, by
+    ``namespace/name``, such as ``{"default/hooks": "127.0.0.1:9443"}``. While it is served, the
+    cluster's clock follows real time; the cluster itself can be read and changed by code on the same event
+    loop.
     """
     security = security or Security()
     journal = None if state is None else Journal(state, cluster)
     try:
-        async with _served(cluster, host, port, faults, security, journal, limits or Limits(), log) as url:
+        async with _served(
+            cluster, host, port, faults, security, journal, limits or Limits(), log, webhooks
+        ) as url:
             yield url
     finally:
         if journal is not None:
@@ -88,9 +94,9 @@ async def serve(
 @asynccontextmanager
 async def _served(
     cluster: Cluster, host: str, port: int, faults: Faults | None, security: Security,
-    journal: Journal | None, limits: Limits, log: RequestLog | None,
+    journal: Journal | None, limits: Limits, log: RequestLog | None, webhooks: Mapping[str, str] | None,
 ) -> AsyncGenerator[ServingUrl]:  # fmt: skip
-    driver = ClusterDriver(cluster, faults=faults, journal=journal)
+    driver = ClusterDriver(cluster, faults=faults, journal=journal, webhooks=WebhookCaller(webhooks))
     service = Service(driver, security=security, limits=limits, log=log)
     connections = _Connections(service)
     listener = await anyio.create_tcp_listener(local_host=host, local_port=port)

@@ -209,6 +209,17 @@ def test_nobody_grants_what_they_do_not_have() -> None:
     assert cluster.send("alice", "POST", f"{RBAC}/clusterrolebindings", binding)[0] == 201
 
 
+def test_who_gathers_the_rules_of_others_has_to_hold_all_rights() -> None:
+    cluster = Cluster()
+    cluster.role("writers", rule("create", "clusterroles", "rbac.authorization.k8s.io"))
+    cluster.bind("writers", user("alice"))
+    gathers = {"clusterRoleSelectors": [{"matchLabels": {"to": "all"}}]}
+    body: Json = {"metadata": {"name": "all"}, "aggregationRule": gathers, "rules": []}
+    status, refused = cluster.send("alice", "POST", f"{RBAC}/clusterroles", body)
+    assert status == 403
+    assert "must have cluster-admin privileges to use the aggregationRule" in refused["message"]
+
+
 def test_a_review_names_the_binding_that_allows() -> None:
     cluster = Cluster()
     cluster.role("readers", rule("list", "pods"))

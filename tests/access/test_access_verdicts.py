@@ -6,6 +6,7 @@ import collections
 import json
 from typing import Any
 
+import pytest
 from access_cases import RECORDED, SEED, Cases, verdicts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +35,23 @@ def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:
     assert kinds["passed"] > 100
     assert kinds[403] > 100
     assert kinds[201] > 50  # reviews
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "covered"),
+    [
+        ((), (), True),
+        (("one",), (), False),
+        (("one",), ("one",), True),
+        (("one",), ("one", "two"), False),
+        ((), ("one",), True),
+    ],
+)
+def test_a_right_to_one_object_covers_no_right_to_all(
+    held: tuple[str, ...], wanted: tuple[str, ...], covered: bool
+) -> None:
+    rules = [PolicyRule(("get",), ("",), ("pods",), names) for names in (held, wanted)]
+    assert (uncovered(rules[:1], rules[1:]) == []) == covered
 
 
 _names = st.lists(st.sampled_from(["a", "b", "*", "a/x", "*/x"]), max_size=2).map(tuple)

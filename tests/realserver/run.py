@@ -1,6 +1,7 @@
 """Runs what needs the real control plane: ``python tests/realserver/run.py COMMAND [ARGUMENT...]``.
 
-The commands are real, churn, record, facts, verdicts, cel and access, as `make help` explains them.
+The commands are real, churn, record, facts, verdicts, cel, access and admission;
+`make help` explains them.
 
 The control plane is built first. `KUBEPROTO_REAL` then tells the tests which program it is, and the plugin
 `realserver.fixtures` starts it for them.
@@ -19,6 +20,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent.parent
 PATHS: Final = (
     "tests",
     "tests/access",
+    "tests/admission",
     "tests/crd",
     "tests/objects",
     "examples",
@@ -34,6 +36,7 @@ RUNS: Final = {
     "verdicts": ("-m", "realserver.shapes"),
     "cel": ("-m", "realserver.cel"),
     "access": ("-m", "realserver.access"),
+    "admission": ("-m", "realserver.admission"),
 }
 CHURN: Final = 5000  # custom resources
 

@@ -99,6 +99,21 @@ def evaluate(
     return result.value()
 
 
+def evaluate_with(source: str, variables: dict[str, Any]) -> Any:
+    """The result of an expression over variables of any type; `CannotEvaluate` says why there is none."""
+    try:
+        checked = _open_environment(tuple(sorted(variables))).compile(source)
+    except RuntimeError as error:
+        raise CannotEvaluate(_first_line(error)) from None
+    try:
+        result = checked.eval(data=variables)
+    except RuntimeError as error:
+        return _broken(_first_line(error))
+    if str(result.type().name()) == "ERROR":
+        return _broken(str(result.value()))
+    return result.value()
+
+
 def _with_literals(source: str, data: dict[str, Any], optional_old: bool) -> str:
     """The expression with its variables written out, since only source can carry a timestamp inside a map."""
     text = f"({source}\n)"
@@ -130,6 +145,16 @@ def _compile(source: str, kind: str, optional_old: bool) -> Any:
 
 @functools.lru_cache(maxsize=32)
 def _environment(kind: str, optional_old: bool) -> Any:
+    old = "DYN" if optional_old else kind
+    return _new_environment((("self", kind), ("oldSelf", old), ("hasOld", "BOOL")))
+
+
+@functools.lru_cache(maxsize=32)
+def _open_environment(names: tuple[str, ...]) -> Any:
+    return _new_environment(tuple((name, "DYN") for name in names))
+
+
+def _new_environment(variables: tuple[tuple[str, str], ...]) -> Any:
     try:
         cel: Any = importlib.import_module("cel_expr_python.cel")
         extensions = (
@@ -138,9 +163,8 @@ def _environment(kind: str, optional_old: bool) -> Any:
         )
     except ImportError:
         raise CannotEvaluate("there is no CEL library here: install the extra cel") from None
-    own = getattr(cel.Type, kind)
     return cel.NewEnv(
-        variables={"self": own, "oldSelf": cel.Type.DYN if optional_old else own, "hasOld": cel.Type.BOOL},
+        variables={name: getattr(cel.Type, kind) for name, kind in variables},
         extensions=[extensions[0].ExtOptional(), extensions[1].ExtStrings()],
         functions=declarations(cel),
     )

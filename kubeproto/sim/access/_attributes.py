@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from ...objects import FieldSelector
-from .._refusals import Rejection, about, dotted, failure, quoted
+from .._refusals import Rejection, forbidden_for, quoted
 from ..reading._query import Query, is_true
 
 _METHODS: Final = {
@@ -96,14 +96,3 @@ def denied(attributes: Attributes, user: str, reason: str = "") -> Rejection:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     why = f"{text}: {reason}" if reason else text
     return forbidden_for(attributes.resource, attributes.group, attributes.name, why)
-
-
-def forbidden_for(resource: str, group: str, name: str, why: str) -> Rejection:
-    """403 about a resource, an object of it, or, without a resource, about a path."""
-    if not resource:
-        message = f"forbidden: {why}"
-    elif not name:
-        message = f"{dotted(resource, group)} is forbidden: {why}"
-    else:
-        message = f"{dotted(resource, group)} {quoted(name)} is forbidden: {why}"
-    return Rejection(failure(403, message, about(name, group, resource)))

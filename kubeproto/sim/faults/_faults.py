@@ -28,6 +28,7 @@ from .._refusals import failure
 from .._streams import Stream
 from .._transports import BlockingSimTransport, SimTransport
 from ..access._users import User
+from ..admission._calls import PendingCalls, Replies
 from ..reading._query import is_true, split_target
 from ..reading._watches import error_line
 from ..serving._messages import ServerResponse, plain_response, status_response
@@ -162,17 +163,28 @@ class Faults:
         """What happened, a line a request: when, what, and what went wrong."""
         return "\n".join(self.lines)
 
-    def answer(self, head: Head, user: User | str | None = None) -> ServerResponse:
+    def answer(
+        self, head: Head, user: User | str | None = None, replies: Replies | None = None
+    ) -> ServerResponse:
         """Answer a request as the cluster does, unless something goes wrong; or a `TransportError`."""
+        chance, script, said = self._chance.state, list(self.script), len(self.lines)
+        try:
+            return self._respond(head, partial(self.cluster.answer, head, user, replies))
+        except PendingCalls:  # the request comes again, and meets the same fault
+            self._chance.state, self.script = chance, script
+            del self.lines[said:]
+            raise
+
+    def _respond(self, head: Head, respond: Callable[[], ServerResponse]) -> ServerResponse:
         sort = _sort(head)
         fault = self._next(sort)
         line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
         if fault is None:
-            answer = self.cluster.answer(head, user)
+            answer = respond()
             self.lines.append(f"{line} -> {answer.status}")
             return answer
         self.lines.append(f"{line} !! {fault}")
-        return _struck(self.cluster, partial(self.cluster.answer, head, user), sort, fault)
+        return _struck(self.cluster, respond, sort, fault)
 
     def _next(self, sort: Sort) -> Fault | None:
         for at, fault in enumerate(self.script):

@@ -1,37 +1,144 @@
-"""The gate of a request: who writes must hold what the written role grants."""
+"""The gate of a request: who writes must hold what a role grants, and webhooks have their say."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .._state import ServerState
 from ..access._access import Caller
+from ..admission._calls import Replies, Webhooks
+from ..admission._dispatch import WebhookAdmission
+from ..admission._hooks import AdmittedWrite, HookReader
+from ..reading._query import Query
 from ..reading._routes import Route
-from ..writing._gates import Gate
+from ..writing._gates import Gate, Tidy
 from ..writing._patches import PatchWriter
 from ..writing._writes import Writer
 from ._messages import ServerRequest
 
+Json = dict[str, Any]
+_OPTIONS: Final = ("dryRun", "fieldManager", "fieldValidation")
+
+
+class Gatekeeper:
+    """What the gates of all requests share."""
+
+    def __init__(self, world: ServerState, webhooks: Webhooks) -> None:
+        self.world = world
+        self.webhooks = webhooks
+        self.hooks = HookReader(world)
+
+    def gate(
+        self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
+    ) -> RequestGate:
+        """The gate of one request."""
+        admission = WebhookAdmission(
+            self.world, self.hooks, self.webhooks, replies, caller.user.info, warnings
+        )
+        return RequestGate(caller, admission, self.hooks, waits)
+
 
 class RequestGate(Gate):
-    """What the write of one request has to pass."""
+    """What the writes of one request have to pass."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(
+        self, caller: Caller, admission: WebhookAdmission, hooks: HookReader, waits: list[float]
+    ) -> None:
         self._caller = caller
+        self._admission = admission
+        self._hooks = hooks
+        self._waits = waits
+        self._route: Route | None = None
+        self._query: Query = {}
 
-    def check(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
+    def of(self, route: Route, query: Query) -> RequestGate:
+        """The same gate for what a request turned out to be about."""
+        gate = RequestGate(self._caller, self._admission, self._hooks, self._waits)
+        gate._route, gate._query = route, query
+        return gate
+
+    @property
+    def mutates(self) -> bool:
+        return bool(self._hooks.hooks("mutating"))
+
+    def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
+        if not self.mutates:
+            return obj
+        try:
+            return self._admission.mutate(self._write(obj, old), tidy) or obj
+        finally:
+            self._note_wait()
+
+    def check(self, obj: Json, old: Json | None) -> None:
         self._caller.check_escalation(obj, old)
 
+    def validate(self, obj: Json, old: Json | None) -> None:
+        if not self._hooks.hooks("validating"):
+            return
+        shown = obj
+        if old is None:
+            meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+            shown = {**obj, "metadata": meta}
+        try:
+            self._admission.validate(self._write(shown, old))
+        finally:
+            self._note_wait()
 
-def writer_for(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> Writer:
-    """The writer of a request that creates or replaces an object."""
-    gate = RequestGate(request.caller)
+    def delete(self, old: Json, options: Json) -> None:
+        if not (self.mutates or self._hooks.hooks("validating")):
+            return
+        route = self._routed
+        shown: Json = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
+        write = AdmittedWrite(
+            served=route.served, operation="DELETE", name=old["metadata"]["name"],
+            namespace=route.namespace or old["metadata"].get("namespace", ""), obj=None, old=old,
+            dry_run=bool(options.get("dryRun")), options=shown,
+        )  # fmt: skip
+        try:
+            self._admission.mutate(write, lambda obj: obj)
+            self._admission.validate(write)
+        finally:
+            self._note_wait()
+
+    @property
+    def _routed(self) -> Route:
+        assert self._route is not None  # every write is about something
+        return self._route
+
+    def _note_wait(self) -> None:
+        self._waits[:] = [self._admission.waited]
+
+    def _write(self, obj: Json, old: Json | None) -> AdmittedWrite:
+        route, query = self._routed, self._query
+        operation = "CREATE" if old is None else "UPDATE"
+        options: Json = {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1"}
+        for name in _OPTIONS:
+            if value := query.get(name):
+                options[name] = [value] if name == "dryRun" else value
+        namespace = route.namespace
+        if route.served.full_name == "namespaces":
+            namespace = obj["metadata"].get("name", "")
+        return AdmittedWrite(
+            served=route.served, operation=operation, name=route.name or obj["metadata"].get("name", ""),
+            namespace=namespace, subresource=route.subresource, obj=obj, old=old,
+            dry_run=bool(query.get("dryRun")), options=options,
+        )  # fmt: skip
+
+
+def writer_for(
+    world: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
+) -> Writer:
+    """The writer of a request that creates or replaces an object.
+
+    `about` is what the request names, where the object is written by another route than that.
+    """
+    gate = request.gate.of(about or route, request.query)
     return Writer(world, route, request.query, request.manager, warnings, gate)
 
 
 def patch_writer_for(
-    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+    world: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
 ) -> PatchWriter:
     """The writer of a request that patches an object."""
-    gate = RequestGate(request.caller)
+    gate = request.gate.of(about or route, request.query)
     return PatchWriter(world, route, request.query, request.manager, warnings, gate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,9 @@ from .._streams import Stream
 from ..access._access import Caller
 from ..reading._negotiation import Accepted, takes_gzip, wants_indented
 from ..reading._query import Query
+
+if TYPE_CHECKING:
+    from ._admitting import RequestGate
 
 CACHE: Final = ("Cache-Control", "no-cache, private")
 JSON: Final = ("Content-Type", "application/json")
@@ -39,6 +42,7 @@ class ServerRequest(Struct, frozen=True):
     headers: dict[str, str]
     accepted: Accepted
     caller: Caller
+    gate: RequestGate
 
     @property
     def manager(self) -> str:

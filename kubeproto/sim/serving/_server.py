@@ -23,6 +23,7 @@ from .._refusals import (
 from .._state import ServerState
 from ..access._access import Access
 from ..access._users import User
+from ..admission._calls import Replies, Webhooks
 from ..kinds._typed import escaped
 from ..reading._lists import ListResult, list_body, list_objects, read_version
 from ..reading._lists import invalid_version as _invalid_version
@@ -40,7 +41,7 @@ from ..reading._watches import Watch, open_watch
 from ..writing._bodies import check_size, read_object
 from ..writing._deletes import delete, read_delete_options
 from ..writing._patches import APPLY, check_media, patch
-from ._admitting import patch_writer_for, writer_for
+from ._admitting import Gatekeeper, patch_writer_for, writer_for
 from ._documents import document
 from ._messages import (
     CACHE,
@@ -68,20 +69,29 @@ _TOO_LATE: Final = (
 class Server:
     """Answers requests from the world, and changes it."""
 
-    def __init__(self, world: ServerState, access: Access) -> None:
+    def __init__(self, world: ServerState, access: Access, webhooks: Webhooks) -> None:
         self.world = world
         self.access = access
+        self.gatekeeper = Gatekeeper(world, webhooks)
         self.watches: list[Watch] = []
 
-    def answer(self, head: Head, user: User | None = None) -> ServerResponse:
+    def answer(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
         """Answer a request. Whatever it is, there is an answer, and a refusal has changed nothing.
 
         `user` is who makes it, where the transport knows; otherwise the headers of the request say so.
+        `replies` are those of webhooks that were called before.
         """
+        waits: list[float] = []
+        response = self._respond(head, user, replies, waits)
+        return msgspec.structs.replace(response, after=response.after + waits[0]) if waits else response
+
+    def _respond(
+        self, head: Head, user: User | None, replies: Replies | None, waits: list[float]
+    ) -> ServerResponse:
         headers = {name.lower(): value for name, value in head.headers}
         warnings: list[str] = []
         try:
-            answer = self._answer(head, user, headers, warnings)
+            answer = self._answer(head, user, replies, headers, warnings, waits)
             return answer if head.method != "HEAD" else msgspec.structs.replace(answer, body=b"")
         except Rejection as refused:
             return self._refusal(refused, headers, warnings)
@@ -89,7 +99,13 @@ class Server:
             return plain_response(refused.code, refused.text, refused.headers)
 
     def _answer(
-        self, head: Head, user: User | None, headers: dict[str, str], warnings: list[str]
+        self,
+        head: Head,
+        user: User | None,
+        replies: Replies | None,
+        headers: dict[str, str],
+        warnings: list[str],
+        waits: list[float],
     ) -> ServerResponse:
         path, query = split_target(head.target)
         caller = self.access.admit(head.headers, head.method, path, query, user)
@@ -112,7 +128,8 @@ class Server:
         if not isinstance(route, Route):
             return document(self.world, head, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
-        request = ServerRequest(head, path, query, headers, accepted, caller)
+        gate = self.gatekeeper.gate(caller, replies, warnings, waits)
+        request = ServerRequest(head, path, query, headers, accepted, caller, gate)
         served = route.served
         if served.warning:
             warnings.append(served.warning)
@@ -208,7 +225,10 @@ class Server:
         options = read_delete_options(
             request.query, request.head.body, request.headers.get("content-type", "")
         )
-        deleted = delete(self.world, served, served.key(route.namespace, route.name), route.name, options)
+        gate = request.gate.of(route, request.query)
+        deleted = delete(
+            self.world, served, served.key(route.namespace, route.name), route.name, options, gate
+        )
         status = 202 if options.orphan_dependents is False and not deleted.gone else 200
         if deleted.data is not None:
             return body_response(status, served.shown(deleted.data) + b"\n", request, warnings)
@@ -228,9 +248,10 @@ class Server:
             request.query, request.head.body, request.headers.get("content-type", "")
         )
         listed = list_objects(self.world, route, listing)
+        gate = request.gate.of(route, request.query)
         for stored in listed.objects:
             try:
-                delete(self.world, served, stored.key, stored.name, options)
+                delete(self.world, served, stored.key, stored.name, options, gate)
             except Rejection as refused:
                 if refused.code != 404:
                     raise

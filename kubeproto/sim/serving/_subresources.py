@@ -34,7 +34,7 @@ from ..writing._bodies import read_object, read_value
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit, remove
 from ..writing._patches import JSON_PATCH, check_media, check_operations, patch
-from ..writing._writes import Written
+from ..writing._writes import Writer, Written
 from ._admitting import patch_writer_for, writer_for
 from ._messages import ServerRequest, ServerResponse, body_response, plain_response
 from ._objects import object_response, write_response
@@ -112,7 +112,8 @@ def _scale(world: ServerState, route: Route, request: ServerRequest, warnings: l
             raise invalid("Scale", "autoscaling", route.name, [fault])
         _put(obj, spec_path, replicas)
         main = msgspec.structs.replace(route, subresource="")
-        writer = writer_for(world, main, request, warnings)
+        # Webhooks of the scaled kind are not asked about its scale.
+        writer = Writer(world, main, request.query, request.manager)
         writer.tracker.subresource = "scale"
         written = writer.store(stored, obj)
         obj = msgspec.json.decode(written.data)
@@ -352,13 +353,13 @@ def _as_object(
     main = msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
-        patcher = patch_writer_for(world, main, request, warnings)
+        patcher = patch_writer_for(world, main, request, warnings, about=route)
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
         written: Written = patch(patcher, request.head.body, content_type, request.query)
         return write_response(world, route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
-    writer = writer_for(world, main, request, warnings)
+    writer = writer_for(world, main, request, warnings, about=route)
     written = writer.replace(
         *read_object(request.head.body, request.headers.get("content-type", ""), route.served.kind)
     )

@@ -69,3 +69,20 @@ def go_source(value: Any) -> str:
     if is_list(value):
         return f"[]interface {{}}{{{', '.join(map(go_source, value))}}}"
     return "interface {}(nil)" if value is None else msgspec.json.encode(value).decode()
+
+
+def go_kind(value: Any) -> str:
+    """What a server calls a JSON value of this kind."""
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+        case _:
+            return "null"

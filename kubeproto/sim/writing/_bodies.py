@@ -10,7 +10,7 @@ import msgspec
 
 from .._refusals import Rejection, bad_request, too_large, unsupported_media
 from ..kinds._protobuf import PROTOBUF, MalformedProtobuf, read_protobuf
-from ..storage._values import is_list, is_map
+from ..storage._values import go_kind, is_list, is_map
 
 LIMIT: Final = 3 * 1024 * 1024
 _JSON: Final = ("application/json", "text/json", "*/*", "")
@@ -178,20 +178,3 @@ def _unreadable(body: bytes, error: Exception) -> str:
     char = body[where : where + 1].decode("latin-1") or " "
     what = "object key string" if body[:where].rstrip()[-1:] == b"{" else "value"
     return f"invalid character '{char}' looking for beginning of {what}"
-
-
-def go_kind(value: Any) -> str:
-    """What a server calls a JSON value of this kind."""
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-        case _:
-            return "null"

@@ -16,6 +16,7 @@ from ..reading._query import Query, number
 from ..storage._storage import Stored
 from ._bodies import read_message, read_value, read_yaml
 from ._edits import put, remove
+from ._gates import OPEN, Gate
 
 Policy = Literal["", "Orphan", "Background", "Foreground"]
 
@@ -89,7 +90,9 @@ def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteO
     return options
 
 
-def delete(world: ServerState, served: Served, key: str, name: str, options: DeleteOptions) -> DeletionResult:
+def delete(
+    world: ServerState, served: Served, key: str, name: str, options: DeleteOptions, gate: Gate = OPEN
+) -> DeletionResult:
     """Delete one object, or begin to."""
     old = served.shelf.objects.get(key)
     if old is None:
@@ -100,10 +103,18 @@ def delete(world: ServerState, served: Served, key: str, name: str, options: Del
     obj: dict[str, Any] = msgspec.json.decode(old.data)
     meta: dict[str, Any] = obj["metadata"]
     dry = bool(options.dry_run)
-    if served.full_name == "namespaces":
-        return _close_namespace(world, served, old, obj, dry=dry)
     finalizers = _finalizers(meta.get("finalizers") or [], options)
     grace = _grace(served, obj, options)
+    shown = _shown(options)
+    if served.full_name == "pods":
+        shown["gracePeriodSeconds"] = grace
+        if not finalizers and not grace:
+            gate.delete(
+                served.read(old.data), shown
+            )  # marked and removed in two steps, each admitted by itself
+    gate.delete(served.read(old.data), shown)
+    if served.full_name == "namespaces":
+        return _close_namespace(world, served, old, obj, dry=dry)
     if meta.get("deletionTimestamp") and not _shortens(meta, grace, finalizers):
         return DeletionResult(old.data, gone=False)
     if not finalizers and not grace:
@@ -117,6 +128,12 @@ def delete(world: ServerState, served: Served, key: str, name: str, options: Del
     if dry:
         return DeletionResult(served.again(obj), gone=False)
     return DeletionResult(put(world, served, key, obj).data, gone=False)
+
+
+def _shown(options: DeleteOptions) -> dict[str, Any]:
+    """The options of a deletion as a webhook sees them."""
+    shown: dict[str, Any] = msgspec.to_builtins(options)
+    return {name: value for name, value in shown.items() if value is not None}
 
 
 def _gone(

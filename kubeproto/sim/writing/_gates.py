@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 Json = dict[str, Any]
+# Brings an object that was changed on its way into the form that is stored; or `Misfit`.
+Tidy = Callable[[Json], Json]
 
 
 class Gate:
     """Lets every write pass as it is."""
 
+    @property
+    def mutates(self) -> bool:
+        """Whether an object may come out of `mutate` changed."""
+        return False
+
+    def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
+        """Return the object that is to be written in place of this one; or refuse it."""
+        return obj
+
     def check(self, obj: Json, old: Json | None) -> None:
         """Refuse an object that its writer may not write; before its kind's own rules are looked at."""
+
+    def validate(self, obj: Json, old: Json | None) -> None:
+        """Refuse an object as it is to be stored; after everything else has been looked at."""
+
+    def delete(self, old: Json, options: Json) -> None:
+        """Refuse a deletion."""
 
 
 OPEN: Final = Gate()

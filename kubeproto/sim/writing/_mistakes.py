@@ -11,7 +11,7 @@ from .._refusals import Rejection, bad_request, unexplained
 from ..kinds._kinds import Served
 from ..kinds._typed import Misfit
 from ..reading._lists import invalid_version
-from ._bodies import go_kind
+from ..storage._values import go_kind
 
 
 def immutable(before: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:

@@ -25,8 +25,8 @@ from ..kinds._typed import Misfit, escaped
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._parts import member
-from ..storage._values import go_text, is_list, is_map
-from ._bodies import go_kind, not_a_map, read_value, read_yaml
+from ..storage._values import go_kind, go_text, is_list, is_map
+from ._bodies import not_a_map, read_value, read_yaml
 from ._gates import OPEN, Gate
 from ._mistakes import no_metadata
 from ._writes import Writer, Written

@@ -31,7 +31,7 @@ from ..reading._lists import read_version
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._storage import Stored
-from ..storage._values import is_map
+from ..storage._values import copied, is_map
 from ._allocation import allocate
 from ._gates import OPEN, Gate
 from ._keeping import count_generation, kept
@@ -110,6 +110,7 @@ class Writer:
         asked_version = meta.get("resourceVersion", "")
         for name in _DROPPED:
             meta.pop(name, None)
+        asked_name = meta.get("name", "")
         name = self._name(meta)
         if name and self.route.name and name != self.route.name:
             raise other_name(name, self.route.name)
@@ -118,9 +119,13 @@ class Writer:
         if served.has_status:
             self.tracker.look_at({}, obj)
             obj.pop("status", None)
+        if self.gate.mutates:
+            obj = self._mutated_new(obj, drawn=bool(name) and not asked_name)
+            meta = obj["metadata"]
         self.gate.check(obj, None)
         self._check(obj, None)
-        self.tracker.created(obj)
+        if not self.gate.mutates:
+            self.tracker.created(obj)
         meta["uid"] = world.chance.uid()
         meta["creationTimestamp"] = world.clock.stamp()
         admit(served, obj)
@@ -137,6 +142,7 @@ class Writer:
             raise no_version(asked_version)
         if asked_version not in ("", "0") and not (replacing or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
+        self.gate.validate(obj, None)
         key = served.key(self.route.namespace, meta["name"])
         if (old := served.shelf.objects.get(key)) is not None:
             raise exists(
@@ -177,21 +183,57 @@ class Writer:
         self._check_version(old, obj["metadata"], patched=patched)
         fixed = immutable(before["metadata"], obj["metadata"])
         self.tracker.look_at(before, obj)
-        self.gate.check(obj, before)
+        if self.gate.mutates:
+            obj = self._mutated(before, obj)
         obj = kept(served, self.route.subresource, before, obj)
+        self.gate.check(obj, before)
         meta = obj["metadata"]
         self._check(obj, before, fixed + new_finalizers(before["metadata"], meta))
         if served.counts_generation and self.route.subresource != "status":
             count_generation(served, before, obj)
-        self.tracker.updated(before, obj)
+        if not self.gate.mutates:
+            self.tracker.updated(before, obj)
         meta["resourceVersion"] = str(old.version)
         data = self._written(obj)
+        self.gate.validate(obj, before)
         if data == old.data or self.dry_run:
             return Written(served.shown(data))
         if self._finished(meta):
             self._remove(old, obj)
             return Written(served.shown(data))
         return Written(self._commit(old, obj, data))
+
+    def _mutated_new(self, obj: dict[str, Any], *, drawn: bool) -> dict[str, Any]:
+        """Return a new object as mutating webhooks make it.
+
+        Nobody owns what they add, so ownership is noted before. A name that is drawn is not there yet.
+        """
+        self.tracker.created(obj)
+        name = obj["metadata"].pop("name", "") if drawn else ""
+        obj = self.gate.mutate(obj, None, self._tidied)
+        meta = self._metadata(obj)
+        if drawn:
+            meta.setdefault("name", name)
+        self._check_namespace(meta)
+        return obj
+
+    def _mutated(self, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
+        """Return a new state as mutating webhooks make it; nobody owns what they add."""
+        tracked = kept(self.served, self.route.subresource, before, copied(obj))
+        self.tracker.updated(before, tracked)
+        if (book := tracked["metadata"].get("managedFields")) is not None:
+            obj["metadata"]["managedFields"] = book
+        return self.gate.mutate(obj, before, self._tidied)
+
+    def _tidied(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object that a webhook has changed, in the form that is stored; or `Misfit`."""
+        served = self.served
+        obj.setdefault("metadata", {})
+        served.codec.tidy(obj)
+        if not served.custom:
+            served.write(obj)
+        fill_in(served, obj)
+        return obj
 
     def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
         """Bring an object into the form that is stored; what that drops is warned of or refused."""

@@ -1,0 +1,1 @@
+"""What stands between a client's write and storage: admission webhooks."""

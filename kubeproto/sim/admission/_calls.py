@@ -1,0 +1,194 @@
+"""Calls of webhooks: what is sent where, what may come of it, and who answers in process.
+
+The cluster opens no connection. A webhook whose service or URL has a handler (`Webhooks.handle`) is answered
+in process, at once. Any other needs somebody who can send a request: the answer to the client's request is
+put off by `PendingCalls`, which holds what is to be sent, and given when the request is made again with the
+replies. Nothing has changed until then, so it does not matter how often that happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..._errors import RemoteProtocolError
+from ...crd import (
+    AdmissionRequest,
+    AdmissionVerdict,
+    answer_admission,
+    read_admission,
+)
+from ..storage._parts import member
+
+WebhookFault = Literal["timeout", "refused", "error", "garbage"]
+_SERVICE_PORT: Final = 443
+
+
+class WebhookCall(Struct, frozen=True):
+    """One request to a webhook: POST `body` to `url`, within `timeout` seconds.
+
+    For a webhook behind a Service, `service` is its ``namespace/name``, and the host of the URL is its name
+    in the cluster, for which the certificate has to be good. `authority` is the bundle of certificates, in
+    PEM, that are trusted; empty for those of the system.
+    """
+
+    url: str
+    body: bytes
+    timeout: int
+    service: str = ""
+    authority: str = ""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the review, which its response has to carry."""
+        review: dict[str, Any] = msgspec.json.decode(self.body)
+        uid: str = review["request"]["uid"]
+        return uid
+
+    @property
+    def key(self) -> str:
+        """What makes two calls the same: all but what is drawn anew when a request is made again."""
+        review: dict[str, Any] = msgspec.json.decode(self.body)
+        request = member(review, "request")
+        for name in ("object", "oldObject"):
+            meta = member(member(request, name), "metadata")
+            for drawn in ("uid", "creationTimestamp", "managedFields"):
+                meta.pop(drawn, None)
+        request.pop("uid", None)
+        return hashlib.sha256(self.url.encode() + msgspec.json.encode(review, order="sorted")).hexdigest()
+
+
+class WebhookReply(Struct, frozen=True):
+    """What came of a call: a status and a body, or the text of why there is none."""
+
+    status: int = 0
+    body: bytes = b""
+    failure: str = ""
+    after: float = 0.0
+    uid: str = ""  # of the review that was sent
+
+
+class PendingCalls(Exception):
+    """A request cannot be answered before these webhooks are called; see `Cluster.answer`."""
+
+    def __init__(self, calls: tuple[WebhookCall, ...]) -> None:
+        super().__init__(f"{len(calls)} webhooks have to be called first")
+        self.calls = calls
+
+
+class WebhookError(Exception):
+    """What a handler in process raises to answer with an HTTP error instead of a review."""
+
+    def __init__(self, status: int, body: bytes = b"") -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+        self.body = body
+
+
+Replies = Mapping[str, WebhookReply]
+
+
+class Webhooks:
+    """Who answers the webhooks of a cluster in process, and what goes wrong with them."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Callable[[bytes], bytes]] = {}
+        self._faults: dict[str, list[WebhookFault]] = {}
+        self.calls: list[WebhookCall] = []
+
+    def handle(self, target: str, handler: Callable[[AdmissionRequest], AdmissionVerdict]) -> None:
+        """Answer admission reviews in process. `target` is ``namespace/service/path`` or a URL.
+
+        ::
+
+            cluster.webhooks.handle("default/hooks/mutate", lambda request: change({**request.object, ...}))
+        """
+
+        def answer(body: bytes) -> bytes:
+            request = read_admission(body)
+            return answer_admission(request, handler(request))
+
+        self._handlers[target] = answer
+
+    def handle_bytes(self, target: str, handler: Callable[[bytes], bytes]) -> None:
+        """Answer any review in process, from the bytes of a request to those of a response."""
+        self._handlers[target] = handler
+
+    def fail(self, target: str, fault: WebhookFault, times: int = 1) -> None:
+        """Let the next calls of a webhook go wrong.
+
+        A webhook can take too long, refuse the connection, answer with HTTP 500, or with what is no review.
+        """
+        self._faults.setdefault(target, []).extend(fault for _ in range(times))
+
+    def reply_to(self, call: WebhookCall, replies: Replies | None) -> WebhookReply:
+        """Return what comes of a call; `PendingCalls` if it has to be sent.
+
+        Without `replies` nobody can send anything, and a webhook without a handler is not there.
+        """
+        target = target_of(call)
+        self.calls.append(call)
+        if faults := self._faults.get(target):
+            return _struck(call, faults.pop(0))
+        if (handler := self._handlers.get(target)) is not None:
+            try:
+                return WebhookReply(200, handler(call.body))
+            except WebhookError as error:
+                return WebhookReply(error.status, error.body)
+            except RemoteProtocolError as error:
+                return WebhookReply(400, str(error).encode())
+        if replies is None:
+            return WebhookReply(failure=_nobody(call))
+        if (reply := replies.get(call.key)) is not None:
+            return reply
+        self.calls.pop()
+        raise PendingCalls((call,))
+
+
+def target_of(call: WebhookCall) -> str:
+    """How handlers are registered for the webhook of a call."""
+    if not call.service:
+        return call.url
+    return call.service + "/" + call.url.partition("://")[2].partition("/")[2]
+
+
+def make_call(client: dict[str, Any], body: bytes, timeout: int) -> WebhookCall:
+    """The call that a `clientConfig` describes."""
+    bundle: str = client.get("caBundle", "")
+    authority = msgspec.convert(bundle, bytes).decode() if bundle else ""
+    if "service" not in client:
+        return WebhookCall(client["url"], body, timeout, "", authority)
+    service: dict[str, Any] = client["service"]
+    port = service.get("port", _SERVICE_PORT)
+    path = service.get("path", "").removeprefix("/")
+    url = f"https://{service['name']}.{service['namespace']}.svc:{port}/{path}"
+    return WebhookCall(url, body, timeout, f"{service['namespace']}/{service['name']}", authority)
+
+
+def posted(call: WebhookCall) -> str:
+    """The call as errors name it."""
+    query = "&" if "?" in call.url else "?"
+    return f'Post "{call.url}{query}timeout={call.timeout}s"'
+
+
+def _nobody(call: WebhookCall) -> str:
+    if call.service:
+        return f'{posted(call)}: service "{call.service.partition("/")[2]}" not found'
+    return _struck(call, "refused").failure
+
+
+def _struck(call: WebhookCall, fault: WebhookFault) -> WebhookReply:
+    match fault:
+        case "timeout":
+            return WebhookReply(failure=f"{posted(call)}: context deadline exceeded", after=call.timeout)
+        case "refused":
+            host = call.url.partition("://")[2].partition("/")[0]
+            return WebhookReply(failure=f"{posted(call)}: dial tcp {host}: connect: connection refused")
+        case "error":
+            return WebhookReply(500, b"it was asked for")
+        case "garbage":
+            return WebhookReply(200, b'{"hello":"world"}')

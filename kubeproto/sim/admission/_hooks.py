@@ -1,0 +1,158 @@
+"""Webhook configurations: which webhooks there are, and which of them a write concerns."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ...objects import Selector
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..storage._parts import listed, member, texts
+
+Phase = Literal["mutating", "validating"]
+GROUP: Final = "admissionregistration.k8s.io"
+# A broken webhook must not keep anybody from mending its configuration.
+EXEMPT: Final = frozenset(
+    f"{plural}.{GROUP}"
+    for plural in (
+        "mutatingwebhookconfigurations", "validatingwebhookconfigurations", "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+    )
+)  # fmt: skip
+Json = dict[str, Any]
+
+
+class Webhook(Struct, frozen=True):
+    """One webhook of one configuration; `spec` is as the configuration says it."""
+
+    key: str
+    spec: Json
+
+    @property
+    def name(self) -> str:
+        """The name by which errors speak of it."""
+        name: str = self.spec["name"]
+        return name
+
+    @property
+    def ignores_failures(self) -> bool:
+        """Whether a write goes on when the webhook cannot be asked."""
+        return self.spec.get("failurePolicy") == "Ignore"
+
+    @property
+    def timeout(self) -> int:
+        """Seconds that it has to answer."""
+        seconds: int = self.spec.get("timeoutSeconds", 10)
+        return seconds
+
+
+class AdmittedWrite(Struct, frozen=True, kw_only=True):
+    """What is to be admitted: a resource, what is done to it, and the object before and after."""
+
+    served: Served
+    operation: str
+    name: str
+    namespace: str
+    subresource: str = ""
+    obj: Json | None
+    old: Json | None
+    dry_run: bool = False
+    options: Json
+
+
+class HookReader:
+    """Reads the webhooks from the configurations, anew when one has changed."""
+
+    def __init__(self, world: ServerState) -> None:
+        self.world = world
+        self._seen: dict[Phase, tuple[object, int]] = {}
+        self._hooks: dict[Phase, list[Webhook]] = {}
+
+    def hooks(self, phase: Phase) -> list[Webhook]:
+        """The webhooks of a phase in the order in which they are called: by configuration, then as listed."""
+        shelf = self.world.storage.shelf(f"{phase}webhookconfigurations.{GROUP}")
+        seen = (self.world.storage, shelf.end)
+        if self._seen.get(phase) != seen:
+            self._seen[phase] = seen
+            self._hooks[phase] = [
+                Webhook(f"{name}/{number}", spec)
+                for name in shelf.in_order()
+                for number, spec in enumerate(
+                    listed(msgspec.json.decode(shelf.objects[name].data), "webhooks")
+                )
+            ]
+        return self._hooks[phase]
+
+    def concerned_version(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
+        """The version in which a webhook sees a write; None if its rules and selectors leave it out."""
+        return None if write.served.full_name in EXEMPT else self.version_for(hook.spec, write)
+
+    def version_for(self, spec: Json, write: AdmittedWrite) -> Served | None:
+        """The version in which a webhook or policy sees a write; None if it is not concerned."""
+        served = self._matching(listed(spec, "rules"), spec.get("matchPolicy", "Equivalent"), write)
+        if served is None or not self.in_namespaces(member(spec, "namespaceSelector"), write):
+            return None
+        return served if selects(member(spec, "objectSelector"), write) else None
+
+    def _matching(self, rules: list[Json], policy: str, write: AdmittedWrite) -> Served | None:
+        served = write.served
+        if any(_fits(rule, served, write) for rule in rules):
+            return served
+        if policy == "Equivalent":
+            for other in self.world.kinds:
+                same = other.shelf is served.shelf and other is not served
+                if same and any(_fits(rule, other, write) for rule in rules):
+                    return other
+        return None
+
+    def in_namespaces(self, selector: Json, write: AdmittedWrite) -> bool:
+        """Whether the namespace of a write is selected; what has none is not asked."""
+        chosen = Selector.from_object(selector)
+        if not chosen:
+            return True
+        if write.served.full_name == "namespaces":
+            shown = write.obj if write.obj is not None else write.old
+            return chosen.matches(member(member(shown or {}, "metadata"), "labels"))
+        if not write.namespace:
+            return True
+        stored = self.world.storage.shelf("namespaces").objects.get(write.namespace)
+        return stored is not None and chosen.matches(stored.labels or {})
+
+
+def selects(selector: Json, write: AdmittedWrite) -> bool:
+    """Whether the labels of the object are selected, as it was or as it is to be."""
+    chosen = Selector.from_object(selector)
+    return not chosen or any(
+        chosen.matches(member(member(one, "metadata"), "labels"))
+        for one in (write.obj, write.old)
+        if one is not None
+    )
+
+
+def _fits(rule: Json, served: Served, write: AdmittedWrite) -> bool:
+    """Whether a rule names this resource, in this version, and what is done to it."""
+    scope = rule.get("scope", "*")
+    namespaced = served.namespaced
+    return (
+        _holds(rule, "operations", write.operation)
+        and _holds(rule, "apiGroups", served.group)
+        and _holds(rule, "apiVersions", served.version)
+        and (scope == "*" or (scope == "Namespaced") == namespaced)
+        and any(_names(one, served.plural, write.subresource) for one in texts(rule, "resources"))
+        and (not (names := texts(rule, "resourceNames")) or write.name in names)
+    )
+
+
+def _holds(rule: Json, field: str, value: str) -> bool:
+    offered = texts(rule, field)
+    return "*" in offered or value in offered
+
+
+def _names(resource: str, plural: str, subresource: str) -> bool:
+    wanted, slash, below = resource.partition("/")
+    if wanted not in ("*", plural):
+        return False
+    return (not subresource) if not slash else below in ("*", subresource)

@@ -1,0 +1,87 @@
+"""The simulated server behind the cases of admission: its webhooks are Python functions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from admission_cases import HOOKS, NAMESPACE, Behaviour, Case, Json, Step
+
+from kubeproto import sim
+from kubeproto.sim.admission._calls import WebhookFault
+from kubeproto.wire import Head, warnings
+
+ADMIN = sim.User("admin", "1", ("system:masters",))
+PORT = "127.0.0.1:9443"
+
+
+class SimulatedTaker:
+    """The simulated server, whose webhooks are answered in process."""
+
+    def __init__(self) -> None:
+        self.cluster = sim.Cluster(populated=True)
+        self.calls: list[tuple[str, Json]] = []
+        self.behaviours: dict[str, Behaviour] = {}
+        self.send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        self.cluster.settle()
+
+    def configure(self, case: Case) -> None:
+        for phase, hooks in (("mutating", case.mutating), ("validating", case.validating)):
+            target = f"{HOOKS}/{phase}webhookconfigurations"
+            self.send("DELETE", f"{target}/cases")
+            shown = [
+                {name: value for name, value in one.items() if name != "path"}
+                | {"clientConfig": {"url": f"https://{PORT}/{one['path']}"}}
+                for one in hooks
+            ]
+            status, _, body = self.send("POST", target, {"metadata": {"name": "cases"}, "webhooks": shown})
+            assert status == 201, body
+            for one in hooks:
+                self.cluster.webhooks.handle_bytes(
+                    f"https://{PORT}/{one['path']}", self._handler(one["path"])
+                )
+
+    def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
+        self.calls.clear()
+        self.behaviours = dict(step.webhooks)
+        faults: dict[str, WebhookFault] = {"timeout": "timeout", "refused": "refused"}
+        for path, behave in step.webhooks.items():
+            answer = behave({"object": None})
+            if isinstance(answer, str):
+                self.cluster.webhooks.fail(f"https://{PORT}/{path}", faults[answer])
+        self.cluster.webhooks.calls.clear()
+        status, warned, body = self.send(step.method, step.target, step.body, step.media)
+        calls = [
+            (call.url.rpartition("/")[2], json.loads(call.body)["request"])
+            for call in self.cluster.webhooks.calls
+            if self._arrives(call.url.rpartition("/")[2])
+        ]
+        self.cluster.settle()
+        return status, warned, body, calls
+
+    def _arrives(self, path: str) -> bool:
+        behave = self.behaviours.get(path)
+        return behave is None or behave({"object": None}) != "refused"
+
+    def _handler(self, path: str) -> Any:
+        def answer(body: bytes) -> bytes:
+            request = json.loads(body)["request"]
+            behave = self.behaviours.get(path)
+            said = {"allowed": True} if behave is None else behave(request)
+            if isinstance(said, tuple):
+                if said[0] != 200:
+                    raise sim.WebhookError(*said)
+                return said[1]
+            assert isinstance(said, dict)
+            response = {"uid": request["uid"], **said}
+            review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
+            return json.dumps(review).encode()
+
+        return answer
+
+    def send(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
+        answer = self.cluster.answer(Head(method, target, headers, data), ADMIN)
+        assert isinstance(answer.body, bytes)
+        return answer.status, list(warnings(answer.headers)), json.loads(answer.body)

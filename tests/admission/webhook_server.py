@@ -1,0 +1,86 @@
+"""A webhook server over HTTPS on this machine, with an authority of its own."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+import trustme
+from admission_cases import Behaviour, Json
+
+_LATE: Final = 1.5  # seconds that a webhook takes that is too late
+
+
+class WebhookServer(ThreadingHTTPServer):
+    """Answers reviews over HTTPS as the step of the moment says, and notes them."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.behaviours: dict[str, Behaviour] = {}
+        self.calls: list[tuple[str, Json]] = []
+        self.authority = trustme.CA()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate: Any = self.authority.issue_cert("127.0.0.1", "hooks.default.svc")
+        certificate.configure_cert(context)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients hang up on webhooks that are late, or that they do not trust."""
+
+    def respond(self, path: str, request: Json) -> tuple[int, bytes] | None:
+        """What is answered to a review; None for nothing at all."""
+        self.calls.append((path, request))
+        behave = self.behaviours.get(path)
+        answer = {"allowed": True} if behave is None else behave(request)
+        if answer == "timeout":
+            time.sleep(_LATE)
+            return None
+        if isinstance(answer, tuple):
+            return answer
+        assert isinstance(answer, dict)
+        response = {"uid": request["uid"], **answer}
+        review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
+        return 200, json.dumps(review).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+    def do_POST(self) -> None:
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        webhooks = self.server
+        assert isinstance(webhooks, WebhookServer)
+        answer = webhooks.respond(self.path.partition("?")[0][1:], review["request"])
+        if answer is None:
+            self.close_connection = True
+            return
+        status, body = answer
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def serving_webhooks() -> Generator[WebhookServer]:
+    """A server that runs beside the test."""
+    with WebhookServer() as webhooks:
+        thread = threading.Thread(target=webhooks.serve_forever)
+        thread.start()
+        try:
+            yield webhooks
+        finally:
+            webhooks.shutdown()
+            thread.join()

@@ -1,0 +1,18 @@
+"""A real server calls the webhooks of the cases as the simulated one does, and answers alike."""
+
+from __future__ import annotations
+
+from admission_cases import CASES, Case, outcome
+from simulated_admission import SimulatedTaker
+
+from realserver import RealServer
+
+from .admission import taking
+
+
+def test_webhooks_are_called_and_answered_alike(real_server: RealServer) -> None:
+    with taking(real_server) as taker:
+        theirs = {case.name: outcome(taker, case) for case in CASES}
+        taker.configure(Case("none", (), (), ()))  # other tests write, too
+    simulated = SimulatedTaker()
+    assert {case.name: outcome(simulated, case) for case in CASES} == theirs

@@ -1,0 +1,107 @@
+"""A cluster on a port calls webhooks over HTTPS: services, bundles of certificates, and what goes wrong."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import anyio
+import pytest
+from webhook_server import WebhookServer, serving_webhooks
+
+from kubeproto import sim
+from kubeproto_serve import serve
+
+Main = Callable[[], Awaitable[None]]
+RULE: Final = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+
+
+def configure(
+    cluster: sim.Cluster, webhooks: WebhookServer, *, service: bool = False, trusted: bool = True
+) -> None:
+    client: dict[str, Any] = {"url": f"https://127.0.0.1:{webhooks.server_port}/hook"}
+    if service:
+        client = {"service": {"namespace": "default", "name": "hooks", "path": "/hook"}}
+    if trusted:
+        client["caBundle"] = base64.b64encode(webhooks.authority.cert_pem.bytes()).decode()
+    for phase in ("Mutating", "Validating"):
+        cluster.put({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": f"{phase}WebhookConfiguration",
+            "metadata": {"name": "hooks"},
+            "webhooks": [{
+                "name": "hook.x.io", "clientConfig": client, "rules": [RULE], "sideEffects": "None",
+                "admissionReviewVersions": ["v1"], "timeoutSeconds": 1, "failurePolicy": "Fail",
+                "matchPolicy": "Equivalent",
+            }],
+        })  # fmt: skip
+
+
+def add(request: dict[str, Any]) -> dict[str, Any]:
+    if "uid" in request["object"]["metadata"]:
+        return {"allowed": True}
+    patch = json.dumps([{"op": "add", "path": "/data/added", "value": "1"}]).encode()
+    return {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(patch).decode()}
+
+
+async def create(url: str, name: str) -> str:
+    """The message, or the data, of the response to a creation."""
+    host, _, port = url.rpartition("/")[2].rpartition(":")
+    body = json.dumps({"metadata": {"name": name}, "data": {"x": "1"}})
+    lines = [
+        "POST /api/v1/namespaces/default/configmaps HTTP/1.1", "Host: h", "Connection: close",
+        "Content-Type: application/json", f"Content-Length: {len(body)}", "", body,
+    ]  # fmt: skip
+    async with await anyio.connect_tcp(host, int(port)) as stream:
+        await stream.send("\r\n".join(lines).encode())
+        said = b""
+        with suppress(anyio.EndOfStream):
+            while True:
+                said += await stream.receive()
+    answer = json.loads(said.partition(b"\r\n\r\n")[2])
+    return str(answer.get("message") or answer["data"])
+
+
+def run(on: str, main: Main) -> None:
+    anyio.run(main, backend=on)
+
+
+@pytest.mark.parametrize("on", ["asyncio", "trio"])
+@pytest.mark.parametrize("service", [False, True])
+def test_webhooks_are_called_over_https(on: str, service: bool) -> None:
+    async def main() -> None:
+        with serving_webhooks() as webhooks:
+            webhooks.behaviours["hook"] = add
+            cluster = sim.Cluster()
+            configure(cluster, webhooks, service=service)
+            address = {"default/hooks": f"127.0.0.1:{webhooks.server_port}"}
+            async with serve(cluster, webhooks=address) as url:
+                assert await create(url, "a") == "{'added': '1', 'x': '1'}"
+                webhooks.behaviours["hook"] = lambda _: {"allowed": False, "status": {"message": "no"}}
+                assert await create(url, "b") == 'admission webhook "hook.x.io" denied the request: no'
+            assert len(webhooks.calls) == 3
+
+    run(on, main)
+
+
+@pytest.mark.parametrize("on", ["asyncio", "trio"])
+def test_a_webhook_that_is_not_trusted_or_late_or_gone_refuses_the_write(on: str) -> None:
+    async def main() -> None:
+        with serving_webhooks() as webhooks:
+            cluster = sim.Cluster()
+            async with serve(cluster) as url:
+                configure(cluster, webhooks, trusted=False)
+                assert "certificate signed by unknown authority" in await create(url, "a")
+                configure(cluster, webhooks)
+                webhooks.behaviours["hook"] = lambda _: "timeout"
+                assert "context deadline exceeded" in await create(url, "a")
+                configure(cluster, webhooks, service=True)
+                assert 'service "hooks" not found' in await create(url, "a")
+                webhooks.server_port = 1
+                configure(cluster, webhooks)
+                assert "connection refused" in await create(url, "a")
+                assert cluster.get("v1/ConfigMap", "a") is None
+
+    run(on, main)
