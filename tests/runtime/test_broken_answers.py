@@ -66,4 +66,4 @@ def test_an_on_error_that_gives_no_action_is_reported_and_backed_off_from(
     go(main)
     [first, *_] = [record for record in caplog.records if "on_error failed" in record.getMessage()]
     assert first.exc_info is not None
-    assert "on_error gives requeue" in str(first.exc_info[1])
+    assert "on_error returned 5: return requeue" in str(first.exc_info[1])

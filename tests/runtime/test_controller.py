@@ -787,7 +787,8 @@ def test_what_is_returned_by_mistake_fails_with_a_sentence(
             pass
 
     on(backend, body)
-    assert "a reconcile gives requeue(...) or await_change(), not 7" in caplog.text
+    assert "the reconcile returned 7: return requeue(after=...), await_change() or None" in caplog.text
+    assert len(caplog.records) == 1  # it is not retried
 
 
 def test_what_cannot_be_meant_is_refused_at_once(backend: Backend) -> None:

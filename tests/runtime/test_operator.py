@@ -290,8 +290,8 @@ def test_an_operator_runs_once_and_refuses_what_makes_no_sense(backend: Backend)
         await stopped.run(Controller(client, Book).run(Log()))
         with pytest.raises(RuntimeError, match="run already"):
             await stopped.run()
-        with pytest.raises(RuntimeError, match="an operator that runs"):
-            Operator().add(Controller(client, Book).run(Log()))
+        with pytest.raises(RuntimeError, match="this operator has ended"):
+            stopped.add(Controller(client, Book).run(Log()))
         with pytest.raises(ValueError, match="two controllers 'book'"):
             await Operator().run(Controller(client, Book).run(Log()), Controller(client, Book).run(Log()))
         election = Election(Log())

@@ -53,7 +53,13 @@ class Cache(Generic[K]):
         self.namespace = namespace
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.resource}, {len(self)} objects)"
+        return f"{type(self).__name__}({self.resource}, {len(self._store)} objects)"
+
+    @property
+    def place(self) -> str:
+        """What it follows, for people: the resource, and the namespace if it is one."""
+        namespace = self.namespace if isinstance(self.namespace, str) else ""
+        return f"{self.resource} in namespace {namespace}" if namespace else f"{self.resource}"
 
     # How it stands
 
@@ -107,27 +113,39 @@ class Cache(Generic[K]):
 
         Where one namespace is mirrored, it need not be named; to ask for another one is a mistake.
         """
+        self._reflector.require_synced()
         own = self.namespace if isinstance(self.namespace, str) else ""
         if own and namespace not in ("", own):
             raise LocalProtocolError(f"{self!r} holds namespace {own!r}, and not {namespace!r}")
+        if not (namespace or own) and self.resource.namespaced:
+            raise LocalProtocolError(
+                f"{self!r} holds all namespaces, and {name!r} may be in each of them:"
+                f" say get({name!r}, namespace)"
+            )
         return self._store.get(name, namespace or own)
 
     def entry(self, key: str) -> CachedObject | None:
         """The version and the bytes of the object under ``namespace/name``, or ``name``."""
+        if not self._store.version:
+            self._reflector.require_synced()
         return self._store.find(key)
 
     def keys(self) -> list[str]:
         """The keys of this moment."""
+        self._reflector.require_synced()
         return list(self._store.entries())
 
     def __len__(self) -> int:
+        self._reflector.require_synced()
         return len(self._store)
 
     def __contains__(self, key: object) -> bool:
+        self._reflector.require_synced()
         return key in self._store
 
     def __iter__(self) -> Iterator[K]:
         """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
+        self._reflector.require_synced()
         return iter(self._store)
 
     # Parts of it
@@ -191,6 +209,7 @@ class NamespacedCache(Cache[K]):
 
     def get(self, name: str, namespace: str = "") -> K | None:
         """An object of one's own, or None; in this namespace if no other is named."""
+        self._reflector.require_synced()
         return self._store.get(name, namespace or str(self.namespace))
 
     def keys(self) -> list[str]:
@@ -261,6 +280,7 @@ class Caches:
 
     def _start(self, reflector: Reflector[Any]) -> None:
         if self._tasks is not None:
+            reflector.begun = True
             self._tasks.start_soon(complain, reflector.run, name=f"cache of {reflector.resource}")
 
     def cache(

@@ -55,6 +55,7 @@ class Reflector(Generic[K]):
         self.store = store
         self.resource: Resource = api.resource
         self.closed = False
+        self.begun = False
         self._missing: KubeprotoError | None = None
         self._following = ResyncDriver(client, api, self, settings=settings, selection=selection)
         self._scope = anyio.CancelScope()
@@ -66,6 +67,20 @@ class Reflector(Generic[K]):
         self._failure: Exception | None = None
         self._opaque: dict[object, str] = {}  # versions without an order that somebody waits for
         self._said = ""
+
+    def require_synced(self) -> None:
+        """Raise where there is nothing to read yet: a cache that has not synced is not an empty one."""
+        if self.store.version:
+            return
+        if not self.begun:
+            raise LocalProtocolError(
+                f"the cache of {self.resource} cannot be read before its Caches are entered:"
+                " use `async with Caches(client) as caches`, and `await cache.wait_synced()`"
+            )
+        raise LocalProtocolError(
+            f"the cache of {self.resource} has not synced, because {self.sync_status.why}:"
+            " `await cache.wait_synced()` before it is read"
+        )
 
     async def run(self) -> None:
         """Follow until cancelled or closed."""
@@ -146,7 +161,7 @@ class Reflector(Generic[K]):
                 raise self._missing
             return self.synced
 
-        await self._wait(look, timeout, "there is no world yet")
+        await self._wait(look, timeout, "it has not synced")
 
     async def reached(self, version: str, *, timeout: float | None) -> None:
         """Wait until the world has come as far as this version, or has been rebuilt from an older state."""

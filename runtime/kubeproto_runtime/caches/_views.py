@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kubeproto import InvalidObject, KubeObject, Metadata
+from kubeproto import InvalidObject, KubeObject, LocalProtocolError, Metadata
 from kubeproto.control import CachedObject, Change, key_of
 from kubeproto.objects import decode
 
@@ -45,11 +45,18 @@ class View(Generic[K]):
 
     def get(self, name: str, namespace: str = "") -> K | None:
         """An object of one's own, if it is in this view; in that of one namespace, this need not be named."""
+        self._reflector.require_synced()
+        if not (namespace or self._prefix) and self._reflector.resource.namespaced:
+            raise LocalProtocolError(
+                f"this view of {self._reflector.resource} shows all namespaces, and {name!r} may be in each"
+                f" of them: say get({name!r}, namespace)"
+            )
         entry = self.entry(key_of(name, namespace or self._prefix[:-1]))
         return None if entry is None else self._reflector.store.read(entry)
 
     def entry(self, key: str) -> CachedObject | None:
         """The version and the bytes of an object, if it is in this view."""
+        self._reflector.require_synced()
         entry = self._reflector.store.find(key)
         return entry if entry is not None and self._means(key, entry) else None
 
@@ -83,6 +90,7 @@ class View(Generic[K]):
         return self._reflector.listen(narrowed)
 
     def _entries(self) -> Iterable[tuple[str, CachedObject]]:
+        self._reflector.require_synced()
         store = self._reflector.store
         if not self._indexed:
             found: Iterable[tuple[str, CachedObject]] = store.entries().items()

@@ -9,12 +9,14 @@ again: `requeue(after=...)`, or `await_change()`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypedDict, TypeVar, overload
 
 from kubeproto import ALL, InvalidObject, KubeObject
 from kubeproto.control import Action, Change, Exponential
 from kubeproto.requests import AllNamespaces
+from kubeproto.watching import resync
 
 from ..operator._operator import Run
 from ..reconciling._context import Context
@@ -50,6 +52,9 @@ class Options(TypedDict, total=False):
     `timeout`: seconds for one run, none unless told. `sync_timeout`: seconds for the first lists, 120.
     `wait_for_definition`: of kinds that the server does not know yet; an error otherwise.
     `backoff`, `rate`, `debounce`, `longest_wait`: those of the `WorkQueue`.
+    `transform`: makes other JSON of that of each object before it is kept; see `Caches.cache`.
+    `page_size`: of the first lists of all sources, chosen by itself unless told.
+    `watch_timeout`: the least seconds that a watch of any source is asked for, 300.
     """
 
     namespace: NamespaceArgument
@@ -66,6 +71,9 @@ class Options(TypedDict, total=False):
     rate: Rate | None
     debounce: float
     longest_wait: float | None
+    transform: Callable[[bytes], bytes] | None
+    page_size: int
+    watch_timeout: int
 
 
 class Controller(Generic[K, State]):
@@ -87,7 +95,8 @@ class Controller(Generic[K, State]):
         state: Any = None,
         **options: Unpack[Options],
     ) -> None:
-        """`state` is handed to each run in its context."""
+        """`state` is handed to each run in its context; the other options are those of `Options`."""
+        _check_options(options)
         self._client = client
         self._kind = kind
         self._state = state
@@ -104,6 +113,7 @@ class Controller(Generic[K, State]):
                 options.get("when"),
                 options.get("label_selector", ""),
                 options.get("field_selector", ""),
+                options.get("transform"),
             ),
         )
         self.name = options.get("name", "") or self._resource.kind.lower()
@@ -229,7 +239,21 @@ class Controller(Generic[K, State]):
             rate=options.get("rate"),
             debounce=options.get("debounce", 0.0),
             longest_wait=options.get("longest_wait"),
+            settings=resync.Settings(
+                page_size=options.get("page_size", 0),
+                watch_seconds=options.get("watch_timeout", resync.Settings().watch_seconds),
+            ),
         )
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    """A misspelt option would mean its default: a misspelt namespace, the whole cluster."""
+    known = list(Options.__annotations__)
+    for name in options:
+        if name not in known:
+            alike = get_close_matches(name, [*known, "state"], n=1)
+            hint = f"did you mean {alike[0]!r}?" if alike else f"there are {', '.join(known)} and state"
+            raise TypeError(f"Controller has no option {name!r}: {hint}")
 
 
 def _resource(client: Client, kind: type[KubeObject], resource: Resource | None) -> Resource:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 from contextlib import asynccontextmanager
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from kubeproto import KubeObject
+from kubeproto import KubeObject, ObjectRef
 from kubeproto.control import CreateEvent, EventRequest, PatchEvent, Recorder
 from kubeproto.wire import NO_RETRIES, Broken
 
@@ -55,27 +55,30 @@ class Events:
 
     def record(
         self,
-        regarding: KubeObject | ObjectReference,
+        regarding: KubeObject | ObjectReference | ObjectRef[Any],
         reason: str,
         note: str = "",
         *,
         action: str = "",
         warning: bool = False,
-        related: KubeObject | ObjectReference | None = None,
+        related: KubeObject | ObjectReference | ObjectRef[Any] | None = None,
     ) -> bool:
         """Say that something has happened: it will be told soon, unless it is one too many.
+
+        `regarding` is an object, or a reference such as ``ctx.ref``; with the object, which has a uid,
+        ``kubectl describe`` shows it as well.
 
         `reason` is a word like Created, `action` what was done; without one, it is the reason. What no server
         would take is logged, and lost.
         """
         try:
             allowed = self.recorder.record(
-                regarding,
+                _reference(regarding),
                 reason=reason,
                 action=action or reason,
                 note=note,
                 warning=warning,
-                related=related,
+                related=None if related is None else _reference(related),
                 now=anyio.current_time(),
                 at=self._client.wall(),
             )
@@ -123,6 +126,16 @@ class Events:
             _log.debug("an event was not told: %s", error)
             return outcome_of(error)
         return None
+
+
+def _reference(thing: KubeObject | ObjectReference | ObjectRef[Any]) -> KubeObject | ObjectReference:
+    if not isinstance(thing, ObjectRef):
+        return thing
+    from kubeproto.kinds.core_v1 import ObjectReference
+
+    return ObjectReference(
+        api_version="" if thing.group else "v1", kind=thing.kind, namespace=thing.namespace, name=thing.name
+    )
 
 
 @asynccontextmanager

@@ -15,7 +15,9 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import anyio
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
     from kubeproto.control import election as elections
 
-    from ..caches._caches import Cache
     from ..client._client import Client
 
 
@@ -75,12 +76,27 @@ class Run:
         self.plan = plan
         self.election = election
         self.begun = False
+        self._taken = False
+
+    def take(self) -> None:
+        """Somebody is going to run it."""
+        self._taken = True
+
+    def __del__(self) -> None:
+        if not getattr(self, "_taken", True):
+            warnings.warn(
+                f"controller {self.plan.name} was never run: await what run() returned,"
+                " or give it to an Operator",
+                RuntimeWarning,
+                stacklevel=1,
+            )
 
     def __repr__(self) -> str:
         return f"Run({self.plan.name})"
 
     def __await__(self) -> Generator[Any, Any, None]:
         election, self.election = self.election, None
+        self.take()
         return Operator(election=election).run(self).__await__()
 
 
@@ -112,6 +128,7 @@ class Operator:
         self._host = host
         self._controllers: dict[str, Reconciling] = {}
         self._others: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._waiting: list[OperatorPart] = []  # what was added before `run`
         self._caches: dict[Client, Caches] = {}
         self._meter = Meter()
         self._stages: _Stages | None = None
@@ -119,6 +136,9 @@ class Operator:
 
     async def run(self, *parts: OperatorPart) -> None:
         """Run these and what is added, until stopped; raises the error that ended it, if one did."""
+        for part in parts:
+            if isinstance(part, Run):
+                part.take()
         if self._stages is not None:
             raise RuntimeError("this operator has been run already")
         self._stages = stages = _Stages()
@@ -139,10 +159,16 @@ class Operator:
         raise error  # out here, so that what it has met stays its context
 
     def add(self, *parts: OperatorPart) -> None:
-        """Run these as well; of an operator that runs, from now on."""
+        """Run these as well: from now on, or with the others once `run` is called."""
         stages = self._stages
-        if stages is None or stages.following is None:
-            raise RuntimeError("parts are added to an operator that runs; give the first ones to `run`")
+        for part in parts:
+            if isinstance(part, Run):
+                part.take()
+        if stages is None:
+            self._waiting += parts
+            return
+        if stages.following is None:
+            raise RuntimeError("this operator has ended: make another one to run more")
         for part in parts:
             token = current.set(self._meter)  # tasks inherit it, whichever task adds them
             try:
@@ -188,7 +214,7 @@ class Operator:
         """Whether every cache has a world, be it for the leader or for one who stands by."""
         caches = {id(cache): cache for one in self._controllers.values() for cache in one.caches}
         lines = [
-            (cache.synced, f"cache of {_place(cache)}: {cache.sync_status.why or 'in step'}")
+            (cache.synced, f"cache of {cache.place}: {cache.sync_status.why or 'in step'}")
             for cache in caches.values()
         ]
         lines += [
@@ -233,7 +259,8 @@ class Operator:
             async with anyio.create_task_group() as following:
                 stages.following = following
                 try:
-                    self.add(*parts)
+                    self.add(*self._waiting, *parts)
+                    self._announce()
                     await self._lead(stages)
                 finally:
                     stages.following = None
@@ -277,11 +304,17 @@ class Operator:
             stages.outer.start_soon(complain, _hold, found)
         return found
 
+    def _announce(self) -> None:
+        """Say what runs here, once."""
+        kinds = ", ".join(f"{one.plan.resource} in {_places(one)}" for one in self._controllers.values())
+        _log.info("kubeproto %s runs controllers of %s", version("kubeproto"), kinds or "nothing")
+
     async def _lead(self, stages: _Stages) -> None:
         with stages.standby:
             if self._election is None:
                 await self._work()
             else:
+                _log.info("standing by for the lease %s", self._election.name)
                 await self._election.run(self._work)
 
     async def _work(self) -> None:
@@ -301,6 +334,8 @@ class Operator:
                 stages.standby.cancel()
         if scope.cancelled_caught:
             _log.warning("runs had not ended within %g s and were cancelled", self._grace)
+        else:
+            _log.info("drained: every run has ended")
 
     async def _perform(self, stages: _Stages, scope: anyio.CancelScope) -> None:
         async with anyio.create_task_group() as others:
@@ -312,6 +347,8 @@ class Operator:
                     for reconciling in self._controllers.values():
                         working.start_soon(complain, reconciling.work)
                     await stages.stopped.wait()
+                    running = sum(one.queue.running for one in self._controllers.values())
+                    _log.info("stopping: %d runs may end within %g s, and none begins", running, self._grace)
                     scope.deadline = anyio.current_time() + self._grace
                 finally:
                     # What is added from here on waits for the next term, if there is one: on asyncio, a
@@ -346,10 +383,11 @@ async def _hold(caches: Caches) -> None:
         await anyio.sleep_forever()
 
 
-def _place(cache: Cache[Any]) -> str:
-    return (
-        f"{cache.resource} in {cache.namespace}" if isinstance(cache.namespace, str) else str(cache.resource)
-    )
+def _places(one: Reconciling) -> str:
+    named = [place for place in one.plan.sources[0].namespaces if isinstance(place, str)]
+    if not one.plan.resource.namespaced:
+        return "the cluster"
+    return f"namespace {', '.join(named)}" if named else "all namespaces"
 
 
 def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:

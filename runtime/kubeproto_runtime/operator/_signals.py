@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from typing import TYPE_CHECKING, Final
 
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
+_log: Final = logging.getLogger("kubeproto.operator")
+
+
 async def handle_signals(stop: Callable[[], None], end: Callable[[], None]) -> None:
     """Call `stop` on the first signal, `end` on the second; needs the main thread."""
     with anyio.open_signal_receiver(*_SIGNALS) as signals:
         told = stop
-        async for _ in signals:
+        async for number in signals:
+            _log.info("%s received", signal.Signals(number).name)
             told()
             told = end

@@ -32,6 +32,7 @@ from kubeproto.control import (
     Work,
     WorkQueue,
 )
+from kubeproto.watching import resync
 
 from ..predicates import is_news_of_deletion
 from ..tasks._stray_cancellations import complain, failures, is_stray
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
 
 # Changes that are taken in one step of the event loop: a thousand cost a millisecond or two.
 _STEP: Final = 1000
+
+# Seconds between two reports of a list that does not come, such as one that is refused.
+_REPORT: Final = 30.0
 
 # A trigger is a connection to something outside, mostly, and that comes back within a minute or so.
 _TRIGGER_RETRIES: Final = Exponential(1.0, 60.0)
@@ -101,6 +105,7 @@ class ControllerPlan(Struct, frozen=True):
     rate: Rate | None
     debounce: float
     longest_wait: float | None
+    settings: resync.Settings
 
 
 class Reconciling:
@@ -138,6 +143,7 @@ class Reconciling:
         self._backlog: deque[tuple[Callable[[list[Change[Any]]], None], list[Change[Any]]]] = deque()
         self._more = anyio.Event()
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
+        self._failed: dict[str, str] = {}  # the last failure of each key that fails
         self._ready = anyio.Event()
         self._until_ready = anyio.CancelScope()
         self._stopped = False
@@ -202,12 +208,33 @@ class Reconciling:
             label_selector=source.label_selector,
             field_selector=source.field_selector,
             resource=source.resource,
+            transform=source.transform,
+            settings=self.plan.settings,
         )
 
     async def _until_synced(self, cache: Cache[Any]) -> None:
-        await cache.wait_synced(
-            timeout=self.plan.sync_timeout, wait_for_definition=self.plan.wait_for_definition
+        began = self._clock()
+        async with anyio.create_task_group() as reporting:
+            reporting.start_soon(self._report_waiting, cache)
+            await cache.wait_synced(
+                timeout=self.plan.sync_timeout, wait_for_definition=self.plan.wait_for_definition
+            )
+            reporting.cancel_scope.cancel()
+        self._log.info(
+            "the cache of %s synced: %d objects in %.3g s", cache.place, len(cache), self._clock() - began
         )
+
+    async def _report_waiting(self, cache: Cache[Any]) -> None:
+        """Say what keeps a first list from coming, now and then for as long as it does not."""
+        began = self._clock()
+        while True:
+            await anyio.sleep(_REPORT)
+            self._log.warning(
+                "the cache of %s has not synced after %.0f s, because %s",
+                cache.place,
+                self._clock() - began,
+                cache.sync_status.why,
+            )
 
     def _listener(self, source: KindSource) -> Callable[[list[Change[Any]]], None]:
         queue, passes, when, keys_of = self.queue, self._passes, source.when, source.keys
@@ -256,6 +283,7 @@ class Reconciling:
     def _forget_deleted(self, key: str) -> None:
         """Keep nothing of an object that is gone. By key, what a run has asked for still comes."""
         self._reported.pop(key, None)
+        self._failed.pop(key, None)
         if self.plan.by_key:
             self.queue.forget(key)
         else:
@@ -313,11 +341,11 @@ class Reconciling:
                     await self._refuse(work, entry, error, context, began)
                     return
             if self._tracer is None:
-                action = await plan.reconcile(subject, context)
+                action = await _awaitable(plan.reconcile(subject, context))
             else:
                 with self._tracer(context):
-                    action = await plan.reconcile(subject, context)
-            _check(action, "a reconcile")
+                    action = await _awaitable(plan.reconcile(subject, context))
+            _check(action, "the reconcile")
         except Exception as error:
             self._fail(work, error, context, began)
         except anyio.get_cancelled_exc_class() as error:
@@ -345,6 +373,8 @@ class Reconciling:
             self.queue.forget(work.key)
         if self._reported:
             self._reported.pop(work.key, None)
+        if self._failed:
+            self._failed.pop(work.key, None)
         if self.plan.observe is not None:
             self._notify(work, now - began, after, None)
 
@@ -358,7 +388,11 @@ class Reconciling:
             tally.failed += 1
         action = self._decide(error, context)
         after = None
-        shown = None if isinstance(error, ReconcileTimeout) else error
+        text = f"{type(error).__name__}: {error}"
+        again = self._failed.get(work.key) == text
+        self._failed[work.key] = text
+        # The traceback is shown once; what fails in the same way again takes a line, with its count.
+        shown = None if again or isinstance(error, ReconcileTimeout | WrongResult) else error
         if isinstance(action, Requeue):
             after = queue.retry(work.key, now, after=action.after, priority=action.priority)
         elif action is None and isinstance(error, Terminal):
@@ -440,7 +474,26 @@ class Reconciling:
                 self._log.exception("%s: observe failed, and its result is lost", ref)
 
 
+class WrongResult(Terminal, TypeError):
+    """A function of the user's returned something else than it should, as it would do each time."""
+
+
+def _awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | None]:
+    if not hasattr(returned, "__await__"):
+        raise WrongResult(
+            f"the reconcile returned {_shown(returned)} and no coroutine: define it with `async def`"
+        )
+    return returned
+
+
 def _check(action: object, whose: str) -> None:
     """What is returned is the user's: nobody has to have run a type checker."""
     if not (action is None or isinstance(action, Requeue | AwaitChange)):
-        raise TypeError(f"{whose} gives requeue(...) or await_change(), not {action!r}")
+        raise WrongResult(
+            f"{whose} returned {_shown(action)}: return requeue(after=...), await_change() or None"
+        )
+
+
+def _shown(value: object) -> str:
+    """What came, for an error: its type alone if it is an object, of which the content may be private."""
+    return repr(value) if isinstance(value, int | float | bool | None) else f"a {type(value).__name__}"

@@ -40,6 +40,7 @@ class KindSource(Struct, frozen=True):
     when: ChangePredicate | None
     label_selector: str | Selector
     field_selector: str | FieldSelector
+    transform: Callable[[bytes], bytes] | None = None
 
 
 class _Owner(Struct, rename="camel"):
