@@ -35,7 +35,7 @@ from ._names import (
     check_label_value,
     check_path_segment,
 )
-from ._pointers import format_pointer, is_object, parse_pointer, resolve_pointer
+from ._pointers import format_pointer, is_list, is_object, parse_pointer, resolve_pointer
 from ._quantity import Quantity
 from ._reading import Reader, TooDeep
 from ._ref import ObjectRef
@@ -126,6 +126,7 @@ __all__ = [
     "identified",
     "is_identified",
     "is_json",
+    "is_list",
     "is_newer",
     "is_object",
     "joined",

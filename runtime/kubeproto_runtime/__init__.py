@@ -6,10 +6,10 @@ from . import conditions, predicates
 from ._rollouts import ConditionUnreachable
 from .blocking import BlockingClient, connect_blocking
 from .caches import Caches
-from .calls import BodyLimits, KindNotServed, LeaseLost
+from .calls import BodyLimits, KindNotServed, LeaseLost, UnknownKind
 from .client import Client, connect
 from .controllers import Controller, Events, finalizer, recording
-from .operator import Election, Operator, Run
+from .operator import LeaderElector, Operator, Run
 from .reconciling import Context, ReconcileTimeout, Terminal
 from .watching import WaitTimeout
 from .writing import ApplyError, apply_manifests
@@ -24,14 +24,15 @@ __all__ = [
     "ConditionUnreachable",
     "Context",
     "Controller",
-    "Election",
     "Events",
     "KindNotServed",
+    "LeaderElector",
     "LeaseLost",
     "Operator",
     "ReconcileTimeout",
     "Run",
     "Terminal",
+    "UnknownKind",
     "WaitTimeout",
     "apply_manifests",
     "await_change",

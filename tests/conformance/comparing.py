@@ -15,7 +15,7 @@ import yaml
 from msgspec import Struct
 
 from conformance.client import JSON, Answer, Client
-from kubeproto.sim.storage._values import is_list, is_map
+from kubeproto.objects import is_list, is_object
 
 SHOWN: Final = ("Content-Type", "Retry-After", "Warning", "Vary")
 _UID: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
@@ -122,7 +122,7 @@ class Side:
 
     def _named(self, value: Any, *, within: str = "") -> Any:
         """A value with names for what is drawn."""
-        if is_map(value):
+        if is_object(value):
             return self._named_map(value, within)
         if is_list(value):
             entries = sorted(value, key=_entry_order) if within == "managedFields" else value
@@ -144,7 +144,7 @@ class Side:
                 one = one.partition("): ")[0]
             elif key == "message" and isinstance(one, str) and ": [" in one:
                 one = _unordered(one)
-            if key == "metadata" and listed and is_map(one):
+            if key == "metadata" and listed and is_object(one):
                 one = {name: _drawn(name, inner) for name, inner in one.items()}
                 named[key] = one
             elif key == "resourceVersion" and within == "metadata" and isinstance(one, str):

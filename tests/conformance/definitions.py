@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import kubeproto as kp
 from kubeproto.crd import definition_of
-from kubeproto.sim.storage._values import is_map
+from kubeproto.objects import is_object
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 FOLDERS: Final = ("tests", "examples")
@@ -77,7 +77,7 @@ def _in_module(module: ModuleType) -> Iterator[tuple[str, Definition]]:
             group: str = value.resource.group
             if "." in group and not group.endswith(".k8s.io"):
                 yield name, json.loads(kp.objects.encode(definition_of(value)))
-        elif is_map(value) and value.get("kind") == "CustomResourceDefinition":
+        elif is_object(value) and value.get("kind") == "CustomResourceDefinition":
             yield name, json.loads(json.dumps(value))
 
 

@@ -32,8 +32,9 @@ from kubeproto.objects import (
     PreserveUnknown,
     Quantity,
     Rule,
+    is_list,
+    is_object,
 )
-from kubeproto.objects._pointers import is_list, is_object
 
 GROUP: Final = "shapes.kubeproto.test"
 Json = dict[str, Any]

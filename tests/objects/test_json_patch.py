@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects import PatchError, apply_json_patch, is_object, json_equal, make_json_patch
-from kubeproto.objects._pointers import is_list
+from kubeproto.objects import PatchError, apply_json_patch, is_list, is_object, json_equal, make_json_patch
 
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from([0.0, 1.0, 1.5, "", "a", "b"])

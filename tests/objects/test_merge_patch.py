@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects import apply_merge_patch, is_object, json_equal, make_merge_patch
-from kubeproto.objects._pointers import is_list
+from kubeproto.objects import apply_merge_patch, is_list, is_object, json_equal, make_merge_patch
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from([1.0, "", "a"]))
 documents = st.recursive(

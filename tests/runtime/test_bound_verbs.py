@@ -19,8 +19,7 @@ from kubeproto.objects import RunsContainers, Scale
 from kubeproto.requests import Subresource, Tables
 from kubeproto.wire import UpgradeRequest
 from kubeproto_runtime import Client
-from kubeproto_runtime.client import BoundApi
-from kubeproto_runtime.client._verbs import BoundSubresource, BoundTables
+from kubeproto_runtime.client import BoundApi, BoundSubresource, BoundTables
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]

@@ -9,19 +9,16 @@ from typing import Any
 import pytest
 
 import kubeproto_runtime as kr
-from kubeproto_runtime.blocking import _verbs as _sync_verbs
-from kubeproto_runtime.client import _verbs
-from kubeproto_runtime.watching import _pages
-from kubeproto_runtime.writing import _entry
+from kubeproto_runtime import blocking, client, watching, writing
 
 PAIRS: dict[str, tuple[type, type]] = {
     "client": (kr.Client, kr.BlockingClient),
-    "verbs": (_verbs.BoundApi, _sync_verbs.BlockingApi),
-    "subresources": (_verbs.BoundSubresource, _sync_verbs.BlockingSubresource),
-    "tables": (_verbs.BoundTables, _sync_verbs.BlockingTables),
-    "entry": (_entry.Entry, _entry.BlockingEntry),
-    "pages": (_pages.ListPages, _pages.BlockingPages),
-    "items": (_pages.Items, _pages.BlockingItems),
+    "verbs": (client.BoundApi, blocking.BlockingApi),
+    "subresources": (client.BoundSubresource, blocking.BlockingSubresource),
+    "tables": (client.BoundTables, blocking.BlockingTables),
+    "entry": (writing.Entry, writing.BlockingEntry),
+    "pages": (watching.ListPages, watching.BlockingPages),
+    "items": (watching.Items, watching.BlockingItems),
 }
 
 # What only one of them has, and why.

@@ -16,8 +16,7 @@ from kubeproto.kinds.core_v1 import ConfigMap, Node, Pod
 from kubeproto.requests import Subresource, Tables
 from kubeproto.wire import NO_RETRIES, RetryPolicy
 from kubeproto_runtime import BlockingClient, Client, KindNotServed, WaitTimeout
-from kubeproto_runtime.blocking import BlockingApi
-from kubeproto_runtime.blocking._verbs import BlockingSubresource, BlockingTables
+from kubeproto_runtime.blocking import BlockingApi, BlockingSubresource, BlockingTables
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.conditions import deleted
 

@@ -15,8 +15,7 @@ from kubeproto.watching import resync
 from kubeproto_runtime import KindNotServed
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.testing import simulated
-from kubeproto_runtime.watching import Followed
-from kubeproto_runtime.watching._followed import Told
+from kubeproto_runtime.watching import Followed, Told
 
 __all__ = ["go"]
 

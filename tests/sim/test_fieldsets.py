@@ -10,6 +10,7 @@ from apply_cases import RECORDINGS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeproto.objects import is_list, is_object
 from kubeproto.sim.apply._fieldsets import (
     EMPTY,
     FieldSet,
@@ -26,7 +27,6 @@ from kubeproto.sim.apply._fieldsets import (
     union,
     value_step,
 )
-from kubeproto.sim.storage._values import is_list, is_map
 
 STEPS = st.one_of(
     st.sampled_from(
@@ -77,7 +77,7 @@ def entries() -> list[Any]:
     found: list[Any] = []
 
     def look(value: Any) -> None:
-        if is_map(value):
+        if is_object(value):
             for name, held in value.items():
                 if name == "fieldsV1":
                     found.append(held)

@@ -8,9 +8,9 @@ from apply_cases import POD
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeproto.objects import is_list, is_object
 from kubeproto.sim.apply._facts import NOTHING_KNOWN, Facts
 from kubeproto.sim.apply._strategic import strategic_merge
-from kubeproto.sim.storage._values import is_list, is_map
 
 META = "metadata"
 
@@ -64,7 +64,7 @@ def make_patch(before: Map, after: Map, facts: Facts) -> Map:
         below = facts.member(name) or NOTHING_KNOWN
         if old == value:
             continue
-        if is_map(value) and is_map(old):
+        if is_object(value) and is_object(old):
             patch[name] = make_patch(old, value, below)
         elif is_list(value) and is_list(old) and below.merges:
             patch |= make_list_patch(name, old, value, below)

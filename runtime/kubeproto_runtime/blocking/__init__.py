@@ -4,7 +4,7 @@ from ._authorized import BlockingAuthorized
 from ._client import BlockingClient
 from ._connect import connect_blocking
 from ._reflector import BlockingReflector
-from ._verbs import BlockingApi
+from ._verbs import BlockingApi, BlockingSubresource, BlockingTables
 from ._watch import BlockingFollowed
 
 __all__ = [
@@ -13,5 +13,7 @@ __all__ = [
     "BlockingClient",
     "BlockingFollowed",
     "BlockingReflector",
+    "BlockingSubresource",
+    "BlockingTables",
     "connect_blocking",
 ]

@@ -2,6 +2,6 @@
 
 from ._client import Client
 from ._connect import connect
-from ._verbs import BoundApi
+from ._verbs import BoundApi, BoundSubresource, BoundTables
 
-__all__ = ["BoundApi", "Client", "connect"]
+__all__ = ["BoundApi", "BoundSubresource", "BoundTables", "Client", "connect"]

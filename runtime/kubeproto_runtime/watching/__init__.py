@@ -1,6 +1,15 @@
 """Lists and watches: pages, the driver of the resync machine, and waiting for what an object becomes."""
 
-from ._followed import Followed
+from ._followed import Followed, Told
+from ._pages import BlockingItems, BlockingPages, Items, ListPages
 from ._waiting import WaitTimeout
 
-__all__ = ["Followed", "WaitTimeout"]
+__all__ = [
+    "BlockingItems",
+    "BlockingPages",
+    "Followed",
+    "Items",
+    "ListPages",
+    "Told",
+    "WaitTimeout",
+]
