@@ -97,29 +97,25 @@ class Authorized:
             async with self._opening:
                 await _close(self._lines.clear())
 
-    @asynccontextmanager
-    async def send(
+    def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming]:
+    ) -> AbstractAsyncContextManager[Incoming]:
         """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
 
         def exchange(credentials: Credentials) -> AbstractAsyncContextManager[Incoming]:
             return self._exchange(head, credentials, timeout, idle)
 
-        async with self._opened(head, exchange, lambda incoming: incoming.status == 401) as incoming:
-            yield incoming
+        return self._opened(head, exchange, lambda incoming: incoming.status == 401)
 
-    @asynccontextmanager
-    async def upgrade(
+    def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[WebSocket]:
+    ) -> AbstractAsyncContextManager[WebSocket]:
         """Turn a request into a WebSocket; a `LocalProtocolError` if these transports know none."""
 
         def upgraded(credentials: Credentials) -> AbstractAsyncContextManager[WebSocket]:
             return self._upgraded(request, credentials, timeout, idle)
 
-        async with self._opened(request, upgraded, lambda _: False) as socket:  # it raises what refuses it
-            yield socket
+        return self._opened(request, upgraded, lambda _: False)  # it raises what refuses it
 
     @asynccontextmanager
     async def _opened(
