@@ -14,7 +14,7 @@ from kubeproto import sim
 
 PLUGIN = "realserver.fixtures"  # which `make real` loads
 OF_THE_SIMULATED = ("test_recordings.py", "test_sequences.py")
-OF_BOTH = ("test_differences.py",)
+OF_BOTH = ("test_differences.py", "test_owner_differences.py", "test_workload_differences.py")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -22,6 +22,8 @@ EXAMPLES: Final = 250
 
 def beside(real: Client) -> Client:
     """A client of a simulated server whose namespace is as the real one is."""
+    if not real.server.real:
+        pytest.fail("this needs a real server: make real ARGS=tests/conformance/…", pytrace=False)
     cluster = sim.Cluster(crds=[FOO, BAR, BAZ], version=100)
     twin = Client(Simulated(cluster), real.namespace)
     cluster.namespace(real.namespace)

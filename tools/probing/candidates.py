@@ -28,6 +28,18 @@ BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
     "driver": ("a.b",),
     "expression": ("true", "Object{}"),
     "messageExpression": ("'a'",),
+    # Structs that are refused as long as none of their members is chosen.
+    "livenessProbe": ({"httpGet": {"port": 80}}, {"grpc": {"port": 80}}),
+    "readinessProbe": ({"tcpSocket": {"port": 80}},),
+    "preStop": ({"httpGet": {"port": 80}},),
+    "httpGet": ({"port": 80},),
+    "grpc": ({"port": 80},),
+    "tcpSocket": ({"port": 80},),
+    "valueFrom": ({"fieldRef": {"fieldPath": "metadata.name"}},),
+    "fieldRef": ({"fieldPath": "metadata.name"},),
+    "fieldPath": ("metadata.name",),
+    "resourceFieldRef": ({"containerName": "a", "resource": "limits.cpu"},),
+    "serviceAccountToken": ({"path": "a"},),
     "topologyKey": ("a.b/c",),
     "server": ("a.b",),
     "resource": ("limits.cpu", "pods"),
@@ -79,7 +91,8 @@ def values(name: str, field: FieldFacts, depth: int = 4) -> list[Any]:
     """Values for a field, the likeliest first."""
     found: list[Any] = []
     if "." in field.type:
-        found = [struct(field.type, depth - 1)] if depth else []
+        chosen = [one for one in BY_NAME.get(name, ()) if is_object(one)]
+        found = [*chosen, struct(field.type, depth - 1)] if depth else []
     else:
         found = [*(field.enum or ()), *BY_NAME.get(name, ()), *BY_TYPE.get(field.type, ("a",))]
     for form in reversed(field.form):

@@ -82,9 +82,9 @@ def _reaches(type_: str, seen: set[str]) -> bool:
 def _check(
     type_: str, name: str, field: FieldFacts, rule: BuiltinRule, value: Any, where: str
 ) -> Iterator[Violation]:
-    empty = value is None or value in ("", [], {}) or (
-        value == 0 and _counts(field)
-    )  # fmt: skip
+    # A selector without members is one all the same: it selects everything.
+    nothing: tuple[Any, ...] = ("", []) if name == "selector" and "." in field.type else ("", [], {})
+    empty = value is None or value in nothing or (value == 0 and _counts(field))
     if empty:
         if rule.required is not None:
             yield Violation("FieldValueRequired", where, detail=rule.required)

@@ -50,6 +50,9 @@ def fill_in(served: Served, obj: Json) -> None:
     if (before := _BEFORE.get(served.full_name)) is not None:
         before(obj)
     fill(served.type, obj)
+    for one in listed(obj, "subjects"):
+        if one.get("apiGroup") == "":
+            del one["apiGroup"]
     for spec in pod_specs(served, obj):
         _pod_spec(spec, whole=served.full_name == "pods")
 
@@ -87,9 +90,6 @@ def admit(served: Served, obj: Json) -> None:
             spec = obj.setdefault("spec", {})
             if taint not in listed(spec, "taints"):
                 spec["taints"] = [*listed(spec, "taints"), taint]
-            _fresh_status(served, obj)
-        case "daemonsets.apps":
-            obj["metadata"].setdefault("annotations", {})[_TEMPLATE_GENERATION] = "1"
             _fresh_status(served, obj)
         case "certificatesigningrequests.certificates.k8s.io":
             obj["spec"] |= {"username": "sim", "groups": ["system:authenticated"]}
@@ -179,6 +179,9 @@ def _controller(obj: Json) -> None:
 
 def _service(obj: Json) -> None:
     spec = obj.setdefault("spec", {})
+    for name in ("clusterIP", "externalName"):
+        if spec.get(name) == "":
+            del spec[name]
     kind = spec.setdefault("type", "ClusterIP")
     for port in listed(spec, "ports"):
         port.setdefault("protocol", "TCP")
@@ -214,6 +217,8 @@ def _autoscaler(obj: Json) -> None:
 
 
 def _limit_range(obj: Json) -> None:
+    if member(obj, "spec").get("limits") == []:
+        del obj["spec"]["limits"]
     for item in listed(member(obj, "spec"), "limits"):
         if item.get("type") != "Container":
             continue
@@ -222,6 +227,26 @@ def _limit_range(obj: Json) -> None:
         if least := member(item, "default") or member(item, "min"):
             both = member(item, "min") | member(item, "default") if "min" in item else least
             item["defaultRequest"] = both | member(item, "defaultRequest")
+
+
+def _binding(obj: Json) -> None:
+    """Users and groups belong to the group of roles, service accounts to none."""
+    for one in listed(obj, "subjects"):
+        if not one.get("apiGroup"):
+            one["apiGroup"] = "rbac.authorization.k8s.io" if one.get("kind") in ("User", "Group") else ""
+
+
+def _stateful_set(obj: Json) -> None:
+    spec = obj.setdefault("spec", {})
+    if spec.get("serviceName") == "":
+        del spec["serviceName"]
+    strategy = spec.setdefault("updateStrategy", {})
+    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
+        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+
+
+def _daemon_set(obj: Json) -> None:
+    obj["metadata"].setdefault("annotations", {}).setdefault(_TEMPLATE_GENERATION, "1")
 
 
 def _namespace(obj: Json) -> None:
@@ -256,6 +281,10 @@ def _quality(obj: Json) -> str:
 
 _BEFORE: Final[dict[str, Callable[[Json], None]]] = {
     "jobs.batch": _job,
+    "statefulsets.apps": _stateful_set,
+    "daemonsets.apps": _daemon_set,
+    "rolebindings.rbac.authorization.k8s.io": _binding,
+    "clusterrolebindings.rbac.authorization.k8s.io": _binding,
     "services": _service,
     "namespaces": _namespace,
     "secrets": _secret,

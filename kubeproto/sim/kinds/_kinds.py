@@ -59,7 +59,9 @@ _COUNTED: Final = frozenset((
 # A PUT to a missing object creates it (tried on a 1.36 server; the others answer 404).
 _MADE_BY_UPDATE: Final = frozenset((
     "leases.coordination.k8s.io", "endpoints", "events", "events.events.k8s.io", "limitranges", "services",
-    "roles.rbac.authorization.k8s.io",
+    "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
+    "clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
+    "runtimeclasses.node.k8s.io", "leasecandidates.coordination.k8s.io",
 ))  # fmt: skip
 # A PUT to one of these has to say which version it replaces (tried on a 1.36 server).
 _AT_A_VERSION: Final = frozenset((

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ...crd import Violation
 from ...objects import Quantity
 from ...objects._shared import is_subdomain, key_faults, value_faults
+from ..kinds._builtin_rules import FORMATS
 from ..storage._parts import listed, member
 
 Json = dict[str, Any]
@@ -17,6 +18,14 @@ _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 _COUNTS: Final = (
     "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
+)  # fmt: skip
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+# In the order in which a server looks at them.
+_SOURCES: Final = (
+    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
+    "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI",
+    "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
+    "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
 )  # fmt: skip
 _FIELD_PATHS: Final = frozenset((
     "metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations",
@@ -58,13 +67,15 @@ def check_pod(spec: Json, path: str) -> Found:
     """What is wrong with the spec of a pod."""
     volumes: set[str] = set()
     for at, volume in enumerate(listed(spec, "volumes")):
-        where = f"{path}.volumes[{at}]"
-        if (name := volume.get("name")) in volumes:
-            yield duplicate(f"{where}.name", name)
-        volumes.add(name or "")
-        sources = [one for one in volume if one != "name"]
+        where, name = f"{path}.volumes[{at}]", volume.get("name") or ""
+        # The first source that a server looks at counts; a volume with a fault does not take its name.
+        sources = sorted((one for one in volume if one != "name"), key=_source_order)
         for extra in sources[1:]:
             yield forbidden(f"{where}.{extra}", "may not specify more than 1 volume type")
+        if name in volumes:
+            yield duplicate(f"{where}.name", name)
+        elif len(sources) == 1:
+            volumes.add(name)
     names: set[str] = set()
     for field in ("containers", "initContainers"):
         for at, container in enumerate(listed(spec, field)):
@@ -72,14 +83,41 @@ def check_pod(spec: Json, path: str) -> Found:
             if (name := container.get("name")) in names:
                 yield duplicate(f"{where}.name", name)
             names.add(name or "")
-            yield from _container(container, where, volumes)
+            plain = field == "initContainers" and container.get("restartPolicy") != "Always"
+            yield from _container(container, where, volumes, ends=plain)
     for at, one in enumerate(listed(spec, "tolerations")):
-        if one.get("operator") == "Exists" and one.get("value"):
-            text = "value must be empty when `operator` is 'Exists'"
-            yield invalid(f"{path}.tolerations[{at}].operator", one["value"], text)
+        yield from _toleration(one, f"{path}.tolerations[{at}]")
     yield from check_labels(member(spec, "nodeSelector"), f"{path}.nodeSelector")
     if (account := spec.get("serviceAccountName")) and not is_subdomain(account):
         yield invalid(f"{path}.serviceAccountName", account, "a lowercase RFC 1123 subdomain must be given")
+
+
+def _source_order(name: str) -> int:
+    return _SOURCES.index(name) if name in _SOURCES else len(_SOURCES)
+
+
+def _toleration(one: Json, path: str) -> Found:
+    key, operator, effect = one.get("key"), one.get("operator") or "", one.get("effect") or ""
+    for fault in key_faults(key) if key else ():
+        yield invalid(f"{path}.key", key, fault)
+    if not key and operator != "Exists":
+        yield invalid(f"{path}.operator", operator, "operator must be Exists when `key` is empty")
+    if one.get("tolerationSeconds") is not None and effect != "NoExecute":
+        text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield invalid(f"{path}.effect", effect, text)
+    match operator:
+        case "Equal" | "":
+            for fault in value_faults(one.get("value") or ""):
+                yield invalid(f"{path}.operator", one["value"], fault)
+        case "Exists":
+            if one.get("value"):
+                yield invalid(
+                    f"{path}.operator", one["value"], "value must be empty when `operator` is 'Exists'"
+                )
+        case _:
+            yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
+    if effect and effect not in _EFFECTS:
+        yield unsupported(f"{path}.effect", effect, _EFFECTS)
 
 
 def check_labels(labels: Json, path: str) -> Found:
@@ -91,13 +129,14 @@ def check_labels(labels: Json, path: str) -> Found:
             yield invalid(path, value, fault)
 
 
-def _container(container: Json, path: str, volumes: set[str]) -> Found:
+def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> Found:
+    """What is wrong with a container; one that `ends` before the others begin is not probed."""
     pull = container.get("imagePullPolicy")
     if pull and pull not in _PULLS:
         yield unsupported(f"{path}.imagePullPolicy", pull, _PULLS)
     names: set[str] = set()
     for at, port in enumerate(listed(container, "ports")):
-        if name := port.get("name"):
+        if (name := port.get("name")) and FORMATS["port-name"](name):
             if name in names:
                 yield duplicate(f"{path}.ports[{at}].name", name)
             names.add(name)
@@ -114,11 +153,16 @@ def _container(container: Json, path: str, volumes: set[str]) -> Found:
             yield invalid(f"{where}.mountPath", mount["mountPath"], "must be unique")
         seen.add(mount.get("mountPath", ""))
     yield from _resources(member(container, "resources"), f"{path}.resources")
-    for name in _PROBES:
+    for name in ("lifecycle", *_PROBES) if ends else ():
+        if name in container:
+            yield forbidden(
+                f"{path}.{name}", "may not be set for init containers without restartPolicy=Always"
+            )
+    for name in () if ends else _PROBES:
         if name in container:
             yield from _probe(container[name], f"{path}.{name}", readiness=name == "readinessProbe")
     for name, handler in member(container, "lifecycle").items():
-        if name in ("postStart", "preStop"):
+        if not ends and name in ("postStart", "preStop"):
             yield from _handler(handler, f"{path}.lifecycle.{name}")
     context = member(container, "securityContext")
     if context.get("privileged") and context.get("allowPrivilegeEscalation") is False:
@@ -170,9 +214,14 @@ def _handler(handler: Json, path: str) -> Found:
     for extra in kinds[1:]:
         yield forbidden(f"{path}.{extra}", "may not specify more than 1 handler type")
     for name in ("httpGet", "tcpSocket"):
-        if name in handler and not handler[name].get("port"):
-            text = "must be between 1 and 65535, inclusive"
-            yield invalid(f"{path}.{name}.port", handler[name].get("port", 0), text)
+        port = handler[name].get("port", 0) if name in handler else 1
+        if isinstance(port, str):
+            for fault in (
+                () if FORMATS["port-name"](port) else ("must contain only alpha-numeric characters",)
+            ):
+                yield invalid(f"{path}.{name}.port", port, fault)
+        elif not 1 <= port <= 65535:
+            yield invalid(f"{path}.{name}.port", port, "must be between 1 and 65535, inclusive")
 
 
 def _probe(probe: Json, path: str, *, readiness: bool) -> Found:

@@ -55,8 +55,11 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
 def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     """What a built-in kind requires of its spec, as far as the table of kinds knows it."""
     found: list[Violation] = []
-    found += check_fields(served.type, obj)
-    found += check_object(served, obj)
+    whole = check_object(served, obj)
+    # What must not be there is not looked at any closer.
+    out = tuple(f"{one.field}." for one in whole if one.reason == "FieldValueForbidden")
+    found += (one for one in check_fields(served.type, obj) if not one.field.startswith(out))
+    found += whole
     if served.full_name in _TEMPLATED:
         found += _template(obj, found)
     return found

@@ -32,14 +32,17 @@ from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._storage import Stored
 from ..storage._values import copied, is_map
-from ._allocation import allocate
+from ._allocation import SERVICES, allocate
+from ._fixed_fields import check_fixed
 from ._gates import OPEN, Gate
 from ._keeping import count_generation, kept
 from ._mistakes import immutable, misnamed, no_metadata, no_version, of_status, other_name, other_uid
+from ._network_rules import addresses
 from ._rules import check_meta, check_spec, finalizer_warnings, new_finalizers
 from ._scales import with_scale
 from ._schema_shapes import check_schemas
 from ._tracking import Tracker
+from ._workload_rules import BUDGETS
 
 # What the storage of a real server takes for one object, and what it says about more.
 _LARGEST: Final = 1_572_864
@@ -384,6 +387,8 @@ class Writer:
             kind, api_version = self.misnamed
             found += misnamed(served, kind, api_version)
             raise invalid(kind, api_version.rpartition("/")[0], name, found)
+        if served.full_name == SERVICES and (alone := list(addresses(obj))):
+            raise invalid(served.kind, served.group, name, alone)
         found += check_meta(served, obj["metadata"])
         if isinstance(served.codec, SchemaCodec):
             blocked = served.codec.rules and any(one.reason in _BLOCKING for one in found)
@@ -403,7 +408,11 @@ class Writer:
             found += violations
         else:
             found += check_kind(served, obj, old) if self.route.subresource == "" else []
-            found += check_spec(served, obj)
+            faults = check_spec(served, obj)
+            if old is not None and self.route.subresource == "":
+                faults += check_fixed(served, old, obj)
+            # Of this kind alone a server looks at the spec first, and at the metadata if that is good.
+            found = faults if faults and served.full_name == BUDGETS else found + faults
             if served.full_name == _DEFINITIONS:
                 found += check_definition(obj)
         if found:

@@ -1,0 +1,188 @@
+"""What a server refuses of workloads: selectors, strategies, schedules, budgets."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ..kinds._kinds import Served
+from ..storage._parts import listed, member
+from ._pod_rules import Found, Json, check_labels, forbidden, invalid, required, unsupported
+
+BUDGETS: Final = "poddisruptionbudgets.policy"
+_CRON: Final = re.compile(r"[\d*/,\-?A-Za-z]+")
+_CRON_RANGES: Final = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
+
+
+def restarts(served: Served, spec: Json, path: str) -> Found:
+    """Whether the pods of a kind may restart in this way."""
+    policy, where = spec.get("restartPolicy"), f"{path}.restartPolicy"
+    known = {"jobs.batch": ("OnFailure", "Never"), "cronjobs.batch": ("OnFailure", "Never")}.get(
+        served.full_name, ("Always",)
+    )
+    if served.full_name in ("pods", "podtemplates") or policy in known:
+        return
+    if known == ("Always",):
+        if policy in ("OnFailure", "Never"):
+            yield unsupported(where, policy, known)
+    elif policy in ("Always", None, ""):
+        yield required(where, 'valid values: "OnFailure", "Never"')
+
+
+def selector(found: Json | None, path: str) -> Found:
+    """What is wrong with a label selector."""
+    for key, value in member(found or {}, "matchLabels").items():
+        yield from check_labels({key: value}, f"{path}.matchLabels")
+    for at, one in enumerate(listed(found or {}, "matchExpressions")):
+        where, operator = f"{path}.matchExpressions[{at}]", one.get("operator")
+        if operator in ("In", "NotIn") and not one.get("values"):
+            yield required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+        elif operator in ("Exists", "DoesNotExist") and one.get("values"):
+            yield forbidden(f"{where}.values", "may not be specified when `operator` is 'Exists'")
+        elif operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+            yield invalid(f"{where}.operator", operator or "", "not a valid selector operator")
+
+
+def workload(obj: Json) -> Found:
+    """A selector that selects, of every workload."""
+    found = member(obj, "spec").get("selector")
+    faults = list(selector(found, "spec.selector"))
+    yield from faults
+    if found is not None and not member(found, "matchLabels") and not listed(found, "matchExpressions"):
+        yield invalid("spec.selector", found, "empty selector is invalid for a workload")
+    if any("matchExpressions" in one.field for one in faults):
+        yield invalid("spec.selector", found, "invalid label selector")
+
+
+def _zero(value: Any) -> bool:
+    return value in (0, "0%", "0")
+
+
+def deployment(obj: Json) -> Found:
+    """A Deployment."""
+    yield from workload(obj)
+    strategy, path = member(member(obj, "spec"), "strategy"), "spec.strategy"
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind not in ("Recreate", "RollingUpdate"):
+        yield unsupported(path, kind, ("Recreate", "RollingUpdate"))
+    elif kind == "Recreate" and rolling is not None:
+        text = "may not be specified when strategy `type` is 'Recreate'"
+        yield forbidden(f"{path}.rollingUpdate", text)
+    elif rolling:
+        most, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+        if _zero(most) and _zero(surge):
+            text = "may not be 0 when `maxSurge` is 0"
+            yield invalid(f"{path}.rollingUpdate.maxUnavailable", most, text)
+        if above(most):
+            yield invalid(f"{path}.rollingUpdate.maxUnavailable", most, "must not be greater than 100%")
+
+
+def above(value: Any) -> bool:
+    """Whether a value is more than 100%."""
+    return isinstance(value, str) and value[:-1].isdigit() and value.endswith("%") and int(value[:-1]) > 100
+
+
+def update_strategy(obj: Json) -> Found:
+    """A StatefulSet or a DaemonSet."""
+    yield from workload(obj)
+    kind = member(member(obj, "spec"), "updateStrategy").get("type", "RollingUpdate")
+    if kind not in ("RollingUpdate", "OnDelete"):
+        yield unsupported("spec.updateStrategy", kind, ("RollingUpdate", "OnDelete"))
+
+
+def stateful_set(obj: Json) -> Found:
+    """A StatefulSet."""
+    yield from update_strategy(obj)
+    strategy = member(member(obj, "spec"), "updateStrategy")
+    if strategy.get("type") == "OnDelete" and strategy.get("rollingUpdate") is not None:
+        text = "only allowed for updateStrategy 'RollingUpdate'"
+        yield invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], text)
+
+
+def daemon_set(obj: Json) -> Found:
+    """A DaemonSet, which replaces pods before or after it removes them."""
+    yield from update_strategy(obj)
+    strategy, path = member(member(obj, "spec"), "updateStrategy"), "spec.updateStrategy.rollingUpdate"
+    rolling = strategy.get("rollingUpdate")
+    if strategy.get("type") != "RollingUpdate" or rolling is None:
+        return
+    if _zero(rolling.get("maxUnavailable")) and _zero(rolling.get("maxSurge")):
+        yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+    elif not _zero(rolling.get("maxUnavailable")) and not _zero(rolling.get("maxSurge")):
+        text = "may not be set when maxUnavailable is non-zero"
+        yield invalid(f"{path}.maxSurge", rolling.get("maxSurge"), text)
+
+
+def job(obj: Json) -> Found:
+    """A Job."""
+    spec = member(obj, "spec")
+    yield from _completions(spec, "spec")
+    labels = member(member(spec, "selector"), "matchLabels")
+    if labels and not spec.get("manualSelector") and "batch.kubernetes.io/controller-uid" not in labels:
+        text = "`selector` does not match template `labels`"
+        yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
+        yield invalid("spec.template.metadata.labels", None, text)
+
+
+def _completions(spec: Json, path: str) -> Found:
+    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
+        yield required(f"{path}.completions", "when completion mode is Indexed")
+
+
+def cron_job(obj: Json) -> Found:
+    """A CronJob."""
+    spec = member(obj, "spec")
+    yield from _completions(member(member(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")
+    schedule = spec.get("schedule", "")
+    if schedule and not _is_cron(schedule):
+        yield invalid("spec.schedule", schedule, "expected exactly 5 fields")
+    zone = spec.get("timeZone")
+    if zone is not None and (not zone or not _is_zone(zone)):
+        yield invalid("spec.timeZone", zone, "unknown time zone")
+    if len(obj["metadata"].get("name", "")) > 52:
+        yield invalid("metadata.name", obj["metadata"]["name"], "must be no more than 52 characters")
+
+
+def _is_cron(text: str) -> bool:
+    if text.startswith("@"):
+        return text in ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly") or (
+            text.startswith("@every ")
+        )
+    parts = text.split()
+    if len(parts) != 5 or not all(_CRON.fullmatch(one) for one in parts):
+        return False
+    for part, (low, high) in zip(parts, _CRON_RANGES, strict=True):
+        for one in re.findall(r"\d+", part.partition("/")[0].replace(",", " ")):
+            if not low <= int(one) <= high:
+                return False
+    return True
+
+
+def _is_zone(name: str) -> bool:
+    # A server knows the zones of its own database; the core reads none, so it goes by the continents.
+    area, slash, _ = name.partition("/")
+    known = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Etc",
+             "Indian", "Pacific", "US", "Canada", "Brazil", "Chile", "Mexico")  # fmt: skip
+    return area in known if slash else name.lower() != "local"
+
+
+def controller(obj: Json) -> Found:
+    """A ReplicationController."""
+    spec = member(obj, "spec")
+    if not spec.get("selector"):
+        yield required("spec.selector")
+        return
+    labels = member(member(member(spec, "template"), "metadata"), "labels")
+    if "template" in spec and not spec["selector"].items() <= labels.items():
+        yield invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+
+
+def budget(obj: Json) -> Found:
+    """A PodDisruptionBudget."""
+    spec = member(obj, "spec")
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
+    for name in ("minAvailable", "maxUnavailable"):
+        if above(spec.get(name)):
+            yield invalid(f"spec.{name}", spec[name], "must not be greater than 100%")
+    yield from selector(spec.get("selector"), "spec.selector")

@@ -1,0 +1,83 @@
+"""What the random comparison of workloads with a real server found, one by one, for the runs without one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from asking import MERGE, Asker
+
+APPS: Final = "/apis/apps/v1/namespaces/default"
+RBAC: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+SERVICES: Final = "/api/v1/namespaces/default/services"
+
+
+def deployment(**pod: Any) -> dict[str, Any]:
+    spec = {"containers": [{"name": "c", "image": "i"}]} | pod
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    selector = {"matchLabels": {"a": "b"}}
+    return {"metadata": {"name": "d"}, "spec": {"selector": selector, "template": template}}
+
+
+def blamed(asker: Asker, method: str, target: str, body: Any, media: str = "application/json") -> list[Any]:
+    causes = asker.refused(method, target, body, media)["details"]["causes"]
+    return sorted({(cause["field"].removeprefix("spec.template.spec."), cause["reason"]) for cause in causes})
+
+
+def probed(port: Any) -> dict[str, Any]:
+    return {"name": "x", "image": "i", "livenessProbe": {"httpGet": {"port": port}, "initialDelaySeconds": 0}}
+
+
+def test_a_probe_has_its_defaults() -> None:
+    made = Asker().made(f"{APPS}/deployments", deployment(containers=[probed(80)]))
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    counts = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+    assert container["livenessProbe"] == {"httpGet": {"path": "/", "port": 80, "scheme": "HTTP"}} | counts
+
+
+TWO_SOURCES: Final[list[Any]] = [{"name": "v", "configMap": {"name": "a"}, "emptyDir": {}}, {"name": "v"}]
+PODS: Final[list[tuple[dict[str, Any], str, str]]] = [
+    ({"initContainers": [probed(0)]}, "initContainers[0].livenessProbe", "FieldValueForbidden"),
+    ({"containers": [probed("no port")]}, "containers[0].livenessProbe.httpGet.port", "FieldValueInvalid"),
+    ({"tolerations": [{}]}, "tolerations[0].operator", "FieldValueInvalid"),
+    ({"volumes": TWO_SOURCES}, "volumes[0].configMap", "FieldValueForbidden"),
+]
+
+
+@pytest.mark.parametrize(("pod", "field", "reason"), PODS, ids=[row[1] for row in PODS])
+def test_a_template_is_refused_for_what_a_server_blames(pod: dict[str, Any], field: str, reason: str) -> None:
+    assert blamed(Asker(), "POST", f"{APPS}/deployments", deployment(**pod)) == [(field, reason)]
+
+
+def test_what_a_workload_selects_stays() -> None:
+    asker = Asker()
+    asker.made(f"{APPS}/deployments", deployment())
+    labels = {"c": "d"}
+    change = {"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}}
+    causes = blamed(asker, "PATCH", f"{APPS}/deployments/d", change, MERGE)
+    assert causes == [("spec.selector", "FieldValueInvalid")]
+
+
+def test_a_stateful_set_keeps_what_is_not_its_template() -> None:
+    asker = Asker()
+    made = asker.made(f"{APPS}/statefulsets", deployment())
+    assert made["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
+    causes = blamed(asker, "PATCH", f"{APPS}/statefulsets/d", {"spec": {"serviceName": "s"}}, MERGE)
+    assert causes == [("spec", "FieldValueForbidden")]
+
+
+def test_the_addresses_of_a_service_are_looked_at_before_anything_else() -> None:
+    body = {"metadata": {"name": "s"}, "spec": {"clusterIP": "x", "ports": [{"port": 0}]}}
+    assert blamed(Asker(), "POST", SERVICES, body) == [("spec.clusterIPs[0]", "FieldValueInvalid")]
+
+
+def test_a_role_binding_may_be_made_by_a_put_and_names_the_groups_of_its_subjects() -> None:
+    asker = Asker()
+    subjects = [{"kind": "ServiceAccount", "name": "u", "namespace": "n"}, {"kind": "User", "name": "u"}]
+    body = {"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects}
+    made = asker.ask("PUT", f"{RBAC}/rolebindings/b", body)
+    assert asker.answer.status == 201
+    assert [one.get("apiGroup") for one in made["subjects"]] == [None, "rbac.authorization.k8s.io"]
+    change = {"roleRef": {"kind": "Role", "name": "other"}}
+    causes = blamed(asker, "PATCH", f"{RBAC}/rolebindings/b", change, MERGE)
+    assert causes == [("roleRef", "FieldValueInvalid")]
