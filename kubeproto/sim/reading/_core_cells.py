@@ -1,0 +1,199 @@
+"""The cells of pods, volumes, Services and the other kinds of the core."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..storage._parts import listed, member, texts
+from ._cell_values import (
+    NONE,
+    UNKNOWN,
+    UNSET,
+    Json,
+    age_of,
+    either,
+    few,
+    held_containers,
+    joined,
+    name_of,
+    pairs,
+    selector_at,
+    since,
+    template_containers,
+    value_at,
+)
+
+_ACCESS: Final = {
+    "ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP",
+}  # fmt: skip
+_ROLE: Final = "node-role.kubernetes.io/"
+
+
+def event(obj: Json, time: float) -> list[Any]:
+    new = "regarding" in obj or "note" in obj
+    about = member(obj, "regarding" if new else "involvedObject")
+    source = member(obj, "deprecatedSource" if new else "source")
+    first = obj.get("deprecatedFirstTimestamp" if new else "firstTimestamp")
+    last = obj.get("deprecatedLastTimestamp" if new else "lastTimestamp")
+    count = obj.get("deprecatedCount" if new else "count") or 0
+    first_seen = since(first or obj.get("eventTime"), time)
+    last_seen = since(last, time) if last else first_seen
+    if series := member(obj, "series"):
+        last_seen, count = since(series.get("lastObservedTime"), time), series.get("count", 0)
+    component = source.get("component") or either(obj, "reportingController", "reportingComponent")
+    instance = source.get("host") or obj.get("reportingInstance") or ""
+    target = f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}" if about.get("name") else ""
+    return [
+        last_seen, obj.get("type", ""), obj.get("reason", ""), target or str(about.get("kind", "")).lower(),
+        about.get("fieldPath", ""), f"{component}, {instance}" if instance else component,
+        str(either(obj, "note", "message")).strip(), first_seen, count or 1, name_of(obj),
+    ]  # fmt: skip
+
+
+def node(obj: Json, time: float) -> list[Any]:
+    ready = next((c for c in listed(member(obj, "status"), "conditions") if c.get("type") == "Ready"), None)
+    state = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
+    if value_at(obj, "spec.unschedulable", False):
+        state += ",SchedulingDisabled"
+    labels = member(member(obj, "metadata"), "labels")
+    roles = [name.removeprefix(_ROLE) for name in sorted(labels) if name.startswith(_ROLE)]
+    addresses = listed(member(obj, "status"), "addresses")
+    of = {one.get("type"): one.get("address") for one in reversed(addresses)}
+    info = member(member(obj, "status"), "nodeInfo")
+    return [
+        name_of(obj), state, joined(roles, NONE), age_of(obj, time), info.get("kubeletVersion", ""),
+        of.get("InternalIP", NONE), of.get("ExternalIP", NONE), info.get("osImage") or UNKNOWN,
+        info.get("kernelVersion") or UNKNOWN, info.get("containerRuntimeVersion") or UNKNOWN,
+    ]  # fmt: skip
+
+
+def _modes(modes: list[Any]) -> str:
+    return joined(_ACCESS[one] for one in _ACCESS if one in modes)
+
+
+def claim(obj: Json, time: float) -> list[Any]:
+    phase = "Terminating" if value_at(obj, "metadata.deletionTimestamp") else value_at(obj, "status.phase")
+    bound = bool(value_at(obj, "spec.volumeName"))
+    modes = texts(member(obj, "status"), "accessModes") if bound else []
+    return [
+        name_of(obj), phase, value_at(obj, "spec.volumeName"),
+        value_at(obj, "status.capacity.storage") if bound else "",
+        _modes(modes), value_at(obj, "spec.storageClassName"),
+        value_at(obj, "spec.volumeAttributesClassName", UNSET), age_of(obj, time),
+        value_at(obj, "spec.volumeMode", UNSET),
+    ]  # fmt: skip
+
+
+def volume(obj: Json, time: float) -> list[Any]:
+    claim = member(member(obj, "spec"), "claimRef")
+    phase = "Terminating" if value_at(obj, "metadata.deletionTimestamp") else value_at(obj, "status.phase")
+    return [
+        name_of(obj), value_at(obj, "spec.capacity.storage"),
+        _modes(texts(member(obj, "spec"), "accessModes")),
+        value_at(obj, "spec.persistentVolumeReclaimPolicy"), phase,
+        f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
+        value_at(obj, "spec.storageClassName"), value_at(obj, "spec.volumeAttributesClassName", UNSET),
+        value_at(obj, "status.reason"), age_of(obj, time), value_at(obj, "spec.volumeMode", UNSET),
+    ]  # fmt: skip
+
+
+def pod(obj: Json, time: float) -> list[Any]:
+    spec, status = member(obj, "spec"), member(obj, "status")
+    statuses = listed(status, "containerStatuses")
+    ready = sum(bool(one.get("ready")) for one in statuses)
+    phase = status.get("reason") or status.get("phase", "Pending")
+    for one in statuses:
+        state = member(one, "state")
+        if reason := member(state, "waiting").get("reason") or member(state, "terminated").get("reason"):
+            phase = reason
+    if value_at(obj, "metadata.deletionTimestamp"):
+        phase = "Terminating"
+    gates = listed(spec, "readinessGates")
+    true = {c.get("type") for c in listed(status, "conditions") if c.get("status") == "True"}
+    met = sum(one.get("conditionType") in true for one in gates)
+    return [
+        name_of(obj), f"{ready}/{len(listed(spec, 'containers'))}", phase,
+        str(sum(one.get("restartCount", 0) for one in statuses)), age_of(obj, time),
+        status.get("podIP") or NONE, spec.get("nodeName") or NONE,
+        status.get("nominatedNodeName") or NONE, f"{met}/{len(gates)}" if gates else NONE,
+    ]  # fmt: skip
+
+
+def pod_template(obj: Json, _: float) -> list[Any]:
+    template = member(obj, "template")
+    labels = member(member(template, "metadata"), "labels")
+    return [name_of(obj), *held_containers(member(template, "spec")), pairs(labels)]
+
+
+def replicas(obj: Json, time: float) -> list[Any]:
+    plain = value_at(obj, "kind") == "ReplicationController"
+    selector = pairs(member(member(obj, "spec"), "selector")) if plain else selector_at(obj, "spec.selector")
+    return [
+        name_of(obj), value_at(obj, "spec.replicas", 0), value_at(obj, "status.replicas", 0),
+        value_at(obj, "status.readyReplicas", 0), age_of(obj, time), *template_containers(obj), selector,
+    ]  # fmt: skip
+
+
+def quota(obj: Json, time: float) -> list[Any]:
+    hard, used = member(member(obj, "status"), "hard"), member(member(obj, "status"), "used")
+    parts: tuple[list[str], list[str]] = ([], [])
+    for name in sorted(hard):
+        shown = f"{name}: {used.get(name, '0')}/{hard[name]}"
+        parts[name.startswith("limits")].append(shown)
+    return [name_of(obj), ", ".join(parts[0]), ", ".join(parts[1]), age_of(obj, time)]
+
+
+def service(obj: Json, time: float) -> list[Any]:
+    spec = member(obj, "spec")
+    kind = spec.get("type", "")
+    outside = ",".join(texts(spec, "externalIPs"))
+    if kind == "LoadBalancer":
+        given = listed(member(member(obj, "status"), "loadBalancer"), "ingress")
+        outside = joined((one.get("ip") or one.get("hostname") for one in given), outside or "<pending>")
+    elif kind == "ExternalName":
+        outside = spec.get("externalName", "")
+    ports = joined(
+        (
+            f"{one.get('port')}{':' + str(one['nodePort']) if one.get('nodePort') else ''}"
+            f"/{one.get('protocol', 'TCP')}"
+            for one in listed(spec, "ports")
+        ),
+        NONE,
+    )
+    address = spec.get("clusterIP") or NONE
+    selector = pairs(member(spec, "selector"))
+    return [name_of(obj), kind, address, outside or NONE, ports, age_of(obj, time), selector]
+
+
+def endpoints(obj: Json, time: float) -> list[Any]:
+    found: list[str] = []
+    for subset in listed(obj, "subsets"):
+        for address in listed(subset, "addresses"):
+            ports = [one.get("port") for one in listed(subset, "ports")] or [None]
+            found += [f"{address.get('ip')}:{port}" if port else str(address.get("ip")) for port in ports]
+    return [name_of(obj), few(found, NONE), age_of(obj, time)]
+
+
+def endpoint_slice(obj: Json, time: float) -> list[Any]:
+    ports = joined((one.get("port", "*") for one in listed(obj, "ports")), UNSET)
+    found = [text for one in listed(obj, "endpoints") for text in texts(one, "addresses")]
+    return [name_of(obj), obj.get("addressType", ""), ports, few(found, UNSET), age_of(obj, time)]
+
+
+def config_map(obj: Json, time: float) -> list[Any]:
+    return [name_of(obj), len(member(obj, "data")) + len(member(obj, "binaryData")), age_of(obj, time)]
+
+
+def secret(obj: Json, time: float) -> list[Any]:
+    return [name_of(obj), obj.get("type", ""), len(member(obj, "data")), age_of(obj, time)]
+
+
+def namespace(obj: Json, time: float) -> list[Any]:
+    return [name_of(obj), value_at(obj, "status.phase"), age_of(obj, time)]
+
+
+def component(obj: Json, _: float) -> list[Any]:
+    nothing: Json = {}
+    found = next(iter(listed(obj, "conditions")), nothing)
+    state = "Healthy" if found.get("status") == "True" else "Unhealthy"
+    return [name_of(obj), state, found.get("message", ""), found.get("error", "")]
