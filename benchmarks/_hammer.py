@@ -19,6 +19,7 @@ CONNECTIONS: Final = 8
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 _PATIENCE: Final = 60.0
+_START: Final = 300.0  # seconds for a server to load 10,000 pods, each checked and defaulted as it is stored
 
 
 class Server:
@@ -51,8 +52,8 @@ def simulated(*options: str) -> Generator[Server]:
     command = [sys.executable, "-m", "kubeproto_serve", "serve", "--port", "0", *options]
     with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
-            if process.stdout is None or not select.select([process.stdout], [], [], _PATIENCE)[0]:
-                raise Absent(f"the server did not start within {_PATIENCE:g} s")
+            if process.stdout is None or not select.select([process.stdout], [], [], _START)[0]:
+                raise Absent(f"the server did not start within {_START:g} s")
             yield Server(int(process.stdout.readline().split(";")[0].rpartition(":")[2]))
         finally:
             process.kill()
