@@ -7,12 +7,15 @@ from typing import Final
 from ..kinds._builtin_rules import FORMATS
 from ..storage._parts import listed, member, texts
 from ._pod_rules import Found, Json, forbidden, invalid, required, unsupported
+from ._workload_rules import selector
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def role(obj: Json, *, everywhere: bool = False) -> Found:
     """A Role; a ClusterRole is `everywhere`."""
+    for at, one in enumerate(listed(member(obj, "aggregationRule"), "clusterRoleSelectors")):
+        yield from selector(one, f"aggregationRule.clusterRoleSelectors[{at}]")
     for at, rule in enumerate(listed(obj, "rules")):
         where = f"rules[{at}]"
         if rule.get("nonResourceURLs"):

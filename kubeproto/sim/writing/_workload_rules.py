@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from ...objects._shared import key_faults, value_faults
 from ..kinds._kinds import Served
-from ..storage._parts import listed, member
+from ..storage._parts import listed, member, texts
 from ._pod_rules import Found, Json, check_labels, forbidden, invalid, required, unsupported
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
@@ -41,6 +42,11 @@ def selector(found: Json | None, path: str) -> Found:
             yield forbidden(f"{where}.values", "may not be specified when `operator` is 'Exists'")
         elif operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
             yield invalid(f"{where}.operator", operator or "", "not a valid selector operator")
+        for fault in key_faults(one.get("key") or ""):
+            yield invalid(f"{where}.key", one.get("key") or "", fault)
+        for place, text in enumerate(texts(one, "values")):
+            for fault in value_faults(text):
+                yield invalid(f"{where}.values[{place}]", text, fault)
 
 
 def workload(obj: Json) -> Found:
