@@ -51,7 +51,7 @@ class Api(Collection[K], Subresources[K], PodVerbs[K]):
 
     def finalize(self: Finalized, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
         """Write the finalizers in the spec of a namespace, the only way to change them."""
-        return self._known("finalize").replace(obj, **options)
+        return self._known("finalize", ("", "namespaces")).replace(obj, **options)
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> Tables[K]:
         """Get and list as a server would print the objects; `include_object` is what each row carries."""

@@ -7,21 +7,7 @@ from typing import Any, Final, get_args, get_origin
 from .._errors import InvalidRequest
 from ..objects import Definition, KubeObject, Metadata, Resource
 
-_PODS: Final = ("", "pods")
-# What servers have for one kind of their own, by group and plural. Another kind has it if it says so.
-_HOMES: Final = {
-    "approval": ("certificates.k8s.io", "certificatesigningrequests"),
-    "attach": _PODS,
-    "binding": _PODS,
-    "ephemeralcontainers": _PODS,
-    "eviction": _PODS,
-    "exec": _PODS,
-    "finalize": ("", "namespaces"),
-    "log": _PODS,
-    "portforward": _PODS,
-    "resize": _PODS,
-    "token": ("", "serviceaccounts"),
-}
+PODS: Final = ("", "pods")
 
 
 def check_verb(resource: Resource, verb: str) -> None:
@@ -30,11 +16,16 @@ def check_verb(resource: Resource, verb: str) -> None:
         raise InvalidRequest(f"a {resource.kind} has no verb {verb!r}: it has {', '.join(resource.verbs)}")
 
 
-def check_subresource(kind: type[KubeObject], resource: Resource, name: str) -> None:
-    """Refuse a subresource that a kind is known not to have, or that only another kind is known to have."""
+def check_subresource(
+    kind: type[KubeObject], resource: Resource, name: str, home: tuple[str, str] | None = None
+) -> None:
+    """Refuse a subresource that a kind is known not to have, or that only another kind is known to have.
+
+    `home` is the one kind of their own, by group and plural, for which servers have this subresource. Another
+    kind has it if it says so.
+    """
     if name in resource.subresources:
         return
-    home = _HOMES.get(name)
     if home is not None and home != (resource.group, resource.plural):
         raise InvalidRequest(
             f"{name!r} is a subresource of {home[1]}; a {resource.kind} has none that is known"

@@ -12,7 +12,7 @@ from ..wire import UpgradeRequest
 from ._bodies import as_json, is_sequence
 from ._headers import JSON, accept_anything, accept_media, content
 from ._logs import FollowedLog
-from ._offers import check_subresource
+from ._offers import PODS, check_subresource
 from ._parameters import (
     Propagation,
     Timeout,
@@ -187,7 +187,7 @@ class PodVerbs(Generic[K_co]):
         spec = TokenRequestSpec(
             audiences=list(audiences), expiration_seconds=expiration_seconds, bound_object_ref=bound_to
         )
-        check_subresource(self.kind, self._place.resource, "token")
+        check_subresource(self.kind, self._place.resource, "token", ("", "serviceaccounts"))
         return Request(
             "POST",
             self._place.member(name, "token", given(("timeout", duration(timeout)))),
@@ -201,7 +201,7 @@ class PodVerbs(Generic[K_co]):
         return ObjectMeta(name=name, namespace=self._place.namespace)
 
     def _of_pod(self, name: str, subresource: str, query: Query) -> str:
-        check_subresource(self.kind, self._place.resource, subresource)
+        check_subresource(self.kind, self._place.resource, subresource, PODS)
         return self._place.member(name, subresource, query)
 
     def _upgrade(self, name: str, verb: str, query: Query, protocols: tuple[str, ...]) -> UpgradeRequest:

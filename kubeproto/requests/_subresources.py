@@ -18,7 +18,7 @@ from ..objects import (
 )
 from ._bodies import as_json, whole
 from ._headers import JSON, accept, content
-from ._offers import check_subresource
+from ._offers import PODS, check_subresource
 from ._parameters import WriteOptions, write_query
 from ._request import Request
 from ._singles import Single
@@ -100,18 +100,18 @@ class Subresources(Generic[K_co]):
     @property
     def approval(self: Approved) -> Subresource[K_co]:
         """The conditions of a certificate signing request that say Approved or Denied."""
-        return self._known("approval")
+        return self._known("approval", ("certificates.k8s.io", "certificatesigningrequests"))
 
     @property
     def ephemeral_containers(self: RunningApi) -> Subresource[K_co]:
         """The containers that debug a pod that runs."""
-        return self._known("ephemeralcontainers")
+        return self._known("ephemeralcontainers", PODS)
 
     @property
     def resize(self: RunningApi) -> Subresource[K_co]:
         """The resources of a pod that runs."""
-        return self._known("resize")
+        return self._known("resize", PODS)
 
-    def _known(self, name: str) -> Subresource[Any]:
-        check_subresource(self.kind, self.resource, name)
+    def _known(self, name: str, home: tuple[str, str] | None = None) -> Subresource[Any]:
+        check_subresource(self.kind, self.resource, name, home)
         return self.subresource(name)
