@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -13,9 +13,8 @@ from .._streams import Stream
 from ..access._access import Caller
 from ..reading._negotiation import Accepted, takes_gzip, wants_indented
 from ..reading._query import Query
-
-if TYPE_CHECKING:
-    from ._admitting import RequestGate
+from ..reading._routes import Route
+from ..writing._gates import Gate
 
 CACHE: Final = ("Cache-Control", "no-cache, private")
 JSON: Final = ("Content-Type", "application/json")
@@ -33,6 +32,14 @@ class ServerResponse(Struct, frozen=True):
     after: float = 0.0
 
 
+class RequestGates(Protocol):
+    """What opens the gate of a request for what it is about."""
+
+    def of(self, route: Route, query: Query) -> Gate:
+        """Return the gate for the writes of this route."""
+        ...
+
+
 class ServerRequest(Struct, frozen=True):
     """A request as the verbs see it: split, and its headers by their lower-case names."""
 
@@ -42,7 +49,7 @@ class ServerRequest(Struct, frozen=True):
     headers: dict[str, str]
     accepted: Accepted
     caller: Caller
-    gate: RequestGate
+    gate: RequestGates
 
     @property
     def manager(self) -> str:

@@ -50,21 +50,21 @@ class Mirrored(Generic[K]):
         self._troubled = troubled
 
     def stage(self, news: list[Any]) -> None:
-        """A part of a new world has come."""
+        """Take a part of the next snapshot."""
         warn_unplaced(_log, self._resource, self.store.stage(news))
 
     def apply(self, news: list[Any]) -> None:
-        """The world has changed."""
+        """Take changes of the snapshot that is shown."""
         self._changed(self.store.update(news))
 
     def commit(self, version: str) -> None:
-        """The new world is whole, at this version."""
+        """Show the next snapshot, which is complete, at this version."""
         changes = self.store.replace(version)
         self._changed([part for change in changes for part in _parted(change)])
         self._whole(version)
 
     def discard(self) -> None:
-        """The new world will not be."""
+        """Forget the parts of a snapshot that will not be completed."""
         self.store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
@@ -85,7 +85,7 @@ def is_unknown(failure: resync.SyncFailure) -> bool:
 class BlockingReflector(Generic[K]):
     """The objects of one kind as the server has them; use it as a context, which starts and stops its thread.
 
-    Every reader gets objects of its own, and never sees a half-built world. What goes wrong is tried again
+    Every reader gets objects of its own, and never sees half of a snapshot. What goes wrong is tried again
     for ever; `proof` says how it stands. `stop` and `refresh` abort the read that is under way, where the
     transport can (kubeproto_httpx can); else its thread ends as soon as the server says something, at the
     latest when its watch has been silent for 75 seconds. No thread keeps the program from ending.
@@ -158,7 +158,7 @@ class BlockingReflector(Generic[K]):
 
     @property
     def version(self) -> str:
-        """How far it has come; "" until there is a world."""
+        """The resource version of the snapshot; empty until it has synced."""
         with self._lock:
             return self._world().version
 
@@ -195,11 +195,11 @@ class BlockingReflector(Generic[K]):
         self.wait(lambda: _is_reached(self.version, version), timeout)
 
     def synced(self, timeout: float | None = None) -> None:
-        """Wait until there is a world."""
+        """Wait until it has synced."""
         self.wait(lambda: self.version, timeout)
 
     def refresh(self) -> None:
-        """Build the world anew from a list; readers keep the old one until then."""
+        """Relist; readers keep the old snapshot until the new one is complete."""
         if self._following.refresh():
             self._spawn(self._attend)
 

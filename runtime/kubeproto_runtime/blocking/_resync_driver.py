@@ -89,7 +89,7 @@ class BlockingResyncDriver(Generic[K]):
                 yield  # that it failed has come
 
     def refresh(self) -> bool:
-        """Build the world anew. True if somebody must attend to that."""
+        """Relist. True if somebody must attend to that."""
         with self._lock:
             if not isinstance(self.state, resync.Idle | resync.Ended):
                 self._advance(resync.Refreshed())

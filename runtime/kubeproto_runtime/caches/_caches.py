@@ -43,7 +43,7 @@ _log: Final = logging.getLogger("kubeproto.cache")
 
 
 class Cache(Generic[K]):
-    """The objects of one kind as the server has them. Who reads it never sees half of a world."""
+    """The objects of one kind as the server has them. Readers never see half of a snapshot."""
 
     def __init__(self, reflector: Reflector[K], namespace: str | AllNamespaces) -> None:
         self._reflector = reflector
@@ -65,12 +65,12 @@ class Cache(Generic[K]):
 
     @property
     def version(self) -> str:
-        """How far it has come; "" until there is a world."""
+        """The resource version of the snapshot; empty until it has synced."""
         return self._store.version
 
     @property
     def synced(self) -> bool:
-        """Whether there is a world."""
+        """Whether the first complete snapshot has been shown."""
         return self._reflector.synced
 
     @property
@@ -89,7 +89,7 @@ class Cache(Generic[K]):
         return self._reflector.sync_status
 
     async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
-        """Wait until there is a world. `KindNotServed` if the server does not know the kind, unless that is
+        """Wait until it has synced. `KindNotServed` if the server does not know the kind, unless that is
         to be waited for; `DeadlineExceeded` says why there is none yet.
         """
         await self._reflector.wait_synced(timeout=timeout, wait_for_definition=wait_for_definition)
@@ -97,13 +97,13 @@ class Cache(Generic[K]):
     async def reached(self, version: str, *, timeout: float | None = None) -> None:
         """Wait until one reads here what was written at this version, such as one's own writes.
 
-        A world that is rebuilt from an older state, when a server was set back, counts as well: what was
+        A relist that brings an older state, because a server was set back, counts as well: what was
         written is either in it, or gone.
         """
         await self._reflector.reached(version, timeout=timeout)
 
     def refresh(self) -> None:
-        """Build the world anew from a list; readers keep the old one until then."""
+        """Relist; readers keep the old snapshot until the new one is complete."""
         self._reflector.refresh()
 
     # What is in it

@@ -40,9 +40,9 @@ class Index(Generic[K]):
         self._values: dict[str, tuple[str, ...]] = {}
         self._said = False
 
-    def build(self, world: Mapping[str, CachedObject]) -> None:
+    def build(self, snapshot: Mapping[str, CachedObject]) -> None:
         """Take the objects that are there already."""
-        for key, entry in world.items():
+        for key, entry in snapshot.items():
             self._add(key, entry)
 
     def apply(self, changes: Iterable[Change[K]]) -> None:

@@ -100,7 +100,7 @@ class Reflector(Generic[K]):
         self._wake()
 
     def refresh(self) -> None:
-        """Build the world anew; readers keep the old one until then."""
+        """Relist; readers keep the old snapshot until the new one is complete."""
         self._following.refresh()
 
     @property
@@ -110,26 +110,26 @@ class Reflector(Generic[K]):
 
     @property
     def synced(self) -> bool:
-        """Whether there is a world."""
+        """Whether the first complete snapshot has been shown."""
         return bool(self.store.version)
 
     # Who is told
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Have this called with all changes that come together; first with the world, if there is one."""
+        """Call this with all changes that arrive together; first with the snapshot, if it has synced."""
         self._check()
         mark = object()
         kind = self.store.kind
-        if world := [
+        if snapshot := [
             Change(kind, "ADDED", key, None, entry, initial=True, resource=self.store.resource)
             for key, entry in self.store.entries().items()
         ]:
-            callback(world)
+            callback(snapshot)
         self._listeners[mark] = callback
         return lambda: _forget(self._listeners, mark)
 
     def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Have this called whenever something has moved: the world, its version, or the end has come."""
+        """Call this whenever the snapshot or its version has changed, and at the end."""
         mark = object()
         self._notified[mark] = wake
         return lambda: _forget(self._notified, mark)
@@ -154,7 +154,7 @@ class Reflector(Generic[K]):
     # Who waits
 
     async def wait_synced(self, *, timeout: float | None, wait_for_definition: bool) -> None:
-        """Wait until there is a world."""
+        """Wait until it has synced."""
 
         def look() -> bool:
             if self._missing is not None and not (self.synced or wait_for_definition):
@@ -164,13 +164,13 @@ class Reflector(Generic[K]):
         await self._wait(look, timeout, "it has not synced")
 
     async def reached(self, version: str, *, timeout: float | None) -> None:
-        """Wait until the world has come as far as this version, or has been rebuilt from an older state."""
+        """Wait until the snapshot has reached this version, or a relist has brought an older state."""
         setbacks = self._setbacks
         what = f"version {version} has not come"
         if _order(version, version) is not None:
             await self._wait(lambda: self._passed(version) or setbacks != self._setbacks, timeout, what)
             return
-        # A version without an order is only known when it is met, in the world or on an object.
+        # A version without an order is only known when it is met, as that of the snapshot or of an object.
         if any(entry.version == version for entry in self.store.entries().values()):
             return
         mark = object()
@@ -214,17 +214,17 @@ class Reflector(Generic[K]):
     # What the following brings
 
     def stage(self, news: list[Any]) -> None:
-        """A part of a new world has come."""
+        """Take a part of the next snapshot."""
         warn_unplaced(_log, self.resource, self.store.stage(news))
 
     def apply(self, news: list[Any]) -> None:
-        """The world has changed."""
+        """Take changes of the snapshot that is shown."""
         self._notify(self.store.update(news))
 
     def commit(self, version: str) -> None:
-        """The new world is whole, at this version."""
+        """Show the next snapshot, which is complete, at this version."""
         before = self.store.version
-        self.store.stage(())  # of an empty world nothing has come
+        self.store.stage(())  # an empty list brings no part
         changes = self.store.replace(version)
         if _order(version, before) == -1:
             self._setbacks += 1
@@ -233,7 +233,7 @@ class Reflector(Generic[K]):
         self._notify(changes)
 
     def discard(self) -> None:
-        """The new world will not be."""
+        """Forget the parts of a snapshot that will not be completed."""
         self.store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:

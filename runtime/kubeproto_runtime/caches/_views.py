@@ -35,7 +35,7 @@ class View(Generic[K]):
 
     @property
     def synced(self) -> bool:
-        """Whether there is a world."""
+        """Whether the first complete snapshot has been shown."""
         return self._reflector.synced
 
     @property

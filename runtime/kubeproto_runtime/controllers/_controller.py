@@ -40,7 +40,7 @@ State = TypeVar("State")
 NamespaceArgument: TypeAlias = str | AllNamespaces | Iterable[str]
 
 _BACKOFF: Final = Exponential()
-_SYNC_TIMEOUT: Final = 120.0  # seconds; a cache that has no world by then lacks a permission or a definition
+_SYNC_TIMEOUT: Final = 120.0  # seconds; a cache that has not synced lacks a permission or a definition
 
 
 class Options(TypedDict, total=False):

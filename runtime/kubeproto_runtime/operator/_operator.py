@@ -211,7 +211,7 @@ class Operator:
         return _listed(lines)
 
     def ready(self) -> tuple[bool, str]:
-        """Whether every cache has a world, be it for the leader or for one who stands by."""
+        """Whether every cache has synced, that of a leader or of a candidate."""
         caches = {id(cache): cache for one in self._controllers.values() for cache in one.caches}
         lines = [
             (cache.synced, f"cache of {cache.place}: {cache.sync_status.why or 'in step'}")

@@ -5,7 +5,7 @@
                                                └── requeue, retry ──────┘
 
 A cache tells of a change when its readers see it, and a run reads the cache when it begins: so no run sees a
-world older than the event that caused it. Runs begin when every source has a world.
+snapshot older than the event that caused it. Runs begin when every source has synced.
 """
 
 from __future__ import annotations

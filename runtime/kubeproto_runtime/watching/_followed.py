@@ -119,22 +119,22 @@ class FollowedEvents(Generic[K, E]):
     # What the following brings
 
     def stage(self, news: list[Any]) -> None:
-        """A part of a new world has come."""
+        """Take a part of the next snapshot."""
         warn_unplaced(_log, self._resource, self._store.stage(news))
 
     def apply(self, news: list[Any]) -> None:
-        """The world has changed."""
+        """Take changes of the snapshot that is shown."""
         self._ready += self._store.update(news)
 
     def commit(self, version: str) -> None:
-        """The new world is whole, at this version."""
-        self._store.stage(())  # of an empty world nothing has come
+        """Show the next snapshot, which is complete, at this version."""
+        self._store.stage(())  # an empty list brings no part
         for change in self._store.replace(version):
             self._ready += _parted(change) if change.type == "MODIFIED" else (change,)
         self._ready.append(Bookmark(version, initial_events_end=True))
 
     def discard(self) -> None:
-        """The new world will not be."""
+        """Forget the parts of a snapshot that will not be completed."""
         self._store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:

@@ -41,19 +41,19 @@ class Sink(Protocol):
     """Takes what a `ResyncDriver` brings: events of a watch, objects of a list's page."""
 
     def stage(self, news: list[Any]) -> None:
-        """A part of a new world has come."""
+        """Take a part of the next snapshot."""
         ...
 
     def apply(self, news: list[Any]) -> None:
-        """The world has changed."""
+        """Take changes of the snapshot that is shown."""
         ...
 
     def commit(self, version: str) -> None:
-        """The new world is whole, at this version."""
+        """Show the next snapshot, which is complete, at this version."""
         ...
 
     def discard(self) -> None:
-        """The new world will not be."""
+        """Forget the parts of a snapshot that will not be completed."""
         ...
 
     def report(self, failure: resync.SyncFailure) -> None:
@@ -145,7 +145,7 @@ class ResyncDriver(Generic[K]):
             self._advance(resync.Paused())
 
     def refresh(self) -> None:
-        """Build the world anew; readers keep the old one until then."""
+        """Relist; readers keep the old snapshot until the new one is complete."""
         if not isinstance(self.state, resync.Idle | resync.Ended):
             self._interrupt(resync.Refreshed())
 
