@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import InvalidRequest, KubeprotoError, Status, TransportError
+from kubeproto import Dynamic, Head, InvalidRequest, KubeprotoError, ObjectMeta, Status, TransportError
 from kubeproto.watching import resync
 from kubeproto.wire import classify, printable, refusal
 from kubeproto_runtime.calls._attempts import Warned
@@ -50,7 +50,8 @@ def test_no_message_repeats_ten_megabytes(kind: type[KubeprotoError]) -> None:
 
 def test_a_warning_of_a_server_is_escaped_and_cut(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        Warned().say((ESC, "y" * 1_000_000))
+        named = Dynamic(kind="Book", api_version="v1", metadata=ObjectMeta(name=ESC))
+        Warned().say((ESC, "y" * 1_000_000), Head("GET", "/api/v1/books/moby?limit=1"), named)
     assert all(record.getMessage().isprintable() for record in caplog.records)
     assert max(len(record.getMessage()) for record in caplog.records) < 3000
 

@@ -76,7 +76,7 @@ class Warned:
             return
         where = f"{request.method} {request.target.partition('?')[0]}"
         if isinstance(value, KubeObject) and value.metadata.name:
-            where += f": {ObjectRef.of(value)}"
+            where += f": {printable(str(ObjectRef.of(value)))}"
         for warning in warnings:
             with self._lock:
                 news = warning not in self._said and len(self._said) < _MOST_WARNINGS
