@@ -45,6 +45,7 @@ class Case(Struct, frozen=True):
     mutating: tuple[Json, ...]
     validating: tuple[Json, ...]
     steps: tuple[Step, ...]
+    objects: tuple[tuple[str, Json], ...] = ()  # what is made before, and removed after
 
 
 class Taker(Protocol):
@@ -395,6 +396,68 @@ CASES: Final[tuple[Case, ...]] = (
             Step("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/p"),
         ),
     ),
+)
+
+
+# Policies, which stand for what webhooks do in other cases.
+
+_LIMITED: Final[Json] = {
+    "matchConstraints": {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}},
+        "resourceRules": [
+            {
+                "operations": ["CREATE", "UPDATE"],
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "resources": ["configmaps"],
+            }
+        ],
+    },
+    "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+    "variables": [{"name": "count", "expression": "size(object.data)"}],
+    "validations": [
+        {"expression": "!('bad' in object.data)", "message": "bad is bad"},
+        {
+            "expression": "variables.count <= int(params.data.most)",
+            "messageExpression": "'at most ' + params.data.most",
+            "reason": "Forbidden",
+        },
+        {"expression": "object.metadata.name != 'x'"},
+        {"expression": "object.metadata.name != 'y' || object.metadata.labels.z == '1'"},
+        {"expression": "request.operation == 'CREATE' || ('kept' in object.data)"},
+        {"expression": "namespaceObject.metadata.name == 'hooks'", "message": "another namespace"},
+    ],
+}
+_POLICY: Final = f"{HOOKS}/validatingadmissionpolicies"
+_BINDING: Final = f"{HOOKS}/validatingadmissionpolicybindings"
+
+
+def _policy(*actions: str, params: str = "limits", **more: Any) -> tuple[tuple[str, Json], ...]:
+    reference = {"name": params, "namespace": "default", "parameterNotFoundAction": "Deny"}
+    binding = {"policyName": "limited", "paramRef": reference, "validationActions": list(actions)}
+    limits = {"metadata": {"name": "limits"}, "data": {"most": "2"}}
+    return (
+        ("/api/v1/namespaces/default/configmaps", limits),
+        (_POLICY, {"metadata": {"name": "limited"}, "spec": {**_LIMITED, **more}}),
+        (_BINDING, {"metadata": {"name": "bound"}, "spec": binding}),
+    )
+
+
+def _policed() -> tuple[Step, ...]:
+    return (
+        make("p1", "&dryRun=All", data={"bad": "1"}),
+        make("p1", "&dryRun=All", data={"a": "1", "b": "1", "c": "1"}),
+        make("x", "&dryRun=All"),
+        make("y", "&dryRun=All"),
+        make("fine", "&dryRun=All"),
+    )
+
+
+POLICIES: Final = (
+    Case("a policy denies", (), (), _policed(), _policy("Deny")),
+    Case("a policy warns", (), (), _policed(), _policy("Warn")),
+    Case("a policy that ignores failures", (), (), _policed(), _policy("Deny", failurePolicy="Ignore")),
+    Case("a policy without its parameters", (), (), _policed()[-1:], _policy("Deny", params="none")),
 )
 
 

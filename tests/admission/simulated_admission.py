@@ -22,6 +22,7 @@ class SimulatedTaker:
         self.cluster = sim.Cluster(populated=True)
         self.calls: list[tuple[str, Json]] = []
         self.behaviours: dict[str, Behaviour] = {}
+        self._objects: tuple[tuple[str, Json], ...] = ()
         self.send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         self.cluster.settle()
 
@@ -40,6 +41,14 @@ class SimulatedTaker:
                 self.cluster.webhooks.handle_bytes(
                     f"https://{PORT}/{one['path']}", self._handler(one["path"])
                 )
+
+        for target, body in self._objects:
+            self.send("DELETE", f"{target}/{body['metadata']['name']}")
+        self._objects = case.objects
+        for target, body in case.objects:
+            status, _, made = self.send("POST", target, body)
+            assert status == 201, made
+        self.cluster.settle()
 
     def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
         self.calls.clear()

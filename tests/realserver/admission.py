@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from admission_cases import CASES, HOOKS, NAMESPACE, RECORDED, Behaviour, Case, Json, Step, outcome
+from admission_cases import CASES, HOOKS, NAMESPACE, POLICIES, RECORDED, Behaviour, Case, Json, Step, outcome
 from webhook_server import WebhookServer, serving_webhooks
 
 from kubeproto.wire import Head, inflate, warnings
@@ -20,6 +20,7 @@ from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
 
+_COMPILED: Final = 2.0  # seconds more until it has compiled a policy
 _SETTLE: Final = 2.0  # seconds until a server has surely seen new configurations
 
 
@@ -29,6 +30,7 @@ class RealTaker:
     def __init__(self, transport: BlockingHttpxTransport, webhooks: WebhookServer) -> None:
         self._transport = transport
         self._webhooks = webhooks
+        self._objects: tuple[tuple[str, Json], ...] = ()
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
     def configure(self, case: Case) -> None:
@@ -39,7 +41,13 @@ class RealTaker:
             shown = [self._shown(one) for one in hooks]
             self._send("POST", target, {"metadata": {"name": "cases"}, "webhooks": shown})
         assert len(refusing) <= 1
-        time.sleep(_SETTLE)
+        for target, body in self._objects:
+            self._send("DELETE", f"{target}/{body['metadata']['name']}")
+        self._objects = case.objects
+        for target, body in case.objects:
+            status, _, made = self._send("POST", target, body)
+            assert status == 201, made
+        time.sleep(_SETTLE + (_COMPILED if case.objects else 0))
 
     def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
         self._webhooks.calls.clear()
@@ -91,7 +99,7 @@ def taking(server: RealServer) -> Generator[RealTaker]:
 def main() -> None:
     """Record the outcomes for `make test`."""
     with tempfile.TemporaryDirectory() as folder, start(Path(folder)) as server, taking(server) as taker:
-        found = {case.name: outcome(taker, case) for case in CASES}
+        found = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES)}
     RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
     sys.stdout.write(f"{sum(map(len, found.values()))} answers\n")
 

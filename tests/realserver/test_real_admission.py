@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from admission_cases import CASES, Case, outcome
+from admission_cases import CASES, POLICIES, Case, outcome
 from simulated_admission import SimulatedTaker
 
 from realserver import RealServer
@@ -12,7 +12,7 @@ from .admission import taking
 
 def test_webhooks_are_called_and_answered_alike(real_server: RealServer) -> None:
     with taking(real_server) as taker:
-        theirs = {case.name: outcome(taker, case) for case in CASES}
+        theirs = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES)}
         taker.configure(Case("none", (), (), ()))  # other tests write, too
     simulated = SimulatedTaker()
-    assert {case.name: outcome(simulated, case) for case in CASES} == theirs
+    assert {case.name: outcome(simulated, case) for case in (*CASES, *POLICIES)} == theirs

@@ -20,6 +20,7 @@ from ..kinds._typed import Misfit
 from ._calls import PendingCalls, Replies, WebhookCall, Webhooks, make_call
 from ._conditions import ConditionFailed, conditions_hold
 from ._hooks import AdmittedWrite, HookReader, Phase, Webhook
+from ._policies import Policies
 from ._responses import API, CallFailed, Verdict, denial, failed_call, internal, read_verdict
 
 _QUIET: Final = ("None", "NoneOnDryRun")
@@ -32,10 +33,17 @@ class WebhookAdmission:
     """Takes the writes of one request through the webhooks. `waited` is how long they took."""
 
     def __init__(
-        self, world: ServerState, hooks: HookReader, webhooks: Webhooks, replies: Replies | None, user: Json,
+        self,
+        world: ServerState,
+        hooks: HookReader,
+        policies: Policies,
+        webhooks: Webhooks,
+        replies: Replies | None,
+        user: Json,
         warnings: list[str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.waited = 0.0
+        self._policies = policies
         self._world = world
         self._hooks = hooks
         self._webhooks = webhooks
@@ -66,7 +74,12 @@ class WebhookAdmission:
         return write.obj
 
     def validate(self, write: AdmittedWrite) -> None:
-        """Refuse what a validating webhook denies. All of them are asked; the first refusal counts."""
+        """Refuse what a policy or a validating webhook denies. All are asked; the first refusal counts."""
+
+        def shown(version: Served) -> Json:
+            return self._request(write, version, "")
+
+        self._policies.check(write, shown, self._warnings)
         pending: list[WebhookCall] = []
         first: Rejection | None = None
         slowest, before = 0.0, self.waited

@@ -9,6 +9,7 @@ from ..access._access import Caller
 from ..admission._calls import Replies, Webhooks
 from ..admission._dispatch import WebhookAdmission
 from ..admission._hooks import AdmittedWrite, HookReader
+from ..admission._policies import Policies
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..writing._gates import Gate, Tidy
@@ -27,39 +28,40 @@ class Gatekeeper:
         self.world = world
         self.webhooks = webhooks
         self.hooks = HookReader(world)
+        self.policies = Policies(world, self.hooks)
 
     def gate(
         self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
     ) -> RequestGate:
         """The gate of one request."""
         admission = WebhookAdmission(
-            self.world, self.hooks, self.webhooks, replies, caller.user.info, warnings
+            self.world, self.hooks, self.policies, self.webhooks, replies, caller.user.info, warnings
         )
-        return RequestGate(caller, admission, self.hooks, waits)
+        return RequestGate(caller, admission, self, waits)
 
 
 class RequestGate(Gate):
     """What the writes of one request have to pass."""
 
     def __init__(
-        self, caller: Caller, admission: WebhookAdmission, hooks: HookReader, waits: list[float]
+        self, caller: Caller, admission: WebhookAdmission, keeper: Gatekeeper, waits: list[float]
     ) -> None:
         self._caller = caller
         self._admission = admission
-        self._hooks = hooks
+        self._keeper = keeper
         self._waits = waits
         self._route: Route | None = None
         self._query: Query = {}
 
     def of(self, route: Route, query: Query) -> RequestGate:
         """The same gate for what a request turned out to be about."""
-        gate = RequestGate(self._caller, self._admission, self._hooks, self._waits)
+        gate = RequestGate(self._caller, self._admission, self._keeper, self._waits)
         gate._route, gate._query = route, query
         return gate
 
     @property
     def mutates(self) -> bool:
-        return bool(self._hooks.hooks("mutating"))
+        return bool(self._keeper.hooks.hooks("mutating"))
 
     def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
         if not self.mutates:
@@ -73,7 +75,7 @@ class RequestGate(Gate):
         self._caller.check_escalation(obj, old)
 
     def validate(self, obj: Json, old: Json | None) -> None:
-        if not self._hooks.hooks("validating"):
+        if not self._validates:
             return
         shown = obj
         if old is None:
@@ -85,7 +87,7 @@ class RequestGate(Gate):
             self._note_wait()
 
     def delete(self, old: Json, options: Json) -> None:
-        if not (self.mutates or self._hooks.hooks("validating")):
+        if not (self.mutates or self._validates):
             return
         route = self._routed
         shown: Json = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
@@ -99,6 +101,10 @@ class RequestGate(Gate):
             self._admission.validate(write)
         finally:
             self._note_wait()
+
+    @property
+    def _validates(self) -> bool:
+        return bool(self._keeper.hooks.hooks("validating") or self._keeper.policies.bound())
 
     @property
     def _routed(self) -> Route:
