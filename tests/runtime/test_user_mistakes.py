@@ -1,313 +1,229 @@
-"""Mistakes of a program are named with their remedy, and what it does is told in the log."""
+"""Each mistake of somebody new gets one sentence that names the mistake and the remedy."""
 
 from __future__ import annotations
 
-import gc
+import importlib
+import json
 import logging
-from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from virtual_time import Go, go
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto.control import Action, await_change, requeue
-from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto.kinds.events_v1 import Event
-from kubeproto_runtime import Caches, Context, Controller, Operator, recording
-from kubeproto_runtime.operator import LeaderElector
-from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
+from kubeproto.config import Config, ConfigError, Connection, Identity
+from kubeproto_runtime import Client, connect, connect_blocking
+from kubeproto_runtime.calls._metered import Meter, MeteredTransport
+from kubeproto_runtime.testing import simulated, simulated_blocking
+
+__all__ = ["go"]
 
 
-class Spec(kp.Fields):
+class BookSpec(kp.Fields):
     title: str = ""
 
 
-class Book(kp.Object[Spec, None], group="example.com", version="v1"):
+class Book(kp.Object[BookSpec, None], group="example.com", version="v1"):
     """A book."""
 
 
-class Shelf(kp.Object[Spec, None], group="example.com", version="v1", plural="shelves", namespaced=False):
-    """A shelf, which is in no namespace."""
+# Kinds
 
 
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Backend:
-    found: Backend = request.param
-    return found
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("pods", r"'pods' is the name of a kind, where its class is wanted: client.resource\('pods'\) finds"),
+        (
+            BookSpec,
+            r"BookSpec is no kind, .*: pass the class that has it as its spec, class Book",
+        ),
+        (Book(spec=BookSpec()), r"this is an object, where its class is wanted: Api\(Book\)"),
+        (7, "7 is no kind"),
+    ],
+    ids=str,
+)
+def test_what_is_no_kind_is_refused_by_name(kind: Any, said: str) -> None:
+    with simulated_blocking(sim.Cluster()) as client, pytest.raises(kp.InvalidRequest, match=said):
+        client.api(kind)
+    with pytest.raises(kp.InvalidRequest, match=said):
+        kp.Api(kind, resource=Book.resource)
 
 
-def on(
-    backend: Backend,
-    body: Callable[[SimulatedClient], Awaitable[None]],
-    faults: Callable[[sim.Cluster], sim.Faults] | None = None,
+@pytest.mark.parametrize(
+    ("keyword", "said"),
+    [
+        (
+            {"scope": "Cluster"},
+            "scope= is not a class keyword of a kind; write namespaced=False",
+        ),
+        ({"shortNames": ["bk"]}, r'shortNames= is not .*; write short_names=\("bk",\)'),
+        ({"api_version": "a/v1"}, r'write group="example.com", version="v1"'),
+        (
+            {"plurals": "books"},
+            "plurals= is not a class keyword of a kind; a kind takes group, version,",
+        ),
+    ],
+    ids=str,
+)
+def test_an_unknown_class_keyword_is_refused_with_the_one_that_was_meant(
+    keyword: dict[str, Any], said: str
 ) -> None:
-    async def main() -> None:
-        cluster = sim.Cluster(crds=[Book, Shelf])
-        for namespace in ("prod", "default"):
-            cluster.put(Book(metadata=kp.ObjectMeta(name="moby", namespace=namespace), spec=Spec()))
-        async with simulated(cluster, faults=None if faults is None else faults(cluster)) as client:
-            await body(client)
-
-    run(main, backend=backend)
+    base: Any = kp.Object
+    meta: Any = type(Book)
+    with pytest.raises(TypeError, match=f"^class Wrong: .*{said}"):
+        meta("Wrong", (base,), {}, group="example.com", version="v1", **keyword)
 
 
-def messages(caplog: pytest.LogCaptureFixture, *names: str) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name.startswith(names)]
+def test_the_class_keywords_stand_in_the_documentation_of_object() -> None:
+    documented = kp.Object.__doc__ or ""
+    keywords = "group version kind plural singular namespaced short_names categories subresources verbs"
+    for keyword in (*keywords.split(), "definition"):
+        assert f"``{keyword}``" in documented
 
 
-async def nothing(subject: Any, ctx: Context[Any]) -> Action:
-    return await_change()
+# Connecting
 
 
-def test_a_misspelt_option_is_refused_with_the_right_one(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        wrong: Any = {"namespaces": ["default"], "concurency": 1}
-        with pytest.raises(TypeError, match="no option 'namespaces': did you mean 'namespace'"):
-            Controller(client, Book, **wrong)
-        other: Any = {"retries": 3}
-        with pytest.raises(TypeError, match=r"no option 'retries': there are namespace, .* and state"):
-            Controller(client, Book, **other)
-
-    on(backend, body)
-
-
-def test_page_size_watch_timeout_and_transform_reach_the_cache(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        targets: list[str] = []
-        titles: list[str] = []
-        send = client.transport.send
-
-        def sending(head: kp.Head, **limits: Any) -> Any:
-            targets.append(head.target)
-            return send(head, **limits)
-
-        client.transport.send = sending  # type: ignore[method-assign]
-
-        async def reconcile(subject: Book, ctx: Context[None]) -> Action:
-            titles.append(subject.spec.title)
-            return await_change()
-
-        controller = Controller(
-            client, Book, page_size=7, watch_timeout=1000,
-            transform=lambda raw: raw.replace(b'"title":""', b'"title":"made"'),
-        )  # fmt: skip
-        client.start(controller.run(reconcile))
-        await client.until(lambda: len(titles) == 2)
-        assert titles == ["made", "made"]
-        seconds = [part for target in targets for part in target.split("&") if "timeoutSeconds=" in part]
-        assert all(int(part.rpartition("=")[2]) >= 1000 for part in seconds)
-        assert seconds
-
-    on(backend, body)
-
-
-def test_a_cache_that_cannot_be_read_yet_says_what_to_do(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        caches = Caches(client)
-        books = caches.cache(Book)
-        for read in (
-            lambda: books.get("moby", "prod"), lambda: list(books), lambda: len(books), lambda: books.keys(),
-            lambda: "prod/moby" in books, lambda: books.entry("prod/moby"), lambda: list(books.view()),
-            lambda: books.view().entry("prod/moby"), lambda: list(books.within("prod")),
-        ):  # fmt: skip
-            with pytest.raises(kp.LocalProtocolError, match="before its Caches are entered: use `async with"):
-                read()
-        async with caches:
-            await anyio.lowlevel.checkpoint()
-            with pytest.raises(kp.LocalProtocolError, match=r"has not synced, because .*wait_synced"):
-                books.get("moby", "prod")
-            await books.wait_synced()
-            assert books.get("moby", "prod") is not None
-            with pytest.raises(kp.LocalProtocolError, match=r"say get\('moby', namespace\)"):
-                books.get("moby")
-
-    on(backend, body)
-
-
-def test_what_a_run_is_given_is_bound_to_the_namespace_of_its_object(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        seen: dict[str, Any] = {}
-
-        async def reconcile(subject: Book, ctx: Context[None]) -> Action:
-            await ctx.api(ConfigMap).create(ConfigMap(metadata=kp.ObjectMeta(name="label")))
-            books = ctx.cache(Book)
-            mine = books.get("moby")
-            other = books.get("moby", "default")
-            seen[ctx.namespace] = (
-                [mine and mine.metadata.namespace, other and other.metadata.namespace],
-                books.keys(), len(books), "default/moby" in books, len(ctx.cache(Book, namespace=kp.ALL)),
-            )  # fmt: skip
-            return await_change()
-
-        client.start(Controller(client, Book).owns(ConfigMap).run(reconcile))
-        await client.until(lambda: len(seen) == 2)
-        assert seen["prod"] == (["prod", "default"], ["prod/moby"], 1, False, 2)
-        cluster = client.cluster
-        assert cluster.get(ConfigMap, "label", "prod") is not None
-        assert cluster.get(ConfigMap, "label", "default") is not None
-
-    on(backend, body)
-
-
-def test_an_object_without_a_namespace_says_nothing_of_where_others_are(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        seen: list[str] = []
-
-        async def reconcile(subject: Shelf, ctx: Context[None]) -> Action:
-            with pytest.raises(kp.LocalProtocolError, match=r"say ctx.api\(ConfigMap, namespace=...\)"):
-                ctx.api(ConfigMap)
-            with pytest.raises(kp.LocalProtocolError, match=r"add .owns\(ConfigMap\) or .watches"):
-                ctx.cache(ConfigMap)
-            await ctx.api(Shelf).merge_patch(ctx.name, {"spec": {"title": "oak"}})
-            await ctx.api(ConfigMap, namespace="prod").create(ConfigMap(metadata=kp.ObjectMeta(name="a")))
-            seen.append(ctx.name)
-            return await_change()
-
-        await client.api(Shelf).create(Shelf(metadata=kp.ObjectMeta(name="oak"), spec=Spec()))
-        added = Controller(client, Shelf, when=lambda change: change.type == "ADDED")
-        client.start(added.run(reconcile))
-        await client.until(lambda: bool(seen))
-
-    on(backend, body)
-
-
-def forget(made: object) -> None:
-    del made
-    gc.collect()
-
-
-def test_a_controller_that_is_never_run_is_warned_of(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        with pytest.warns(RuntimeWarning, match="controller book was never run: await what run"):
-            forget(Controller(client, Book).run(nothing))
-
-    on(backend, body)
-
-
-def test_parts_may_be_added_before_the_operator_runs(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        seen: list[str] = []
-
-        async def reconcile(subject: Book, ctx: Context[None]) -> Action:
-            seen.append(ctx.key)
-            return await_change()
-
-        operator = Operator()
-        operator.add(Controller(client, Book).run(reconcile))
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(operator.run)
-            await client.until(lambda: len(seen) == 2)
-            operator.stop()
-
-    on(backend, body)
-
-
-def test_a_reconcile_that_is_no_coroutine_function_fails_once_with_a_sentence(
-    backend: Backend, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def body(client: SimulatedClient) -> None:
-        def plain(subject: Any, ctx: Any) -> None: ...
-
-        wrong: Any = plain
-        client.start(Controller(client, Book, namespace="prod").run(wrong))
-        await anyio.sleep(60)
-
-    on(backend, body)
-    [told] = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "the reconcile returned None and no coroutine: define it with `async def`" in told.getMessage()
-
-
-def test_an_event_may_be_about_the_reference_of_a_context(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        async with recording(client, controller="shop", instance="shop-1") as events:
-
-            async def reconcile(subject: Book, ctx: Context[None]) -> Action:
-                events.record(ctx.ref, "Sold", "it is gone")
-                return await_change()
-
-            client.start(Controller(client, Book, namespace="prod").run(reconcile))
-            cluster = client.cluster
-            [event] = await client.until(lambda: cluster.objects(Event))
-            assert (event["regarding"]["kind"], event["regarding"]["name"]) == ("Book", "moby")
-            assert event["metadata"]["namespace"] == "prod"
-
-    on(backend, body)
-
-
-def test_on_error_reaches_the_object(backend: Backend) -> None:
-    async def body(client: SimulatedClient) -> None:
-        seen: list[Any] = []
-
-        async def fail(subject: Book, ctx: Context[None]) -> Action:
-            raise ValueError("no")
-
-        def on_error(error: Exception, ctx: Context[None]) -> Action:
-            seen.append((ctx.object.metadata.name, isinstance(ctx.object, Book), "moby" in repr(ctx.entry)))
-            return requeue(after=3600)
-
-        client.start(Controller(client, Book, namespace="prod").run(fail, on_error=on_error))
-        await client.until(lambda: bool(seen))
-        assert seen == [("moby", True, False)]
-
-    on(backend, body)
-
-
-def test_a_failure_that_repeats_shows_its_traceback_once(
-    backend: Backend, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def body(client: SimulatedClient) -> None:
-        async def fail(subject: Book, ctx: Context[None]) -> Action:
-            raise ValueError("no" if ctx.attempt != 3 else "never")
-
-        client.start(Controller(client, Book, namespace="prod").run(fail))
-        await client.until(lambda: len([1 for r in caplog.records if r.levelname == "ERROR"]) >= 5)
-
-    on(backend, body)
-    told = [record for record in caplog.records if record.levelname == "ERROR"][:5]
-    assert [record.exc_info is not None for record in told] == [True, False, True, True, False]
-    assert [record.getMessage().partition(" failed")[0][-1] for record in told] == ["1", "2", "3", "4", "5"]
-
-
-def test_an_operator_tells_its_life(backend: Backend, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-
-    async def body(client: SimulatedClient) -> None:
-        operator = Operator(election=LeaderElector(client, name="books", identity="me"))
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(operator.run, Controller(client, Book, namespace="prod").run(nothing))
-            await anyio.sleep(5)
-            operator.stop()
-
-    on(backend, body)
-    told = messages(caplog, "kubeproto.operator", "kubeproto.controller", "kubeproto.leading")
-    text = "\n".join(told)
-    for part in (
-        "runs controllers of books.example.com/v1 in namespace prod",
-        "standing by for the lease default/books",
-        "leads",
-        "the cache of books.example.com/v1 in namespace prod synced: 1 objects in 0 s",
-        "stopping: 0 runs may end within 30 s, and none begins",
-        "drained: every run has ended",
+def test_a_context_that_was_not_entered_says_how() -> None:
+    forgotten: Any = connect()
+    with pytest.raises(AttributeError, match=r"connect\(\) itself has no 'api': write `async with"):
+        forgotten.api(Book)
+    with (
+        pytest.raises(TypeError, match=r"connect\(\) itself needs `async with`, or"),
+        forgotten,
     ):
-        assert part in text
+        pass
+
+    async def awaited() -> None:
+        awaited: Any = connect()
+        with pytest.raises(TypeError, match=r"connect\(\) itself cannot be awaited: write `async with"):
+            await awaited
+        blocking: Any = connect_blocking()
+        with pytest.raises(TypeError, match=r"connect_blocking\(\) itself needs `with`, and"):
+            async with blocking:
+                pass
+
+    anyio.run(awaited)
+    also: Any = connect_blocking()
+    with pytest.raises(AttributeError, match=r"connect_blocking\(\) itself has no 'api': write `with"):
+        also.api(Book)
 
 
-def test_a_list_that_does_not_come_at_the_start_is_told_every_thirty_seconds(
-    backend: Backend, caplog: pytest.LogCaptureFixture
+LOOPS = [("asyncio", "trio"), ("trio", "asyncio")]
+
+
+@pytest.mark.needs("trio", "h11")
+@pytest.mark.parametrize(("made_on", "used_on"), LOOPS)
+def test_a_client_of_one_event_loop_is_refused_on_the_other(made_on: str, used_on: str) -> None:
+    config = Config(connection=Connection(server="http://127.0.0.1:1"), identity=Identity())
+    said = f"this client belongs to {made_on}, and {used_on} runs here: call connect"
+
+    async def use(client: Client) -> None:
+        with pytest.raises(kp.LocalProtocolError, match=said):
+            await client.api(Book).get("moby")
+
+    async def make() -> None:
+        async with connect(config=config) as client:
+            await anyio.to_thread.run_sync(lambda: anyio.run(use, client, backend=used_on))
+
+    anyio.run(make, backend=made_on)
+
+
+@pytest.mark.needs("trio", "h11")
+@pytest.mark.parametrize(("made_for", "used_on"), LOOPS)
+def test_a_transport_of_one_event_loop_is_refused_on_the_other(made_for: str, used_on: str) -> None:
+    module = importlib.import_module(f"kubeproto_{made_for}")
+    transport: Any = getattr(module, f"{made_for.title()}Transport")(Connection(server="http://127.0.0.1:1"))
+
+    async def use() -> None:
+        with pytest.raises(kp.LocalProtocolError, match=f"needs {made_for}, which does not run"):
+            async with transport.send(kp.Head("GET", "/")):
+                pass
+
+    anyio.run(use, backend=used_on)
+
+
+def test_a_kubeconfig_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    missing = tmp_path / "gone"
+    monkeypatch.setenv("KUBECONFIG", str(missing))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    said = (
+        f"there is no kubeconfig: \\$KUBECONFIG names {missing}, and no such file exists, and this is no pod"
+    )
+    with pytest.raises(ConfigError, match=said), connect_blocking():
+        pass
+
+
+# What a server says
+
+
+def test_a_warning_of_the_server_names_the_request_and_the_object(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = sim.Cluster(crds=[Book])
+    with simulated_blocking(cluster) as client:
+        odd = {
+            "apiVersion": "example.com/v1",
+            "kind": "Book",
+            "metadata": {"name": "moby"},
+            "spec": {"pags": 1},
+        }
+        client.create(kp.parse_manifest(json.dumps(odd))[0], field_validation="Warn")
+    [line] = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert line.startswith(
+        "POST /apis/example.com/v1/namespaces/default/books: Book.example.com default/moby: "
+    )
+    assert 'unknown field "spec.pags"' in line
+
+
+def test_a_server_without_streaming_lists_is_asked_once_and_it_is_logged_once(
+    go: Go, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def body(client: SimulatedClient) -> None:
-        operator = Operator()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(operator.run, Controller(client, Book, sync_timeout=None).run(nothing))
-            await anyio.sleep(100)
-            good, page = operator.ready()
-            assert not good
-            assert "500" in page
-            operator.stop()
+    caplog.set_level(logging.INFO, "kubeproto")
 
-    on(backend, body, lambda cluster: sim.Faults(cluster, script=[sim.Fail()] * 1000))
-    told = [one for one in messages(caplog, "kubeproto.controller") if "has not synced after" in one]
-    assert [one.partition(" after ")[2].partition(" s,")[0] for one in told] == ["30", "60", "90"]
-    assert "500" in told[0]
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book], modes=sim.Modes(streaming_lists=False))
+        async with simulated(cluster) as client:
+            for _ in range(3):
+                async with client.api(Book).follow() as events:
+                    assert isinstance(await anext(events), kp.Bookmark)
+        assert refused(cluster) == 1
+
+    go(main)
+    assert [
+        (record.levelname, record.getMessage()[:40])
+        for record in caplog.records
+        if record.name.startswith("kubeproto")
+    ] == [("INFO", "this server has no streaming lists, as t")]
+
+
+def test_a_blocking_client_learns_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kubeproto")
+    cluster = sim.Cluster(crds=[Book], modes=sim.Modes(streaming_lists=False))
+    with simulated_blocking(cluster) as client:
+        for _ in range(3):
+            with client.api(Book).follow() as events:
+                assert isinstance(next(events), kp.Bookmark)
+    assert refused(cluster) == 1
+    assert [record.levelname for record in caplog.records if record.name.startswith("kubeproto")] == ["INFO"]
+
+
+def refused(cluster: sim.Cluster) -> int:
+    return sum("sendInitialEvents" in exchange.head.target for exchange in cluster.log)
+
+
+def test_the_metrics_of_a_connected_client_name_its_host() -> None:
+    config = Config(connection=Connection(server="http://127.0.0.1:1/cluster"), identity=Identity())
+
+    async def main() -> None:
+        async with connect(config=config) as client:
+            metered, meter = MeteredTransport(client.transport), Meter()
+            metered.meters.append(meter)
+            with pytest.raises(kp.ConnectError):
+                async with metered.send(kp.Head("GET", "/"), timeout=30):
+                    pass
+            assert meter.requests == {("<error>", "GET", "127.0.0.1:1"): 1}
+
+    anyio.run(main)
