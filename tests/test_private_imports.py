@@ -33,6 +33,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.requests._logs": "how logs are cut into lines, at every place of a chunk",
     "kubeproto.sim._chance": "one draw of the faults, to be the same for two servers",
     "kubeproto.sim.access": "rules compared with Go's verdicts one by one; a request needs several at once",
+    "kubeproto.sim.admission": "hooks and replies one by one; a write shows what all of them decide",
     "kubeproto.sim.apply": "compared with Go's own cases of structured-merge-diff, which have no request",
     "kubeproto.sim.kinds._quick": "that the quick check agrees with the whole one, which a write cannot show",
     "kubeproto.sim.reading._shards": "the hash of Go, for names that are in no cluster",

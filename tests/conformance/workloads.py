@@ -15,7 +15,7 @@ from conformance.client import APPLY, JSON, JSON_PATCH, MERGE, STRATEGIC
 from conformance.comparing import Ask
 from conformance.sequences import LABELS, MANAGERS, WRITE_QUERY, Draw
 from conformance.workload_kinds import KINDS, Kind, one
-from kubeproto.sim.storage._values import is_list, is_map
+from kubeproto.objects import is_list, is_object
 
 NAMES: Final = ("a", "b")
 OURS: Final = ("suite", *MANAGERS)  # whose fields are compared
@@ -111,7 +111,7 @@ def without_controllers(body: Any) -> Any:
 
 
 def _without_drawn(value: Any) -> Any:
-    if is_map(value):
+    if is_object(value):
         return {
             name: "<drawn>" if _is_drawn(name, held) else _without_drawn(held) for name, held in value.items()
         }
