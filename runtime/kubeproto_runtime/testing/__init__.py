@@ -17,14 +17,23 @@ Without an event loop, `simulated_blocking` gives a `BlockingClient` on the cloc
 """
 
 from ._blocking import SimulatedBlockingClient, simulated_blocking
+from ._exploring import Difference, Exploration, explore
+from ._injecting import INJECTED_FAULTS, InjectedFault, Injection, ObservedWrite
 from ._simulation import BACKENDS, Backend, SimulatedClient, VirtualLoop, options, run, simulated
 
 __all__ = [
     "BACKENDS",
+    "INJECTED_FAULTS",
     "Backend",
+    "Difference",
+    "Exploration",
+    "InjectedFault",
+    "Injection",
+    "ObservedWrite",
     "SimulatedBlockingClient",
     "SimulatedClient",
     "VirtualLoop",
+    "explore",
     "options",
     "run",
     "simulated",

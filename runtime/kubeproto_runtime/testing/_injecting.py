@@ -1,0 +1,271 @@
+"""One thing that goes wrong at one write of a run: the transports of the operator and of the user, observed.
+
+All writes of a run are numbered in the order in which they are sent. A simulated run repeats itself, so the
+third write of the clean run is the third write of every other run that has met nothing yet. (On asyncio: trio
+draws the order of its tasks.)
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from kubeproto import ConnectError, TransportError
+from kubeproto.sim import Cluster, Fail, Fault, Faults, ForceConflict, LoseResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubeproto import Head
+    from kubeproto.sim import ServerResponse, Stream, User
+
+Author = Literal["operator", "user"]
+Answering: TypeAlias = "Callable[[], ServerResponse]"
+InjectedFault = Literal[
+    "crash before", "crash after", "lost response", "refused", "conflict", "stale cache", "late events",
+    "missed events", "lost lease",
+]  # fmt: skip
+INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = (
+    "crash before", "crash after", "lost response", "refused", "conflict", "stale cache", "late events",
+    "missed events", "lost lease",
+)  # fmt: skip
+
+# A write takes time, or two parties that undo each other's work at once would hold the clock for ever: an
+# operator whose cache has yet to hear of a deletion creates what the garbage collector deletes.
+LATENCY: Final = 0.1
+MAX_WRITES: Final = 1000  # more than a scenario needs; who sends more would do so for ever
+HELD: Final = 10.0  # seconds for which a stale cache hears nothing
+GAP: Final = 5.0  # seconds of which a cache never hears
+LEASE_OF_ANOTHER: Final = 15  # seconds
+_LEASE: Final = "coordination.k8s.io/v1/Lease"
+_LEASES: Final = "/leases/"
+_NAMESPACE: Final = re.compile(r"/namespaces/[^/]+(?=/)")
+
+
+class Injection(Struct, frozen=True):
+    """A fault, and the write at which it happens."""
+
+    fault: InjectedFault
+    write: int
+
+    def __str__(self) -> str:
+        return f"{self.fault} at write {self.write}"
+
+
+class ObservedWrite(Struct, frozen=True):
+    """A write of a run: its number, who sent it, what it was, and whether anything changed by it."""
+
+    number: int
+    author: Author
+    request: str
+    changed: bool
+    leading: bool  # a lease was held when it was sent
+
+    def __str__(self) -> str:
+        return f"write {self.number}, by the {self.author}: {self.request}"
+
+
+class Course:
+    """One run: what is to go wrong in it, and what has happened."""
+
+    def __init__(self, cluster: Cluster, injection: Injection | None, ignored: frozenset[str]) -> None:
+        self.cluster = cluster
+        self.injection = injection
+        self.on_crash: Callable[[], None] = _nothing
+        self.writes: list[ObservedWrite] = []
+        self.lines: list[str] = []
+        self.changed_at = cluster.now
+        self.refuses_until = 0.0
+        self.streams: list[TappedStream] = []
+        self._begun = cluster.now
+        self._ignored = ignored
+        self._versions = 0
+        cluster.on_change = self._note_change
+
+    def note(self, text: str) -> None:
+        """Enter a line into the transcript."""
+        self.lines.append(f"{self.cluster.now - self._begun:9.1f} s  {text}")
+
+    def send(self, head: Head, author: Author, tap: Tap, answering: Answering) -> ServerResponse:
+        """Send a write, with whatever is to go wrong at it."""
+        number = len(self.writes) + 1
+        request = f"{head.method} {head.target}"
+        fault = self._fault_at(number)
+        self.note(f"{author}: {request}" + (f"   <-- {fault}" if fault else ""))
+        leading = self._is_led()
+        before = self._versions
+        try:
+            if fault is None:
+                return answering()
+            return self._with_fault(fault, head, author, tap, answering)
+        finally:
+            changed = self._versions != before
+            self.writes.append(ObservedWrite(number, author, request, changed, leading))
+
+    def _fault_at(self, number: int) -> InjectedFault | None:
+        if self.injection is not None and self.injection.write == number:
+            return self.injection.fault
+        return None
+
+    def _with_fault(
+        self, fault: InjectedFault, head: Head, author: Author, tap: Tap, answering: Answering
+    ) -> ServerResponse:
+        match fault:
+            case "crash before":
+                self.on_crash()
+                raise ConnectError("the operator was killed before its request was sent")
+            case "crash after":
+                response = answering()
+                self.on_crash()
+                if author == "operator":
+                    raise TransportError("the operator was killed before the response came")
+                return response
+            case "lost response":
+                return tap.answer_with(LoseResponse())
+            case "refused":
+                return tap.answer_with(Fail())
+            case "conflict":
+                return tap.answer_with(ForceConflict())
+            case "stale cache":
+                self._hold(self.streams)
+            case "late events":
+                self._hold([stream for stream in self.streams if stream.shows(head)])
+            case "missed events":
+                self._cut()
+            case "lost lease":
+                self._take_leases()
+        return answering()
+
+    def _hold(self, streams: list[TappedStream]) -> None:
+        for stream in streams:
+            stream.held_until = self.cluster.now + HELD
+        self.cluster.later(HELD, self._wake_all)
+
+    def _cut(self) -> None:
+        """End the operator's watches, and forget what happens before it can watch again."""
+        self.refuses_until = self.cluster.now + GAP
+        for stream in self.streams:
+            stream.broken = True
+        self._wake_all()
+        self.cluster.later(GAP, self.cluster.compact)
+
+    def _take_leases(self) -> None:
+        for lease in self.cluster.objects(_LEASE):
+            if lease.get("spec", {}).get("holderIdentity"):
+                metadata = lease["metadata"]
+                self.cluster.edit(_LEASE, metadata["name"], _give_to_another, metadata["namespace"])
+
+    def _is_led(self) -> bool:
+        return any(lease.get("spec", {}).get("holderIdentity") for lease in self.cluster.objects(_LEASE))
+
+    def _wake_all(self) -> None:
+        for stream in self.streams:
+            stream.wake_reader()
+
+    def _note_change(self, one: Any) -> None:
+        if one.resource not in self._ignored:
+            self._versions += 1
+            self.changed_at = self.cluster.now
+
+
+class Tap(Faults):
+    """Between one client and the cluster of a run. What was killed sends and hears nothing more."""
+
+    def __init__(self, course: Course, author: Author) -> None:
+        super().__init__(course.cluster)
+        self.dead = False
+        self._course = course
+        self._author: Author = author
+
+    def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
+        """Answer a request, unless this is where something goes wrong."""
+        course, answering = self._course, partial(self.cluster.answer, head, user, replies)
+        self._as_is = partial(super().answer, head, user, replies)
+        if self.dead:
+            raise ConnectError("the process was killed")
+        if len(course.writes) >= MAX_WRITES:
+            raise ConnectError("this run has sent too many writes")
+        if head.method != "GET":
+            if _LEASES in head.target or head.target.endswith("/leases"):
+                return answering()
+            response = course.send(head, self._author, self, answering)
+            return msgspec.structs.replace(response, after=response.after + LATENCY)
+        if self._author == "user":
+            return answering()
+        if self.cluster.now < course.refuses_until:
+            raise ConnectError("the connection was refused")
+        response = answering()
+        if isinstance(response.body, bytes):
+            return response
+        stream = TappedStream(course, self, head, response.body)
+        course.streams.append(stream)
+        return msgspec.structs.replace(response, body=stream)
+
+    def answer_with(self, fault: Fault) -> ServerResponse:
+        """Answer the request at hand with one of the simulator's own faults."""
+        self.script.append(fault)
+        return self._as_is()
+
+
+class TappedStream:
+    """A watch of the operator, which can be held back and cut."""
+
+    def __init__(self, course: Course, tap: Tap, head: Head, source: Stream) -> None:
+        self.wake: Callable[[], None] | None = None
+        self.broken = False
+        self.held_until = 0.0
+        self._course = course
+        self._tap = tap
+        self._path = _clusterwide(head)
+        self._source = source
+        source.wake = self.wake_reader
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will come any more."""
+        return not self._held and not self.broken and self._source.ended
+
+    def take(self) -> bytes:
+        """Return what has come since the last time."""
+        if self.broken:
+            raise TransportError("the connection was reset")
+        return b"" if self._held else self._source.take()
+
+    def close(self) -> None:
+        """Nobody listens any more."""
+        if self in self._course.streams:
+            self._course.streams.remove(self)
+        self._source.close()
+
+    def shows(self, write: Head) -> bool:
+        """Whether what this write changes is seen on this watch."""
+        return f"{_clusterwide(write)}/".startswith(f"{self._path}/")
+
+    def wake_reader(self) -> None:
+        """Let the reader look again."""
+        if self.wake is not None:
+            self.wake()
+
+    @property
+    def _held(self) -> bool:
+        return self._tap.dead or self._course.cluster.now < self.held_until
+
+
+def _clusterwide(head: Head) -> str:
+    """Return the path of a request without its namespace."""
+    return _NAMESPACE.sub("", head.target.partition("?")[0])
+
+
+def _give_to_another(lease: dict[str, Any]) -> None:
+    spec = lease["spec"]
+    spec["holderIdentity"] = "another"
+    spec["leaseDurationSeconds"] = LEASE_OF_ANOTHER
+    spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + 1
+
+
+def _nothing() -> None:
+    pass
