@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from kubeproto.sim import Cluster
 
@@ -86,7 +86,8 @@ def _masked(value: Any, generation: int | None, said: dict[str, str]) -> Any:
             masked["observedGeneration"] = "current" if seen == generation else "of an older generation"
         return masked
     if isinstance(value, list):
-        return [_masked(one, generation, said) for one in list[Any](value)]
+        items = cast("Iterable[Any]", value)
+        return [_masked(one, generation, said) for one in items]
     if isinstance(value, str):
         if value in said:
             return said[value]
