@@ -1,0 +1,42 @@
+"""An operator that gives each book a label, a ConfigMap: `python examples/programs/operator_labels.py`."""
+
+import logging
+import socket
+
+import anyio
+from book import Book
+
+import kubeproto as kp
+from kubeproto.control import owner_reference
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_runtime import Action, Client, Context, Controller, Run, await_change, connect, requeue
+from kubeproto_runtime.operator import LeaderElector, Operator
+
+
+async def reconcile(book: Book, ctx: Context[None]) -> Action:
+    text = f"{book.spec.title}, by {' and '.join(book.spec.authors) or 'nobody'}"
+    found = ctx.cache(ConfigMap).get(ctx.name)
+    if found is None or (found.data or {}).get("label") != text:
+        meta = kp.ObjectMeta(name=ctx.name, owner_references=[owner_reference(book)])
+        await ctx.api(ConfigMap).apply(ConfigMap(metadata=meta, data={"label": text}), field_manager="labels")
+    return await_change()
+
+
+def explain(error: Exception, ctx: Context[None]) -> Action:
+    ctx.logger.warning("%r has no label yet: %s", ctx.object.spec.title, error)
+    return requeue(after=30)
+
+
+def labels(client: Client) -> Run:
+    return Controller(client, Book, timeout=10).owns(ConfigMap).run(reconcile, on_error=explain)
+
+
+async def main() -> None:
+    logging.basicConfig(level=logging.INFO)
+    async with connect() as client:
+        election = LeaderElector(client, name="labels", identity=socket.gethostname())
+        await Operator(election=election, signals=True, port=8080).run(labels(client))
+
+
+if __name__ == "__main__":
+    anyio.run(main)

@@ -1,0 +1,66 @@
+"""The operator programs of docs/programs.md run as they stand, against a simulated cluster."""
+
+from __future__ import annotations
+
+import operator_archive
+import operator_labels
+import pytest
+from book import Book, BookSpec
+from suite_with_webhook import test_a_book_gets_its_label_back, test_a_book_has_a_title
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto.kinds.events_v1 import Event
+from kubeproto_runtime import recording
+from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
+
+__all__ = ["test_a_book_gets_its_label_back", "test_a_book_has_a_title"]  # the suite is a program too
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Backend:
+    found: Backend = request.param
+    return found
+
+
+def a_book(name: str = "moby") -> Book:
+    meta = kp.ObjectMeta(name=name, namespace="prod")
+    return Book(metadata=meta, spec=BookSpec(title="Moby", authors=["Melville"]))
+
+
+def test_each_book_has_a_label_in_its_namespace_and_gets_it_back(backend: Backend) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book])
+        cluster.put(a_book())
+        async with simulated(cluster) as client:
+            client.start(operator_labels.labels(client))
+            label = await client.until(lambda: cluster.get(ConfigMap, "moby", "prod"))
+            assert label["data"] == {"label": "Moby, by Melville"}
+            await client.api(ConfigMap, namespace="prod").delete("moby")
+            await client.until(lambda: cluster.get(ConfigMap, "moby", "prod"))
+
+    run(main, backend=backend)
+
+
+def test_a_book_is_archived_before_it_goes(backend: Backend) -> None:
+    async def body(client: SimulatedClient) -> None:
+        async with recording(client, controller="archive", instance="archive-0") as events:
+            state = operator_archive.Archive(events)
+            client.start(operator_archive.archiving(client, state))
+            books = client.api(Book, namespace="prod")
+            cluster = client.cluster
+            await client.until(lambda: cluster.objects(Book)[0]["metadata"].get("finalizers"))
+            await books.delete("moby")
+            await client.until(lambda: cluster.get(Book, "moby", "prod") is None)
+            assert state.titles == ["Moby"]
+            [event] = await client.until(lambda: cluster.objects(Event))
+            assert (event["reason"], event["regarding"]["name"]) == ("Archived", "moby")
+
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book])
+        cluster.put(a_book())
+        async with simulated(cluster) as client:
+            await body(client)
+
+    run(main, backend=backend)
