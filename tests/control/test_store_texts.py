@@ -8,7 +8,6 @@ import pickle
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -362,27 +361,3 @@ def test_asdict_and_replace_read_what_was_not_read() -> None:
     assert kp.replace(Spec(), title="x") == Spec(title="x")
     with pytest.raises(TypeError, match="no field 'nonsense'"):
         kp.replace(obj, nonsense=1)
-
-
-# Modules that decode JSON which did not come from a server, each with its reason.
-OURS: Final = {
-    "kubeproto/objects/_values.py": "makes the decoders",
-    "kubeproto/objects/_manifests.py": "files, and what it has just written",
-    "kubeproto/control/_conditions.py": "what it has just written",
-    "kubeproto/crd/reviews/_conversion.py": "what it has just written",
-}
-
-
-def test_nothing_else_reads_json_that_a_server_sent() -> None:
-    import ast
-
-    root = Path(__file__).parents[2]
-    for folder in ("kubeproto/objects", "kubeproto/watching", "kubeproto/control", "kubeproto/requests"):
-        for path in (root / folder).glob("*.py"):
-            calls = [
-                ast.unparse(node)
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.Attribute) and node.attr in ("decode", "Decoder", "convert")
-            ]
-            found = [call for call in calls if call.startswith("msgspec.")]
-            assert not found or str(path.relative_to(root)) in OURS, (path, found)

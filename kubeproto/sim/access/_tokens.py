@@ -61,7 +61,7 @@ def is_ours(token: str) -> bool:
         return False
     try:
         payload = _decode(_decoded(parts[1]))
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return False
     return isinstance(payload, dict) and cast("dict[str, Any]", payload).get("iss") == ISSUER
 

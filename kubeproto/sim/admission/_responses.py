@@ -64,7 +64,7 @@ def _review(reply: WebhookReply) -> Json:
         raise CallFailed(f"failed to call webhook: {text}")
     try:
         review: Any = msgspec.json.decode(reply.body)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         review = None
     if not is_map(review):
         raise CallFailed(f"failed to call webhook: {_NO_JSON}")
@@ -84,7 +84,7 @@ def _of_status(reply: WebhookReply) -> str:
     """What a client of Go's says of an HTTP error."""
     try:
         said: Any = msgspec.json.decode(reply.body)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         said = None
     if is_map(said) and said.get("kind") == "Status" and said.get("message"):
         return str(said["message"])
@@ -109,7 +109,7 @@ def _patch_fault(patch: Any, kind: Any, *, mutating: bool) -> str:
 def _operations(patch: Any) -> list[Json]:
     try:
         operations: Any = msgspec.json.decode(msgspec.convert(patch, bytes))
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise CallFailed(
             "received undecodable patch in webhook response: unexpected end of JSON input"
         ) from None

@@ -182,7 +182,7 @@ def _order(step: str) -> tuple[Any, ...]:
         return rank, step
     try:
         value = msgspec.json.decode(step[2:])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"{step!r} is no step of a path: {error}") from None
     if rank == 2 and not is_map(value):
         raise ValueError(f"{step!r} is no step of a path: the keys of an element are an object")

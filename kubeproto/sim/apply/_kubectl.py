@@ -40,7 +40,7 @@ def allowed_by_last_applied(live: Object, facts: Facts) -> FieldSet:
     text = members(members(live.get("metadata")).get("annotations")).get(LAST_APPLIED)
     try:
         last = msgspec.json.decode(text) if isinstance(text, str) and text else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return EMPTY
     if not is_map(last) or last.get("apiVersion") != live.get("apiVersion"):
         return EMPTY

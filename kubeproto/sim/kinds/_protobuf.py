@@ -244,7 +244,7 @@ def _json(data: bytes, _: int) -> Any:
     raw = _bytes(_numbered(data).get(1, [b""])[-1])
     try:
         return msgspec.json.decode(raw) if raw else None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedProtobuf(f"JSON inside of the message cannot be read: {error}") from None
 
 

@@ -49,7 +49,7 @@ def read_token(token: str) -> PageStart:
         raise _bad(f"illegal base64 data at input byte {len(token) - len(token.lstrip())}") from None
     try:
         read = msgspec.json.decode(data, type=_Token)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         char = data[:1].decode("latin-1")
         char = char if char.isprintable() else f"\\u{ord(char):04x}"
         raise _bad(f"invalid character '{char}' looking for beginning of value") from None

@@ -27,6 +27,21 @@ _INTO_TYPE: Final = (
 )
 
 
+def read_json(body: bytes) -> Any:
+    """Return the value of JSON that a client sent; `DecodeError` or RecursionError if it is none.
+
+    Go reads each byte that is not UTF-8 as U+FFFD, so a server takes such a body.
+    """
+    try:
+        return _decode(body)
+    except UnicodeDecodeError:
+        return _decode(_STRAY.sub("\ufffd", body.decode("utf-8", "surrogateescape")))
+
+
+# What `surrogateescape` makes of a byte that is not UTF-8.
+_STRAY: Final = re.compile("[\udc80-\udcff]")
+
+
 def check_size(body: bytes) -> None:
     """Refuse a body that is longer than a server takes."""
     if len(body) > LIMIT:
@@ -48,7 +63,7 @@ def read_object(
     if media not in _JSON:
         raise unsupported_media("application/json, application/yaml, application/vnd.kubernetes.protobuf")
     try:
-        obj = _decode(body)
+        obj = read_json(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise unrecognized(kind, f"{_NO_KIND}{_unreadable(body, error)}", body) from None
     if obj is None and not custom:
@@ -102,7 +117,7 @@ def unrecognized(kind: str, why: str, body: bytes) -> Rejection:
 def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
     """The object in a YAML body. JSON is YAML, and is read as such first."""
     try:
-        obj = _decode(body)
+        obj = read_json(body)
     except (msgspec.DecodeError, RecursionError):
         from ..._yaml import YamlError, YamlUnavailable, read_documents
 
@@ -122,7 +137,7 @@ def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
 def read_value(body: bytes, what: str = "") -> Any:
     """Any JSON value, such as a patch; `what` is said before the fault of one that cannot be read."""
     try:
-        return _decode(body)
+        return read_json(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise bad_request(f"{what}{_unreadable(body, error)}") from None
 

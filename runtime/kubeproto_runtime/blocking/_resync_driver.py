@@ -87,6 +87,15 @@ class BlockingResyncDriver(Generic[K]):
                     return  # it ended because nothing more is wanted
                 self._hear(exchange, resync.Failed(outcome_of(error)))
                 yield  # that it failed has come
+            except BaseException:
+                self._pause(exchange)
+                raise
+
+    def _pause(self, exchange: int) -> None:
+        """Give up an exchange that failed on this side; whoever attends next goes on from there."""
+        with self._lock:
+            if exchange == self._exchange and not isinstance(self.state, resync.Idle | resync.Ended):
+                self._advance(resync.Paused())
 
     def refresh(self) -> bool:
         """Relist. True if somebody must attend to that."""
@@ -127,28 +136,40 @@ class BlockingResyncDriver(Generic[K]):
 
     def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
         news: list[Any] = [] if batch is None else batch
-        self.state, actions = resync.step(self.state, event, self._client.clock())
-        for action in actions:
-            match action:
-                case resync.Apply(after):
-                    self._sink.apply(keep(self._shard, resync.newer(news, after)))
-                case resync.Stage():
-                    self._sink.stage(keep(self._shard, news))
-                case resync.SendList() | resync.SendWatch():
-                    self._planned = action
-                case resync.Commit(version):
-                    self._sink.commit(version)
-                case resync.Discard():
-                    self._sink.discard()
-                case resync.Close():
-                    self._exchange += 1
-                    self._planned = None
-                    self._abort()
-                case resync.Report(failure):
-                    if not self._client.server.learn(failure):
-                        self._sink.report(failure)
-                case resync.Abandon(outcome):
-                    self._sink.abandon(outcome)
+        before = self.state
+        self.state, actions = resync.step(before, event, self._client.clock())
+        after = self.state
+        try:
+            for action in actions:
+                self._act(action, news)
+        except BaseException:
+            # What the sink has not taken must come again, so the next watch starts where the sink stands;
+            # unless the sink itself has asked for something else meanwhile.
+            if self.state is after:
+                self.state = before
+            raise
+
+    def _act(self, action: resync.Action, news: list[Any]) -> None:
+        match action:
+            case resync.Apply(after):
+                self._sink.apply(keep(self._shard, resync.newer(news, after)))
+            case resync.Stage():
+                self._sink.stage(keep(self._shard, news))
+            case resync.SendList() | resync.SendWatch():
+                self._planned = action
+            case resync.Commit(version):
+                self._sink.commit(version)
+            case resync.Discard():
+                self._sink.discard()
+            case resync.Close():
+                self._exchange += 1
+                self._planned = None
+                self._abort()
+            case resync.Report(failure):
+                if not self._client.server.learn(failure):
+                    self._sink.report(failure)
+            case resync.Abandon(outcome):
+                self._sink.abandon(outcome)
 
     def _perform(self, planned: Planned, exchange: int) -> Generator[None]:
         at = self._client.random.uniform(planned.at, planned.latest)

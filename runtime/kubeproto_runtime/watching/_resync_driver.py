@@ -176,30 +176,42 @@ class ResyncDriver(Generic[K]):
             self._telling = within
 
     def _step(self, event: resync.Event, news: list[Any]) -> None:
-        self.state, actions = resync.step(self.state, event, anyio.current_time())
-        for action in actions:
-            match action:
-                case resync.Apply(after):
-                    self._sink.apply(keep(self._shard, resync.newer(news, after)))
-                case resync.Stage():
-                    self._sink.stage(keep(self._shard, news))
-                case resync.SendList() | resync.SendWatch():
-                    # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
-                    self._planned = action
-                    self._at = self._client.random.uniform(action.at, action.latest)
-                case resync.Commit(version):
-                    self._sink.commit(version)
-                case resync.Discard():
-                    self._sink.discard()
-                case resync.Close():
-                    self._planned = None
-                    if self._answer is not None:
-                        self._answer.dropped = True
-                case resync.Report(failure):
-                    if not self._client.server.learn(failure):
-                        self._sink.report(failure)
-                case resync.Abandon(outcome):
-                    self._sink.abandon(outcome)
+        before = self.state
+        self.state, actions = resync.step(before, event, anyio.current_time())
+        after = self.state
+        try:
+            for action in actions:
+                self._perform(action, news)
+        except BaseException:
+            # What the sink has not taken must come again, so the next watch starts where the sink stands;
+            # unless the sink itself has asked for something else meanwhile.
+            if self.state is after:
+                self.state = before
+            raise
+
+    def _perform(self, action: resync.Action, news: list[Any]) -> None:
+        match action:
+            case resync.Apply(after):
+                self._sink.apply(keep(self._shard, resync.newer(news, after)))
+            case resync.Stage():
+                self._sink.stage(keep(self._shard, news))
+            case resync.SendList() | resync.SendWatch():
+                # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
+                self._planned = action
+                self._at = self._client.random.uniform(action.at, action.latest)
+            case resync.Commit(version):
+                self._sink.commit(version)
+            case resync.Discard():
+                self._sink.discard()
+            case resync.Close():
+                self._planned = None
+                if self._answer is not None:
+                    self._answer.dropped = True
+            case resync.Report(failure):
+                if not self._client.server.learn(failure):
+                    self._sink.report(failure)
+            case resync.Abandon(outcome):
+                self._sink.abandon(outcome)
 
     async def _ask(self) -> None:
         planned = self._planned

@@ -1,0 +1,65 @@
+"""No bytes of a client end in an exception of the simulator: they are refused, or read as Go reads them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from asking import Asker
+
+from kubeproto import sim
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+MERGE = "application/merge-patch+json"
+DEEP = b"[" * 100_000
+
+OBJECT: dict[str, Any] = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}}
+
+
+@pytest.fixture
+def asker() -> Asker:
+    asker = Asker(sim.Cluster())
+    asker.send("POST", MAPS, OBJECT)
+    return asker
+
+
+@pytest.mark.parametrize("body", [DEEP, b'{"a":' + DEEP, b"\xff", b'{"\xff', b'{"a":"\xff"'])
+@pytest.mark.parametrize(
+    ("method", "target", "media"),
+    [
+        ("POST", MAPS, "application/json"),
+        ("PUT", f"{MAPS}/a", "application/json"),
+        ("PATCH", f"{MAPS}/a", MERGE),
+        ("PATCH", f"{MAPS}/a", "application/json-patch+json"),
+        ("PATCH", f"{MAPS}/a", "application/strategic-merge-patch+json"),
+        ("PATCH", f"{MAPS}/a?fieldManager=m", "application/apply-patch+yaml"),
+        ("DELETE", f"{MAPS}/a", "application/json"),
+    ],
+)
+def test_broken_bytes_are_a_400(asker: Asker, method: str, target: str, media: str, body: bytes) -> None:
+    assert asker.refused(method, target, body, media)["code"] == 400
+
+
+def test_a_byte_that_is_not_utf_8_is_read_as_go_reads_it(asker: Asker) -> None:
+    assert asker.ask("PATCH", f"{MAPS}/a", b'{"data":{"k":"a\xff\xe2\x82b"}}', MERGE)["data"] == {
+        "k": "a\ufffd\ufffd\ufffdb"
+    }
+
+
+@pytest.mark.parametrize("inside", [b'{"v":"\xff"}', DEEP])
+def test_a_token_that_cannot_be_read_is_a_400(asker: Asker, inside: bytes) -> None:
+    token = base64.urlsafe_b64encode(inside).rstrip(b"=").decode()
+    assert asker.refused("GET", f"{MAPS}?continue={token}")["code"] == 400
+    asker.send("GET", MAPS, None, Authorization=f"Bearer a.{token}.c")
+    assert asker.answer.status in (200, 401)
+
+
+def test_an_annotation_that_is_nested_without_end_stops_no_apply(asker: Asker) -> None:
+    last = {"kubectl.kubernetes.io/last-applied-configuration": DEEP.decode()}
+    body = {"metadata": {"annotations": last}}
+    asker.send("PATCH", f"{MAPS}/a", json.dumps(body).encode(), MERGE)
+    applied = json.dumps(OBJECT | {"data": {"k": "v"}}).encode()
+    asker.send("PATCH", f"{MAPS}/a?fieldManager=m", applied, "application/apply-patch+yaml")
+    assert asker.answer.status == 200

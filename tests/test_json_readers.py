@@ -1,0 +1,84 @@
+"""Bytes from outside are read in a few places, which know the three ways in which msgspec refuses them.
+
+msgspec raises an error of its own, `UnicodeDecodeError` or `RecursionError`, and whoever sends the bytes
+chooses which. So what a server sends is read by `Reader` alone; the other places that decode JSON stand here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+_CATCHES: Final = "reads bytes from outside, and catches all three errors itself"
+_OWN: Final = "reads what this process has just written, or values that are in memory"
+_STORED: Final = "the simulator reads its own storage, which holds what it has written"
+_SHIPPED: Final = "reads a table that is part of the package"
+
+# A module, or a package, and why it may call msgspec's decoders itself.
+PERMITTED: Final = {
+    "kubeproto/config/_documents.py": "files, which are text by then; catches the rest, and checks the depth",
+    "kubeproto/config/_kubeconfig.py": "documents that `_documents` has read before",
+    "kubeproto/config/_oidc.py": _CATCHES,
+    "kubeproto/control/_conditions.py": _OWN,
+    "kubeproto/crd": _OWN,
+    "kubeproto/kinds/__main__.py": "the API's description, in the tool that generates the kinds",
+    "kubeproto/kinds/_table.py": _SHIPPED,
+    "kubeproto/objects/_manifests.py": _OWN,
+    "kubeproto/objects/_values.py": "makes the decoders of `Reader`",
+    "kubeproto/sim/_cluster.py": _STORED,
+    "kubeproto/sim/_snapshots.py": "a file of the simulator's own",
+    "kubeproto/sim/access": _STORED,
+    "kubeproto/sim/admission": "what a webhook says, where it catches all three errors, and its own storage",
+    "kubeproto/sim/apply": "texts inside of objects that were read before; catches all three errors itself",
+    "kubeproto/sim/controllers": _STORED,
+    "kubeproto/sim/kinds": _STORED,
+    "kubeproto/sim/reading/_columns.py": _SHIPPED,
+    "kubeproto/sim/reading/_fields.py": _STORED,
+    "kubeproto/sim/reading/_tokens.py": _CATCHES,
+    "kubeproto/sim/reading/_views.py": _STORED,
+    "kubeproto/sim/serving": _STORED,
+    "kubeproto/sim/writing": "`_bodies` reads what clients send, the others read its storage",
+    "kubeproto/streams/_commands.py": _CATCHES,
+    "kubeproto/wire/_responses.py": _CATCHES,
+    "runtime/kubeproto_runtime/_documents.py": _OWN,
+    "runtime/kubeproto_runtime/credentials/_files.py": "documents that `kubeproto.config` has read before",
+}
+
+
+def decoders() -> Iterator[tuple[str, str]]:
+    """Each use of a decoder of msgspec or json, with the module that it stands in."""
+    for folder in ("kubeproto", "transports", "runtime"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                # What follows a call is the text of what it has made: `encode(value).decode()`.
+                if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Call):
+                    used = ast.unparse(node)
+                    if used.startswith(("msgspec.", "json.")) and used.rpartition(".")[2] in (
+                        "decode",
+                        "Decoder",
+                        "convert",
+                        "loads",
+                    ):
+                        yield path.relative_to(ROOT).as_posix(), used
+                elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                    ("msgspec.", "json")
+                ):
+                    for alias in node.names:
+                        if alias.name in ("decode", "Decoder", "convert", "loads"):
+                            yield path.relative_to(ROOT).as_posix(), alias.name
+
+
+def permitted(module: str) -> str | None:
+    return next((place for place in PERMITTED if module == place or module.startswith(f"{place}/")), None)
+
+
+def test_nothing_else_reads_bytes_from_outside() -> None:
+    assert {(module, used) for module, used in decoders() if permitted(module) is None} == set()
+
+
+def test_each_permitted_place_is_still_needed() -> None:
+    assert PERMITTED.keys() - {permitted(module) for module, _ in decoders()} == set()
