@@ -46,6 +46,7 @@ PERMITTED: Final = {
     "kubeproto/wire/_responses.py": _CATCHES,
     "runtime/kubeproto_runtime/_documents.py": _OWN,
     "runtime/kubeproto_runtime/credentials/_files.py": "documents that `kubeproto.config` has read before",
+    "runtime/kubeproto_runtime/testing/_comparing.py": _STORED,
 }
 
 
