@@ -97,10 +97,10 @@ class Store(Generic[K]):
             type_ = type(event)
             if type_ is Added or type_ is Modified:
                 obj: K = event.object  # type: ignore[union-attr]
-                key, version = _place(obj)
+                key, version = _place(obj)  # pyright: ignore[reportUnknownArgumentType]
                 old = self._world.get(key)
                 if old is None or old.version != version or not version:
-                    self._put(key, old, self._entry(version, obj), changes)
+                    self._put(key, old, self._entry(version, obj), changes)  # pyright: ignore[reportUnknownArgumentType]
             elif isinstance(event, Deleted):
                 key, version = _place(event.object)
                 if key in self._world:
@@ -137,10 +137,10 @@ class Store(Generic[K]):
                 continue
             else:
                 continue
-            key, version = _place(obj)
+            key, version = _place(obj)  # pyright: ignore[reportUnknownArgumentType]
             old = world.get(key)
             if old is None or old.version != version or not version:
-                self._stage(key, old, self._entry(version, obj))
+                self._stage(key, old, self._entry(version, obj))  # pyright: ignore[reportUnknownArgumentType]
             elif key in staged:
                 self._stage(key, old, old)
             else:  # mostly a new snapshot is the old one

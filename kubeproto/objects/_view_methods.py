@@ -56,7 +56,7 @@ def settle(obj: T) -> T:
 def kind_of(obj: T) -> type[T]:
     """Return the class of an object as a program wrote it, whether the object was read lazily or not."""
     views = VIEWS.get(type(obj))
-    return type(obj) if views is None else views.plain
+    return type(obj) if views is None else cast("type[T]", views.plain)
 
 
 def asdict(obj: Struct) -> dict[str, Any]:

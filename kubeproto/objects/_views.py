@@ -310,7 +310,8 @@ def text_of(obj: KubeObject) -> bytes | None:
         if type(source) is Source:
             return source.text
         if type(source) in SPANS:
-            return text_in(obj, meta, source)
+            span: Any = source
+            return text_in(obj, meta, span)
     return None
 
 

@@ -120,7 +120,7 @@ def _without_drawn(value: Any) -> Any:
 
 def _is_drawn(name: str, held: Any) -> bool:
     if name == "clusterIPs":
-        return held != ["None"]
+        return bool(held != ["None"])
     if "controller-uid" in name:
         return True
     return name in DRAWN and held not in (None, "", "None", {})

@@ -200,7 +200,8 @@ def test_the_end_releases_all() -> None:
     )
 )  # fmt: skip
 def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allows(story: list[Any]) -> None:
-    own, now, versions = OwnWrites[str](), 0.0, [1, 1]
+    own, now = OwnWrites[str](), 0.0
+    versions: list[int] = [1, 1]
     plain: dict[str, tuple[list[tuple[int, int]], float]] = {}
     for what, first, second in story:
         released: list[str] = []
@@ -213,8 +214,9 @@ def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allow
                 if missing:
                     plain[first] = (missing, now + 1)
         elif what == "progress":
-            versions[first] += second
-            released = own.progress(first, str(versions[first]), nothing, now)
+            cache = int(first)
+            versions[cache] += int(second)
+            released = own.progress(cache, str(versions[cache]), nothing, now)
         else:
             now += first
             released = own.expire(now)

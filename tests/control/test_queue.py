@@ -485,9 +485,9 @@ def test_a_key_that_is_held_after_its_run_waits_for_its_release_and_counts_as_no
     assert (figures.unfinished_work_seconds, figures.work_duration_seconds.sum) == (0, 2)
     queue.release("a", 10)
     assert queue.get(10) == Work("a", 1, 0, "changed", 1)
-    for refused in (lambda: queue.release("a", 11), lambda: queue.release("b", 11)):
+    for key in ("a", "b"):
         with pytest.raises(LocalProtocolError, match="is not held"):
-            refused()
+            queue.release(key, 11)
 
 
 # The rate

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 from sync_rig import Answer, Book, Scripted, book, client_of, drain, found, refusal
@@ -50,8 +50,9 @@ def told(event: kp.WatchEvent[Book]) -> str:
 def heard(cluster: sim.Cluster, faults: sim.Faults | None = None, **facts: Any) -> list[str]:
     """What a follower tells until somebody ends the test from inside of the cluster."""
     seen: list[str] = []
+    events = cast("Any", client_of(cluster, faults).api(Book)).follow(**facts)
     with pytest.raises(Over):
-        drain(client_of(cluster, faults).api(Book).follow(**facts), lambda event: seen.append(told(event)))
+        drain(events, lambda event: seen.append(told(event)))
     return seen
 
 

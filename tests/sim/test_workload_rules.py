@@ -85,9 +85,9 @@ def test_a_role_binding_may_be_made_by_a_put_and_names_the_groups_of_its_subject
 
 def test_a_cluster_role_that_gathers_others_has_a_good_selector() -> None:
     asker = Asker()
-    expression = {"key": "", "operator": "", "values": ["-"]}
+    expression: dict[str, Any] = {"key": "", "operator": "", "values": ["-"]}
     rule = {"clusterRoleSelectors": [{"matchExpressions": [expression]}]}
-    body = {"metadata": {"name": "r"}, "aggregationRule": rule, "rules": []}
+    body: dict[str, Any] = {"metadata": {"name": "r"}, "aggregationRule": rule, "rules": []}
     causes = blamed(asker, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", body)
     place = "aggregationRule.clusterRoleSelectors[0].matchExpressions[0]"
     assert {field for field, _ in causes} == {f"{place}.key", f"{place}.operator", f"{place}.values[0]"}

@@ -74,7 +74,8 @@ def _metadata(metadata: dict[str, Any], path: str) -> Iterator[Violation]:
         dotted = (f"may not be '{name}'",) if name in (".", "..") else ()
         for fault in dotted or _segment_faults(name):
             yield invalid(child(path, "name"), name, fault)
-    for label, value in (metadata.get("labels") or {}).items():
+    labels: dict[str, Any] = metadata.get("labels") or {}
+    for label, value in labels.items():
         yield from (invalid(child(path, "labels"), label, fault) for fault in key_faults(label))
         yield from (invalid(child(path, "labels"), value, fault) for fault in value_faults(value or ""))
     for annotation in metadata.get("annotations") or ():

@@ -10,6 +10,7 @@ from contract_transports import Dressed, Rig
 import kubeproto as kp
 from kubeproto import Transport
 from kubeproto.config import Connection
+from kubeproto.requests import Reply, Request
 from kubeproto_runtime import BlockingClient, BodyLimits, Client
 
 T = TypeVar("T")
@@ -32,9 +33,9 @@ class Asking:
             BlockingClient(blocking, **settings) if self._threaded else Client(transport, **settings)
         )
 
-    async def call(self, request: kp.Request[T]) -> kp.Reply[T]:
+    async def call(self, request: Request[T]) -> Reply[T]:
         called = self._client.call(request)
-        reply: kp.Reply[T] = called if self._threaded else await called
+        reply: Reply[T] = called if self._threaded else await called
         return reply
 
     async def pages(self) -> AsyncIterator[list[str]]:
