@@ -56,6 +56,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_httpx._exchange": "a limit that a page of the documentation states",
     "kubeproto_httpx._merging": "how pieces that come together are merged, piece by piece",
     "kubeproto_httpx._network": "streams under a transport of httpx, to be cut at every byte",
+    "kubeproto_runtime.blocking._resync_driver": "the driver with a sink of the test's own",
     "kubeproto_runtime.caches._reflector": "the sink of the driver, without a cache that others share",
     "kubeproto_runtime.calls._attempts": "a limit that a page of the documentation states, and warnings once",
     "kubeproto_runtime.calls._metered": "the wrapper that operators put under a client, by itself",

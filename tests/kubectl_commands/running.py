@@ -32,9 +32,9 @@ _SCRUBBED: Final = (
     (r" +\n", "\n"),
     (r"[ \t]+", " "),
 )  # fmt: skip
-# A real server describes a new kind some time after it serves it.
-_UNPUBLISHED: Final = "couldn't find resource"
-_PUBLISHED_WITHIN: Final = 60.0
+# What a server says of a new kind for a moment: its conditions come after it, and its description after both.
+_TOO_EARLY: Final = {"explain": "couldn't find resource", "wait": ".status.conditions accessor error"}
+_KNOWN_WITHIN: Final = 60.0
 _STRUCTURE: Final = re.compile(r"error|[A-Z]+:|\s+[\w$-]+\t<.*>|\s+[A-Z]\w+$")
 
 
@@ -87,8 +87,8 @@ def run(program: str, kubeconfig: Path, home: Path, context: str = "") -> Iterat
             word.replace("_", " ") if word == "--schedule=0_0_*_*_*" else word for word in command.split(" ")
         ]
         done = call(words, MANIFESTS[manifest] if manifest else "")
-        until = time.monotonic() + _PUBLISHED_WITHIN
-        while words[0] == "explain" and _UNPUBLISHED in done.stdout and time.monotonic() < until:
+        until = time.monotonic() + _KNOWN_WITHIN
+        while (said := _TOO_EARLY.get(words[0])) and said in done.stdout and time.monotonic() < until:
             done = call(words)
         yield Step(line, done.returncode, scrubbed(done.stdout, explained=words[0] == "explain"))
     call(["delete", "namespace", _NAMESPACE, "--wait=false"])
