@@ -98,6 +98,17 @@ def test_an_event_of_one_group_is_an_event_of_the_other(client: Client) -> None:
     assert client.send("GET", f"{other}/e").status == 404
 
 
+def test_an_event_that_one_group_would_refuse_is_shown_by_it(client: Client) -> None:
+    events = f"namespaces/{client.namespace}/events"
+    about = {"kind": "Pod", "name": "p", "namespace": client.namespace}
+    client.create(
+        f"/api/v1/{events}",
+        {"metadata": {"name": "again"}, "involvedObject": about, "series": {"count": 2}},
+    )
+    shown = client.get(f"/apis/events.k8s.io/v1/{events}/again")
+    assert shown["series"] == {"count": 2, "lastObservedTime": None}
+
+
 def test_both_versions_of_an_autoscaler_are_one_object(client: Client) -> None:
     v1 = f"/apis/autoscaling/v1/namespaces/{client.namespace}/horizontalpodautoscalers"
     v2 = v1.replace("v1", "v2", 1)

@@ -20,8 +20,11 @@ from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
 
-_COMPILED: Final = 2.0  # seconds more until it has compiled a policy
-_SETTLE: Final = 2.0  # seconds until a server has surely seen new configurations
+_SETTLE: Final = 2.0  # seconds until a server has surely seen new configurations of webhooks
+_COMPILED_WITHIN: Final = 60.0
+_POLICIES: Final = f"{HOOKS}/validatingadmissionpolicies"
+_BINDINGS: Final = f"{HOOKS}/validatingadmissionpolicybindings"
+_SECRETS: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 
 
 class RealTaker:
@@ -31,6 +34,7 @@ class RealTaker:
         self._transport = transport
         self._webhooks = webhooks
         self._objects: tuple[tuple[str, Json], ...] = ()
+        self._sentinels = 0
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
     def configure(self, case: Case) -> None:
@@ -47,7 +51,28 @@ class RealTaker:
         for target, body in case.objects:
             status, _, made = self._send("POST", target, body)
             assert status == 201, made
-        time.sleep(_SETTLE + (_COMPILED if case.objects else 0))
+        if case.objects:
+            self._until_policies_are_compiled()
+        time.sleep(_SETTLE)
+
+    def _until_policies_are_compiled(self) -> None:
+        """Wait for a policy that was made after all others, which the server compiles in one go."""
+        self._sentinels += 1
+        said = f"sentinel {self._sentinels}"
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}
+        spec = {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "object.metadata.name != 'sentinel'", "message": said}],
+        }
+        metadata = {"name": "sentinel"}
+        binding = {"policyName": "sentinel", "validationActions": ["Deny"]}
+        for target, wanted in ((_POLICIES, spec), (_BINDINGS, binding)):
+            self._send("DELETE", f"{target}/sentinel")
+            status, _, made = self._send("POST", target, {"metadata": metadata, "spec": wanted})
+            assert status == 201, made
+        end = time.monotonic() + _COMPILED_WITHIN
+        while said not in str(self._send("POST", f"{_SECRETS}?dryRun=All", {"metadata": metadata})):
+            assert time.monotonic() < end, "the server does not apply a new policy"
 
     def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
         self._webhooks.calls.clear()

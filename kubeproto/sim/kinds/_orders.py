@@ -118,6 +118,10 @@ _FIRST: Final = ("kind", "apiVersion", "metadata")
 _LAST: Final = ("spec", "status")
 
 
+# One API group stores what another refuses to create, and both show it: these types are written with the
+# nulls of the second.
+SHOWN_AS: Final = {"events_v1.EventSeries": "core_v1.EventSeries"}
+
 # Written even when there is nothing to write: null, or an empty text.
 ALWAYS: Final = frozenset((
     ("autoscaling_v2.HorizontalPodAutoscalerStatus", "currentMetrics"),

@@ -19,7 +19,7 @@ from ...kinds import FieldFacts, table
 from ...objects import Quantity, format_time, parse_time
 from ..storage._values import is_list, is_map
 from ._builtin import built_in
-from ._orders import ALWAYS, POINTERS, in_order
+from ._orders import ALWAYS, POINTERS, SHOWN_AS, in_order
 
 _LEAVES: Final[dict[str, Any]] = {
     "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str, "time": str,
@@ -189,7 +189,7 @@ def struct_of(type_: str) -> type[Struct]:
     """A Struct that writes a type in the server's order and refuses values of other types."""
     facts = table().types[type_].fields
     fields: list[tuple[str, Any, Any]] = []
-    nulls = built_in().nulls.get(type_, [])
+    nulls = built_in().nulls.get(SHOWN_AS.get(type_, type_), [])
     for name in in_order(type_, facts):
         field = facts[name]
         annotation = _annotation(field, type_)
