@@ -92,3 +92,17 @@ def test_a_cluster_role_that_gathers_others_has_a_good_selector() -> None:
     place = "aggregationRule.clusterRoleSelectors[0].matchExpressions[0]"
     assert {field for field, _ in causes} == {f"{place}.key", f"{place}.operator", f"{place}.values[0]"}
     asker.cluster.advance(1)
+
+
+def test_the_source_of_a_metric_is_looked_at_whatever_its_type_says() -> None:
+    metric = {"type": "X", "resource": {"name": "memory", "target": {"type": "Utilization"}}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}
+    body: dict[str, Any] = {
+        "metadata": {"name": "h"},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 3, "metrics": [metric]},
+    }
+    path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    assert blamed(Asker(), "POST", path, body) == [
+        ("spec.metrics[0].resource.target.averageUtilization", "FieldValueRequired"),
+        ("spec.metrics[0].type", "FieldValueNotSupported"),
+    ]

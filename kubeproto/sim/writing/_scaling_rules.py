@@ -30,19 +30,16 @@ def _metric(metric: Json, path: str) -> Found:
     fields = {"ContainerResource": "containerResource", "External": "external", "Object": "object",
               "Pods": "pods", "Resource": "resource"}  # fmt: skip
     kind = metric.get("type", "")
-    if kind not in fields:
-        if kind:
-            yield unsupported(f"{path}.type", kind, tuple(fields))
-        return
-    if fields[kind] not in metric:
+    if kind and kind not in fields:
+        yield unsupported(f"{path}.type", kind, tuple(fields))
+    elif kind and fields[kind] not in metric:
         yield required(f"{path}.{fields[kind]}", "must populate information for the given metric source")
-        return
-    held, where = metric[fields[kind]], f"{path}.{fields[kind]}"
-    if kind in ("Resource", "ContainerResource"):
-        if not held.get("name"):
-            yield required(f"{where}.name", "must specify a resource name")
-        target = member(held, "target")
-        yield from _target(target, f"{where}.target")
+    # The source that is there is looked at, whatever the type says.
+    for name in ("resource", "containerResource"):
+        if held := member(metric, name):
+            if not held.get("name"):
+                yield required(f"{path}.{name}.name", "must specify a resource name")
+            yield from _target(member(held, "target"), f"{path}.{name}.target")
 
 
 def _target(target: Json, path: str) -> Found:
