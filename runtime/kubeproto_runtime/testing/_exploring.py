@@ -21,9 +21,9 @@ from ._injecting import (
     INJECTED_FAULTS,
     MAX_WRITES,
     Author,
-    Course,
     InjectedFault,
     Injection,
+    ObservedRun,
     ObservedWrite,
     Tap,
 )
@@ -100,8 +100,10 @@ def explore(
     `operator` makes and runs a new operator each time, with nothing left of the one before; `scenario` does
     what people do, with a client of its own. Both begin on a fork of `cluster`, in virtual time. A run is
     over when nothing has changed for `quiet` seconds after the scenario ended; after `within` seconds it
-    counts as one that does not come to rest. Resources that are `ignored` may differ. Raises ValueError if
-    the clean run fails or does not come to rest: then there is nothing to compare with.
+    counts as one that does not come to rest. `faults` are those that are tried at each write that changed
+    something; `only` names the injections themselves, as a `Difference` shows them. Resources that are
+    `ignored` may differ. Raises ValueError if the clean run fails or does not come to rest: then there is
+    nothing to compare with.
 
     ::
 
@@ -158,37 +160,37 @@ def _injections(writes: tuple[ObservedWrite, ...], faults: Collection[InjectedFa
 
 
 def _play(settings: _Settings, injection: Injection | None) -> _Outcome:
-    course = Course(settings.cluster.fork(), injection, settings.ignored)
-    failure = run(_run, settings, course, backend=settings.backend)
-    state = comparable_state(course.cluster, settings.ignored)
-    return _Outcome(state, tuple(course.writes), tuple(course.lines), failure)
+    observed = ObservedRun(settings.cluster.fork(), injection, settings.ignored)
+    failure = run(_run, settings, observed, backend=settings.backend)
+    state = comparable_state(observed.cluster, settings.ignored)
+    return _Outcome(state, tuple(observed.writes), tuple(observed.lines), failure)
 
 
-async def _run(settings: _Settings, course: Course) -> str:
+async def _run(settings: _Settings, observed: ObservedRun) -> str:
     """Run a scenario to its end; return why there was none, or nothing."""
-    replicas = _Replicas(settings.operator, course)
+    replicas = _Replicas(settings.operator, observed)
     resting = False
     try:
         async with (
-            simulated(course.cluster, faults=Tap(course, "user")) as user,
+            simulated(observed.cluster, faults=Tap(observed, "user")) as user,
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(replicas.keep_running)
             await settings.scenario(user)
-            resting = await _until_quiet(course, settings.quiet, settings.within)
+            resting = await _until_quiet(observed, settings.quiet, settings.within)
             replicas.kill()  # what it would clean up at its end is not part of the run
             tasks.cancel_scope.cancel()
     except Exception as error:
         return f"failed: {_first(error)!r}"
-    if len(course.writes) >= MAX_WRITES:
+    if len(observed.writes) >= MAX_WRITES:
         return f"sent {MAX_WRITES} writes, and would have gone on"
     return "" if resting else f"did not come to rest within {settings.within:g} s"
 
 
-async def _until_quiet(course: Course, quiet: float, within: float) -> bool:
+async def _until_quiet(observed: ObservedRun, quiet: float, within: float) -> bool:
     end = anyio.current_time() + within
     while anyio.current_time() < end:
-        if course.cluster.now - course.changed_at >= quiet:
+        if observed.cluster.now - observed.changed_at >= quiet:
             return True
         await anyio.sleep(_EVERY)
     return False
@@ -197,10 +199,10 @@ async def _until_quiet(course: Course, quiet: float, within: float) -> bool:
 class _Replicas:
     """An operator that is started again whenever it is killed."""
 
-    def __init__(self, operator: Callable[[Client], Awaitable[object]], course: Course) -> None:
+    def __init__(self, operator: Callable[[Client], Awaitable[object]], observed: ObservedRun) -> None:
         self._tap: Tap | None = None
         self._operator = operator
-        self._course = course
+        self._observed = observed
 
     def kill(self) -> None:
         """End the operator as a crash does."""
@@ -212,19 +214,19 @@ class _Replicas:
         async with anyio.create_task_group() as lives:
             while True:
                 killed = anyio.Event()
-                tap = self._tap = Tap(self._course, _OPERATOR)
+                tap = self._tap = Tap(self._observed, _OPERATOR)
                 scope = anyio.CancelScope()
-                self._course.on_crash = _killer(tap, killed)
+                self._observed.on_crash = _killer(tap, killed)
                 lives.start_soon(self._live, tap, scope)
                 await killed.wait()
                 scope.cancel()
                 await anyio.sleep(RESTART)
-                self._course.note("the operator is started again")
+                self._observed.note("the operator is started again")
 
     async def _live(self, tap: Tap, scope: anyio.CancelScope) -> None:
         try:
             with scope:
-                async with simulated(self._course.cluster, faults=tap) as client:
+                async with simulated(self._observed.cluster, faults=tap) as client:
                     await self._operator(client)
                 if not tap.dead:
                     raise RuntimeError("the operator has ended by itself")

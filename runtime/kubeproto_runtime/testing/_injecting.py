@@ -1,15 +1,15 @@
 """One thing that goes wrong at one write of a run: the transports of the operator and of the user, observed.
 
 All writes of a run are numbered in the order in which they are sent. A simulated run repeats itself, so the
-third write of the clean run is the third write of every other run that has met nothing yet. (On asyncio: trio
-draws the order of its tasks.)
+third write of the clean run is the third write of every other run in which nothing has gone wrong yet. (On
+asyncio: trio draws the order of its tasks.)
 """
 
 from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -29,10 +29,7 @@ InjectedFault = Literal[
     "crash before", "crash after", "lost response", "refused", "conflict", "stale cache", "late events",
     "missed events", "lost lease",
 ]  # fmt: skip
-INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = (
-    "crash before", "crash after", "lost response", "refused", "conflict", "stale cache", "late events",
-    "missed events", "lost lease",
-)  # fmt: skip
+INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = get_args(InjectedFault)
 
 # A write takes time, or two parties that undo each other's work at once would hold the clock for ever: an
 # operator whose cache has yet to hear of a deletion creates what the garbage collector deletes.
@@ -69,8 +66,8 @@ class ObservedWrite(Struct, frozen=True):
         return f"write {self.number}, by the {self.author}: {self.request}"
 
 
-class Course:
-    """One run: what is to go wrong in it, and what has happened."""
+class ObservedRun:
+    """One run of a scenario: what is to go wrong in it, and what has happened."""
 
     def __init__(self, cluster: Cluster, injection: Injection | None, ignored: frozenset[str]) -> None:
         self.cluster = cluster
@@ -175,34 +172,34 @@ class Course:
 class Tap(Faults):
     """Between one client and the cluster of a run. What was killed sends and hears nothing more."""
 
-    def __init__(self, course: Course, author: Author) -> None:
-        super().__init__(course.cluster)
+    def __init__(self, observed: ObservedRun, author: Author) -> None:
+        super().__init__(observed.cluster)
         self.dead = False
-        self._course = course
+        self._observed = observed
         self._author: Author = author
 
     def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
         """Answer a request, unless this is where something goes wrong."""
-        course, answering = self._course, partial(self.cluster.answer, head, user, replies)
+        observed, answering = self._observed, partial(self.cluster.answer, head, user, replies)
         self._as_is = partial(super().answer, head, user, replies)
         if self.dead:
             raise ConnectError("the process was killed")
-        if len(course.writes) >= MAX_WRITES:
+        if len(observed.writes) >= MAX_WRITES:
             raise ConnectError("this run has sent too many writes")
         if head.method != "GET":
             if _LEASES in head.target or head.target.endswith("/leases"):
                 return answering()
-            response = course.send(head, self._author, self, answering)
+            response = observed.send(head, self._author, self, answering)
             return msgspec.structs.replace(response, after=response.after + LATENCY)
         if self._author == "user":
             return answering()
-        if self.cluster.now < course.refuses_until:
+        if self.cluster.now < observed.refuses_until:
             raise ConnectError("the connection was refused")
         response = answering()
         if isinstance(response.body, bytes):
             return response
-        stream = TappedStream(course, self, head, response.body)
-        course.streams.append(stream)
+        stream = TappedStream(observed, self, head, response.body)
+        observed.streams.append(stream)
         return msgspec.structs.replace(response, body=stream)
 
     def answer_with(self, fault: Fault) -> ServerResponse:
@@ -214,11 +211,11 @@ class Tap(Faults):
 class TappedStream:
     """A watch of the operator, which can be held back and cut."""
 
-    def __init__(self, course: Course, tap: Tap, head: Head, source: Stream) -> None:
+    def __init__(self, observed: ObservedRun, tap: Tap, head: Head, source: Stream) -> None:
         self.wake: Callable[[], None] | None = None
         self.broken = False
         self.held_until = 0.0
-        self._course = course
+        self._observed = observed
         self._tap = tap
         self._path = _clusterwide(head)
         self._source = source
@@ -237,8 +234,8 @@ class TappedStream:
 
     def close(self) -> None:
         """Nobody listens any more."""
-        if self in self._course.streams:
-            self._course.streams.remove(self)
+        if self in self._observed.streams:
+            self._observed.streams.remove(self)
         self._source.close()
 
     def shows(self, write: Head) -> bool:
@@ -252,7 +249,7 @@ class TappedStream:
 
     @property
     def _held(self) -> bool:
-        return self._tap.dead or self._course.cluster.now < self.held_until
+        return self._tap.dead or self._observed.cluster.now < self.held_until
 
 
 def _clusterwide(head: Head) -> str:
