@@ -12,6 +12,8 @@ from ._allocation import allocate, keep_allocated
 _SERVERS: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
 )  # fmt: skip
+# What a write of the status leaves as it is, beside the spec (tried on a 1.36 server, kind by kind).
+_NOT_WITH_STATUS: Final = {"deployments.apps": ("labels",), "pods": ("ownerReferences",)}
 # The spec of a custom resource is whatever is not one of these.
 _NOT_COUNTED: Final = ("metadata", "apiVersion")
 
@@ -39,12 +41,19 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
 
 
 def _with_status(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-    """The old state with another status. Of all kinds, only a pod takes labels and the like along with it."""
+    """The old state with another status. A built-in kind takes labels, finalizers and the like along with it.
+
+    Its controllers rely on that: the revision of a Deployment is an annotation that comes with a status.
+    """
     old = before["metadata"]
     merged = dict(before)
     merged["metadata"] = dict(old)
-    if served.full_name == "pods":
+    if not served.custom:
         merged["metadata"] = obj["metadata"] | {field: old[field] for field in _SERVERS if field in old}
+        for field in _NOT_WITH_STATUS.get(served.full_name, ()):
+            merged["metadata"].pop(field, None)
+            if field in old:
+                merged["metadata"][field] = old[field]
     merged.pop("status", None)
     if "status" in obj:
         merged["status"] = obj["status"]

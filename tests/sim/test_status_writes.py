@@ -1,0 +1,52 @@
+"""What a write of the status takes along, kind by kind, as a 1.36 server was seen to do it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from asking import BOOKS, MERGE, Asker
+
+_SELECTED: Final = {"matchLabels": {"a": "b"}}
+_TEMPLATE: Final = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+_SET: Final = {"replicas": 0, "selector": _SELECTED, "template": _TEMPLATE}
+KINDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("/apis/apps/v1/namespaces/default/deployments", _SET),
+    ("/apis/apps/v1/namespaces/default/replicasets", _SET),
+    ("/apis/apps/v1/namespaces/default/statefulsets", _SET | {"serviceName": "s"}),
+    ("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {"selector": _SELECTED}),
+    ("/api/v1/namespaces/default/services", {"ports": [{"port": 80}]}),
+    ("/api/v1/namespaces/default/resourcequotas", {"hard": {"pods": "10"}}),
+    ("/api/v1/namespaces/default/pods", _TEMPLATE["spec"]),
+    ("/api/v1/nodes", {}),
+)
+OWNER: Final = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "u"}
+CHANGE: Final = {
+    "metadata": {
+        "labels": {"l": "2"}, "annotations": {"n": "2"}, "finalizers": ["x.io/y"], "ownerReferences": [OWNER],
+    },
+    "spec": {"replicas": 7},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "spec"), KINDS, ids=[target.rpartition("/")[2] for target, _ in KINDS])
+def test_metadata_of_a_built_in_kind_comes_along_with_its_status(target: str, spec: dict[str, Any]) -> None:
+    asker = Asker()
+    meta = {"name": "a", "labels": {"l": "1"}, "annotations": {"n": "1"}}
+    made = asker.made(target, {"metadata": meta, "spec": spec})
+    found = asker.ask("PATCH", f"{target}/a/status", CHANGE, MERGE)
+    meta = found["metadata"]
+    assert meta["annotations"]["n"] == "2"
+    assert meta["finalizers"] == ["x.io/y"]
+    assert meta["labels"] == ({"l": "1"} if target.endswith("deployments") else {"l": "2"})
+    assert meta.get("ownerReferences") == (None if target.endswith("pods") else [OWNER])
+    assert meta.get("generation") == made["metadata"].get("generation")
+    assert found["spec"] == made["spec"]
+
+
+def test_metadata_of_a_custom_resource_does_not() -> None:
+    asker = Asker()
+    asker.book("a")
+    found = asker.ask("PATCH", f"{BOOKS}/a/status", CHANGE | {"status": {"readers": 1}}, MERGE)
+    assert found["status"] == {"readers": 1}
+    assert not {"labels", "annotations", "finalizers", "ownerReferences"} & set(found["metadata"])
