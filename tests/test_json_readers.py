@@ -29,7 +29,7 @@ PERMITTED: Final = {
     "kubeproto/kinds/_table.py": _SHIPPED,
     "kubeproto/objects/_manifests.py": _OWN,
     "kubeproto/objects/_values.py": "makes the decoders of `Reader`",
-    "kubeproto/sim/_cluster.py": _STORED,
+    "kubeproto/sim/_direct.py": _STORED,
     "kubeproto/sim/_snapshots.py": "a file of the simulator's own",
     "kubeproto/sim/access": _STORED,
     "kubeproto/sim/admission": "what a webhook says, where it catches all three errors, and its own storage",

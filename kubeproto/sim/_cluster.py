@@ -18,41 +18,35 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from .._errors import DeadlineExceeded, LocalProtocolError
-from ..crd import CustomResourceDefinition, definition_of
-from ..objects import KubeObject, encode
+from .._errors import DeadlineExceeded
+from ..objects import KubeObject
 from ..wire import Head
-from ._snapshots import (
-    ClusterController,
-    Snapshot,
-    StoredObject,
-    change_of,
-    load_snapshot,
-    resume,
-    take_snapshot,
+from ._direct import (
+    Definition,
+    edit_object,
+    ensure_namespace,
+    get_object,
+    get_objects,
+    put_definition,
+    put_object,
+    remove_object,
+    served_kind,
 )
+from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, take_snapshot
 from ._state import Modes, ServerState
 from .access._access import Access
 from .access._access import Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
 from .admission._calls import PendingCalls, Replies, Webhooks
-from .controllers._aggregation import RoleAggregation
-from .controllers._bootstrap import Defaults, populate
-from .controllers._definitions import Definitions
-from .controllers._garbage import Garbage
-from .controllers._namespaces import NamespaceController, Pods
-from .controllers._protection import Protection
-from .kinds._kinds import Served
+from .controllers._bootstrap import populate
+from .controllers._manager import ControllerManager
 from .reading._watches import Watch
 from .serving._messages import ServerResponse
 from .serving._server import Server
 from .storage._storage import WINDOW, ResourceStorage, StoredEvent
-from .writing._edits import put, remove
-from .writing._writes import Writer
 
 if TYPE_CHECKING:
     from ._transports import BlockingSimTransport, SimTransport
@@ -60,11 +54,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-_ROUNDS: Final = 1000
 _NEW: Final = Modes()
 _NO_TOKENS: Final[Mapping[str, User]] = {}
-_decode: Final = msgspec.json.Decoder().decode
-Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | bytes
 
 
 class RecordedExchange(Struct, frozen=True):
@@ -109,10 +100,10 @@ class Cluster:
         self._authorization: AuthorizationMode = authorization
         self._tokens = dict(tokens)
         self.webhooks = Webhooks()
-        self._world = ServerState(seed=seed, window=window, modes=modes)
-        self._world.tracks = managed_fields
-        self._world.storage.version = version
-        self._world.storage.compact()
+        self._state = ServerState(seed=seed, window=window, modes=modes)
+        self._state.tracks = managed_fields
+        self._state.storage.version = version
+        self._state.storage.compact()
         self._begin()
         self.on_due: Callable[[], None] | None = None
         self.on_change: Callable[[StoredObject], object] | None = None
@@ -121,29 +112,18 @@ class Cluster:
         for name in _NAMESPACES:
             self.namespace(name)
         if populated:
-            populate(self._world)
+            populate(self._state)
         elif authorization == "RBAC":
-            populate(self._world, RBAC_GROUP)
+            populate(self._state, RBAC_GROUP)
         self.define(*crds)
 
     def _begin(self) -> None:
-        world = self._world
-        self._server = Server(world, Access(world, self._authorization, self._tokens), self.webhooks)
+        state = self._state
+        self._server = Server(state, Access(state, self._authorization, self._tokens), self.webhooks)
         self._plans: list[tuple[float, int, Callable[[], object]]] = []
         self._planned = 0
-        self._definitions = Definitions(world)
-        self._garbage = Garbage(world)
-        self._namespaces = NamespaceController(world)
-        self._pods = Pods(world)
-        self._protection = Protection(world)
-        self._aggregation = RoleAggregation(world)
-        self._controllers: tuple[ClusterController, ...] = (
-            self._definitions, self._garbage, self._namespaces, self._pods, self._protection,
-            self._aggregation,
-        )  # fmt: skip
-        if self._populated:
-            self._controllers += (Defaults(world),)
-        world.on_event = [*(one.told for one in self._controllers), self._wake]
+        self._controllers = ControllerManager(state, populated=self._populated)
+        state.on_event = [*self._controllers.callbacks, self._wake]
 
     # What comes in, and what goes out.
 
@@ -156,11 +136,11 @@ class Cluster:
         requests to webhooks gives `replies`, empty at first: `PendingCalls` then says what is to be sent, and
         the request is made again with the reply to each call under its `key`.
         """
-        chance = self._world.chance.state
+        chance = self._state.chance.state
         try:
             answer = self._server.answer(head, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
-            self._world.chance.state = chance
+            self._state.chance.state = chance
             raise
         if self.keeps_log:
             self.log.append(RecordedExchange(self.now, head, answer.status))
@@ -195,14 +175,14 @@ class Cluster:
     @property
     def now(self) -> float:
         """The virtual time, in seconds since 1970."""
-        return self._world.clock.time
+        return self._state.clock.time
 
     @property
     def due(self) -> float | None:
         """When something happens by itself next; None if nothing will."""
         self._server.watches = watches = [watch for watch in self._server.watches if not watch.ended]
         times = [watch.due for watch in watches]
-        times += [self._definitions.due, self._pods.due, self._plans[0][0] if self._plans else None]
+        times += [self._controllers.due, self._plans[0][0] if self._plans else None]
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, seconds: float) -> None:
@@ -213,7 +193,7 @@ class Cluster:
         """Let time pass until then. A time that is past settles what has come up, and no more."""
         self.settle()
         while (due := self.due) is not None and due <= time:
-            self._world.clock.time = max(self.now, due)
+            self._state.clock.time = max(self.now, due)
             while self._plans and self._plans[0][0] <= self.now:
                 heapq.heappop(self._plans)[2]()
             for watch in self._server.watches:
@@ -222,14 +202,14 @@ class Cluster:
                     if watch.wake:
                         watch.wake()
             self.settle()
-        self._world.clock.time = max(self.now, time)
+        self._state.clock.time = max(self.now, time)
 
     def show_time(self, time: float) -> None:
         """Let the clock show a later time, and leave what is due by then to the next `advance_to`.
 
         A server on real time calls it before each request: objects carry the time at which they are written.
         """
-        self._world.clock.time = max(self.now, time)
+        self._state.clock.time = max(self.now, time)
 
     def wait(self, condition: Callable[[], T], seconds: float = 60.0) -> T:
         """Let time pass until a condition holds, and return what it gave; or `DeadlineExceeded`.
@@ -257,57 +237,26 @@ class Cluster:
 
     def settle(self) -> None:
         """Let the controllers do what has come up, until they have nothing left to do."""
-        for _ in range(_ROUNDS):
-            worked = [controller.work() for controller in self._controllers]
-            if not any(worked):
-                return
-        raise LocalProtocolError(f"the controllers of the cluster did not come to rest in {_ROUNDS} rounds")
+        self._controllers.settle()
 
     # What a test does behind the server's back.
 
     def define(self, *definitions: Definition) -> None:
         """Serve custom resources from now on, established and ready."""
         for definition in definitions:
-            self.put(_definition(definition))
-        self._definitions.hurried = True
-        self.settle()
-        self._definitions.hurried = False
+            put_definition(self._state, definition)
+        self._controllers.establish_at_once()
 
     def namespace(self, name: str) -> None:
         """Make a namespace, if it is not there."""
-        served = self._served("v1", "Namespace")
-        if name not in served.shelf.objects:
-            self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        ensure_namespace(self._state, name)
 
     def put(self, obj: KubeObject | dict[str, Any] | bytes, *, manager: str = "test") -> dict[str, Any]:
         """Create an object, or replace it whatever its version; its namespace is made if need be.
 
         What a server would refuse is refused here too, as the `Refused` that it would answer with.
         """
-        found = _plain(obj)
-        served = self._served(found.get("apiVersion", ""), found.get("kind", ""))
-        meta: dict[str, Any] = found.setdefault("metadata", {})
-        namespace = meta.setdefault("namespace", "default") if served.namespaced else ""
-        if namespace:
-            self.namespace(namespace)
-        from .reading._routes import Route
-
-        name: str = meta.get("name", "")
-        stored = served.shelf.objects.get(served.key(namespace, name))
-        writer = Writer(self._world, Route(served, "create", namespace, ""), {}, manager)
-        status = found.get("status")
-        if stored is None:
-            written = writer.create(found, [])
-        else:
-            meta["resourceVersion"] = str(stored.version)
-            writer = Writer(self._world, Route(served, "update", namespace, name), {}, manager)
-            written = writer.replace(found, [])
-        made: dict[str, Any] = _decode(written.data)
-        if status is not None and served.has_status:
-            made["status"] = status
-            route = Route(served, "update", namespace, made["metadata"]["name"], "status")
-            made = _decode(Writer(self._world, route, {}, manager).replace(made, []).data)
-        return made
+        return put_object(self._state, obj, manager)
 
     def get(
         self, kind: type[KubeObject] | str, name: str, namespace: str = "default"
@@ -316,58 +265,49 @@ class Cluster:
 
         A kind in text is ``v1/Pod`` or ``apps/v1/Deployment``.
         """
-        served = self._kind(kind)
-        stored = served.shelf.objects.get(served.key(namespace, name))
-        return None if stored is None else _decode(served.shown(stored.data))
+        return get_object(self._state, kind, name, namespace)
 
     def objects(self, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
         """All objects of a kind, in the order of a list."""
-        served = self._kind(kind)
-        found = [served.shelf.objects[key] for key in served.shelf.in_order()]
-        return [_decode(served.shown(stored.data)) for stored in found]
+        return get_objects(self._state, kind)
 
     def remove(self, kind: type[KubeObject] | str, name: str, namespace: str = "default") -> None:
         """Take an object away at once, whatever its finalizers; KeyError if it is not there."""
-        served = self._kind(kind)
-        remove(self._world, served, served.shelf.objects[served.key(namespace, name)])
+        remove_object(self._state, kind, name, namespace)
 
     def edit(
         self, kind: type[KubeObject] | str, name: str, change: Callable[[dict[str, Any]], None],
         namespace: str = "default",
     ) -> None:  # fmt: skip
         """Change an object in place, as a controller of the cluster would; KeyError if it is not there."""
-        served = self._kind(kind)
-        obj = served.read(served.shelf.objects[served.key(namespace, name)].data)
-        change(obj)
-        obj = _decode(served.kept(obj))
-        put(self._world, served, served.key(namespace, name), obj)
+        edit_object(self._state, kind, name, change, namespace)
 
     def compact(self, version: int | None = None) -> None:
         """Forget the history up to a version, or all of it: older reads and watches get 410 from now on."""
-        self._world.storage.compact(version)
+        self._state.storage.compact(version)
 
     @property
     def version(self) -> int:
         """The global version: that of the latest write."""
-        return self._world.storage.version
+        return self._state.storage.version
 
     @property
     def modes(self) -> Modes:
         """How this server differs from a new one; to be set at any time."""
-        return self._world.modes
+        return self._state.modes
 
     @modes.setter
     def modes(self, modes: Modes) -> None:
-        self._world.modes = modes
+        self._state.modes = modes
 
     @property
     def lag(self) -> int:
         """How many versions reads from the cache, and watches, are behind; to be set at any time."""
-        return self._world.lag
+        return self._state.lag
 
     @lag.setter
     def lag(self, versions: int) -> None:
-        self._world.lag = versions
+        self._state.lag = versions
         for watch in self._server.watches:
             if watch.wake:
                 watch.wake()
@@ -379,9 +319,9 @@ class Cluster:
 
     def end_watches(self, kind: type[KubeObject] | str | None = None) -> None:
         """End all watches cleanly, or those of one kind: what a restart or a new schema does."""
-        shelf = None if kind is None else self._kind(kind).shelf
+        storage = None if kind is None else served_kind(self._state, kind).storage
         for watch in self.watches:
-            if shelf is None or watch.shelf is shelf:
+            if storage is None or watch.storage is storage:
                 watch.close()
                 if watch.wake:
                     watch.wake()
@@ -390,77 +330,44 @@ class Cluster:
         """A cluster that goes on from here by itself. Watches, plans and the log stay with this one."""
         self.settle()
         twin = Cluster.__new__(Cluster)
-        old = self._world
-        world = twin._world = ServerState(seed=0, window=old.storage.window, modes=old.modes)
-        world.storage = old.storage.copy()
-        world.kinds = type(old.kinds)(world.storage)
-        world.clock.time, world.chance = old.clock.time, old.chance.copy()
-        world.tracks, world.lag = old.tracks, old.lag
-        world.terminating, world.closing = set(old.terminating), set(old.closing)
+        old = self._state
+        state = twin._state = ServerState(seed=0, window=old.storage.window, modes=old.modes)
+        state.storage = old.storage.copy()
+        state.kinds = type(old.kinds)(state.storage)
+        state.clock.time, state.chance = old.clock.time, old.chance.copy()
+        state.tracks, state.lag = old.tracks, old.lag
+        state.terminating, state.closing = set(old.terminating), set(old.closing)
         twin._populated = self._populated
         twin.webhooks = self.webhooks
         twin._authorization, twin._tokens = self._authorization, dict(self._tokens)
-        world.signing_key = old.signing_key
+        state.signing_key = old.signing_key
         twin._begin()
         twin.on_due = twin.on_change = None
         twin.log, twin.keeps_log = [], self.keeps_log
-        twin._definitions.adopt(self._definitions)
-        twin._garbage.adopt(self._garbage)
-        twin._pods.adopt(self._pods)
-        twin._protection.adopt(self._protection)
-        twin._aggregation.adopt(self._aggregation)
+        twin._controllers.adopt(self._controllers)
         return twin
 
     @property
     def seed(self) -> int:
         """What the next uid and generated name depend on."""
-        return self._world.chance.state
+        return self._state.chance.state
 
     def snapshot(self) -> Snapshot:
         """Return all that is stored."""
-        return take_snapshot(self._world)
+        return take_snapshot(self._state)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Replace all that is stored. Open watches end, and history begins anew, as after a restart."""
         self.end_watches()
-        load_snapshot(self._world, snapshot)
+        load_snapshot(self._state, snapshot)
         self._begin()
-        resume(
-            self._world, self._definitions, [one for one in self._controllers if one is not self._definitions]
-        )
+        self._controllers.resume()
 
-    def _wake(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def _wake(self, storage: ResourceStorage, event: StoredEvent) -> None:
         if self.on_change is not None:
-            self.on_change(change_of(shelf, event))
+            self.on_change(change_of(storage, event))
         if self.on_due is not None:
             self.on_due()
         for watch in self._server.watches:
-            if watch.wake and watch.shelf is shelf:
+            if watch.wake and watch.storage is storage:
                 watch.wake()
-
-    def _served(self, api_version: str, kind: str) -> Served:
-        served = self._world.kinds.of_kind(api_version, kind)
-        if served is None:
-            raise LocalProtocolError(
-                f"the cluster does not serve {kind!r} of {api_version!r}: give its definition in crds="
-            )
-        return served
-
-    def _kind(self, kind: type[KubeObject] | str) -> Served:
-        if isinstance(kind, str):
-            api_version, _, name = kind.rpartition("/")
-            return self._served(api_version, name)
-        return self._served(kind.resource.api_version, kind.resource.kind)
-
-
-def _plain(obj: KubeObject | dict[str, Any] | bytes) -> dict[str, Any]:
-    if isinstance(obj, KubeObject):
-        obj = encode(obj)
-    found: dict[str, Any] = _decode(obj if isinstance(obj, bytes) else msgspec.json.encode(obj))
-    return found
-
-
-def _definition(definition: Definition) -> dict[str, Any]:
-    if isinstance(definition, type):
-        definition = definition_of(definition)
-    return _plain(definition)

@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 
-from ._cluster import Cluster, Definition
+from ._cluster import Cluster
+from ._direct import Definition
 
 # Requests that a failing test shows: the last ones led to the failure.
 _SHOWN = 50

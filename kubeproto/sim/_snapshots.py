@@ -6,21 +6,17 @@ a server that was restarted has none either, and watches from before it are told
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from .controllers._definitions import SHELF
 from .kinds._kinds import Kinds
 from .storage._storage import ResourceStorage, Storage, StoredEvent
 from .writing._writes import make_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ._state import ServerState
-    from .controllers._definitions import Definitions
 
 
 class StoredObject(Struct, frozen=True):
@@ -41,63 +37,40 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     objects: list[StoredObject]
 
 
-def change_of(shelf: ResourceStorage, event: StoredEvent) -> StoredObject:
+def change_of(storage: ResourceStorage, event: StoredEvent) -> StoredObject:
     """A change as a journal keeps it."""
     stored = event.stored
     data = None if event.change == "DELETED" else stored.data
-    return StoredObject(shelf.name, stored.key, stored.version, data)
+    return StoredObject(storage.name, stored.key, stored.version, data)
 
 
-def take_snapshot(world: ServerState) -> Snapshot:
+def take_snapshot(state: ServerState) -> Snapshot:
     """Return everything that is stored, in the order in which it was written."""
     found = [
-        StoredObject(shelf.name, stored.key, stored.version, stored.data)
-        for shelf in world.storage.shelves.values()
-        for stored in shelf.objects.values()
+        StoredObject(storage.name, stored.key, stored.version, stored.data)
+        for storage in state.storage.resources.values()
+        for stored in storage.objects.values()
     ]
     found.sort(key=lambda one: one.version)
     return Snapshot(
-        version=world.storage.version, time=world.clock.time, seed=world.chance.state, objects=found
+        version=state.storage.version, time=state.clock.time, seed=state.chance.state, objects=found
     )
 
 
-def load_snapshot(world: ServerState, snapshot: Snapshot) -> None:
+def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
     """Replace what is stored. The controllers of the cluster have to be made anew after it."""
-    storage = Storage(world.storage.window)
+    storage = Storage(state.storage.window)
     for one in snapshot.objects:
         if one.data is None:
             continue
         obj: dict[str, Any] = msgspec.json.decode(one.data)
         stored = make_stored(one.key, obj, one.version, one.data)
-        shelf = storage.shelf(one.resource)
-        shelf.objects[one.key] = stored
-        shelf.forget_order()
+        resource = storage.resource(one.resource)
+        resource.objects[one.key] = stored
+        resource.forget_order()
     storage.version = snapshot.version
     storage.compact()
-    world.storage, world.kinds = storage, Kinds(storage)
-    world.clock.time = max(world.clock.time, snapshot.time)
-    world.chance.state = snapshot.seed
-    world.terminating, world.closing = set(), set()
-
-
-class ClusterController(Protocol):
-    """A part of the cluster that follows what is stored, and works on it when it is asked."""
-
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
-        """Note a change."""
-        ...
-
-    def work(self) -> bool:
-        """Do what has come up; whether there was anything."""
-        ...
-
-
-def resume(world: ServerState, definitions: Definitions, followers: Iterable[ClusterController]) -> None:
-    """Let new controllers know what is stored: definitions first, for they bring kinds."""
-    followers = tuple(followers)
-    for stored in list(world.storage.shelf(SHELF).objects.values()):
-        definitions.resume(stored)
-    for shelf in list(world.storage.shelves.values()):
-        for stored in list(shelf.objects.values()):
-            for follower in followers:
-                follower.told(shelf, StoredEvent("ADDED", stored, None))
+    state.storage, state.kinds = storage, Kinds(storage)
+    state.clock.time = max(state.clock.time, snapshot.time)
+    state.chance.state = snapshot.seed
+    state.terminating, state.closing = set(), set()

@@ -1,4 +1,4 @@
-"""What all parts of the server share: storage, kinds, the clock, chance, and how old or odd the server is."""
+"""What all parts of the server share: storage, kinds, clock, randomness, and the modes of the server."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Modes(Struct, frozen=True, kw_only=True):
     """How the server differs from a Kubernetes 1.36 with its watch cache, which is the default.
 
     `streaming_lists=False` refuses `sendInitialEvents` (before 1.32). `end_mark` is what stands at the end of
-    the initial events: some aggregated servers never send it. `gone` is how an expired watch is told: in the
-    stream, or as HTTP 410 with one of two reasons. `too_large` is how three generations of servers tell a
-    version that they have not reached. `compress_watches` is Kubernetes 1.37.
+    the initial events: some aggregated servers never send it. `gone` is how the server reports an expired
+    watch: in the stream, or as HTTP 410 with one of two reasons. `too_large` is how three generations of
+    servers report a version that they have not reached. `compress_watches` is Kubernetes 1.37.
     """
 
     streaming_lists: bool = True
@@ -54,7 +54,7 @@ class VirtualClock:
 
 
 class ServerState:
-    """The state of a simulated cluster, without any behaviour of its own beyond writing and telling of it."""
+    """The state of a simulated cluster. It stores and removes objects, and notifies whoever follows that."""
 
     def __init__(self, *, seed: int, window: int, modes: Modes) -> None:
         self.storage = Storage(window)
@@ -75,16 +75,16 @@ class ServerState:
         """The version that reads from the cache see: the latest, but for a lag."""
         return max(self.storage.version - self.lag, 0)
 
-    def commit(self, shelf: ResourceStorage, stored: Stored) -> StoredEvent:
-        """Store an object that was made for the next version, and tell of it."""
-        event = self.storage.commit(shelf, stored)
-        for tell in self.on_event:
-            tell(shelf, event)
+    def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+        """Store an object that was made for the next version, and notify those in `on_event`."""
+        event = self.storage.commit(storage, stored)
+        for notify in self.on_event:
+            notify(storage, event)
         return event
 
-    def remove(self, shelf: ResourceStorage, stored: Stored) -> StoredEvent:
-        """Take an object away, and tell of it."""
-        event = self.storage.remove(shelf, stored)
-        for tell in self.on_event:
-            tell(shelf, event)
+    def remove(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+        """Delete an object, and notify those in `on_event`."""
+        event = self.storage.remove(storage, stored)
+        for notify in self.on_event:
+            notify(storage, event)
         return event

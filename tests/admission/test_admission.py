@@ -153,7 +153,7 @@ def test_a_rule_names_resources_and_their_subresources(
     resources: list[str], plural: str, subresource: str, fits: bool
 ) -> None:
     cluster = sim.Cluster()
-    served = cluster._world.kinds.find("", "v1", plural)
+    served = cluster._state.kinds.find("", "v1", plural)
     assert served is not None
     rule = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": resources}
     write = AdmittedWrite(
@@ -161,7 +161,7 @@ def test_a_rule_names_resources_and_their_subresources(
         old=None,
         options={},
     )  # fmt: skip
-    assert (HookReader(cluster._world).version_for({"rules": [rule]}, write) is served) == fits
+    assert (HookReader(cluster._state).version_for({"rules": [rule]}, write) is served) == fits
 
 
 class Sender:

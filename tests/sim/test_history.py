@@ -114,7 +114,7 @@ class History(RuleBasedStateMachine):
 
     @property
     def floor(self) -> int:
-        return self.cluster._world.storage.compacted
+        return self.cluster._state.storage.compacted
 
     @invariant()
     def versions_never_go_back(self) -> None:
@@ -144,7 +144,7 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def a_list_is_the_fold_of_the_history(self) -> None:
-        shelf = self.cluster._world.storage.shelf("books.example.io")
+        shelf = self.cluster._state.storage.resource("books.example.io")
         for version, world in self.worlds.items():
             if version >= self.floor:
                 seen: dict[str, Stored] = shelf.at(version)

@@ -26,11 +26,11 @@ _ALLOWED: Final = Decision(allowed=True)
 class Access:
     """Authenticates and authorizes the requests to a cluster."""
 
-    def __init__(self, world: ServerState, mode: Mode, tokens: Mapping[str, User]) -> None:
-        self.world = world
+    def __init__(self, state: ServerState, mode: Mode, tokens: Mapping[str, User]) -> None:
+        self.state = state
         self.mode: Mode = mode
         self.tokens = dict(tokens)
-        self.rbac = Rbac(world)
+        self.rbac = Rbac(state)
         self._impersonation = Impersonator(self.decide)
 
     def decide(self, user: User, asked: Attributes) -> Decision:
@@ -75,7 +75,7 @@ class Access:
             return authenticated(user), [ISSUER] if ISSUER in audiences else []
         if not is_ours(token):
             raise BadToken("invalid bearer token")
-        user, meant = verify_token(self.world, token, audiences)
+        user, meant = verify_token(self.state, token, audiences)
         return authenticated(user), meant
 
 

@@ -21,7 +21,7 @@ from ._rules import PolicyRule, read_rules
 from ._users import MASTERS, User
 
 GROUP: Final = "rbac.authorization.k8s.io"
-_SHELVES: Final = ("clusterrolebindings", "rolebindings", "clusterroles", "roles")
+_RESOURCES: Final = ("clusterrolebindings", "rolebindings", "clusterroles", "roles")
 _PLURALS: Final = {"ClusterRole": "clusterroles", "Role": "roles"}
 
 
@@ -84,8 +84,8 @@ class _Binding(Struct, frozen=True):
 class Rbac:
     """Decides by the roles and bindings that the cluster holds."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self._seen: tuple[object, ...] = ()
         self._bindings: dict[str, list[_Binding]] = {}
         self._rules: dict[tuple[str, str, str], tuple[PolicyRule, ...]] = {}
@@ -124,22 +124,22 @@ class Rbac:
         return self._rules.get((kind, namespace if kind == "Role" else "", name))
 
     def _refresh(self) -> None:
-        shelves = [self.world.storage.shelf(f"{name}.{GROUP}") for name in _SHELVES]
-        seen = (self.world.storage, *(shelf.end for shelf in shelves))
+        resources = [self.state.storage.resource(f"{name}.{GROUP}") for name in _RESOURCES]
+        seen = (self.state.storage, *(storage.end for storage in resources))
         if seen == self._seen:
             return
         self._seen = seen
         self._bindings, self._rules = {}, {}
-        for shelf, kind in zip(shelves[:2], ("ClusterRoleBinding", "RoleBinding"), strict=True):
-            self._read_bindings(shelf, kind)
-        for shelf, kind in zip(shelves[2:], ("ClusterRole", "Role"), strict=True):
-            for stored in shelf.objects.values():
+        for storage, kind in zip(resources[:2], ("ClusterRoleBinding", "RoleBinding"), strict=True):
+            self._read_bindings(storage, kind)
+        for storage, kind in zip(resources[2:], ("ClusterRole", "Role"), strict=True):
+            for stored in storage.objects.values():
                 rules = read_rules(msgspec.json.decode(stored.data))
                 self._rules[kind, stored.namespace, stored.name] = rules
 
-    def _read_bindings(self, shelf: ResourceStorage, kind: str) -> None:
-        for key in shelf.in_order():
-            stored = shelf.objects[key]
+    def _read_bindings(self, storage: ResourceStorage, kind: str) -> None:
+        for key in storage.in_order():
+            stored = storage.objects[key]
             obj: dict[str, Any] = msgspec.json.decode(stored.data)
             role: dict[str, str] = obj["roleRef"]
             subjects = tuple(

@@ -31,10 +31,10 @@ class BadToken(Exception):
 
 
 def make_token(
-    world: ServerState, account: Stored, audiences: list[str], lifetime: int, bound: tuple[str, Stored] | None
+    state: ServerState, account: Stored, audiences: list[str], lifetime: int, bound: tuple[str, Stored] | None
 ) -> str:
     """Return a token of a service account; `bound` is the object with which it ends, and its kind."""
-    now = int(world.clock.time)
+    now = int(state.clock.time)
     claims: dict[str, Any] = {
         "namespace": account.namespace,
         "serviceaccount": {"name": account.name, "uid": account.uid},
@@ -43,15 +43,15 @@ def make_token(
         kind, stored = bound
         claims[kind.lower()] = {"name": stored.name, "uid": stored.uid}
         if kind == "Pod" and (node := _decode(stored.data)["spec"].get("nodeName")):
-            there = world.storage.shelf("nodes").objects.get(node)
+            there = state.storage.resource("nodes").objects.get(node)
             claims["node"] = {"name": node} | ({"uid": there.uid} if there else {})
     payload = {
-        "aud": audiences, "exp": now + lifetime, "iat": now, "iss": ISSUER, "jti": world.chance.uid(),
+        "aud": audiences, "exp": now + lifetime, "iat": now, "iss": ISSUER, "jti": state.chance.uid(),
         "kubernetes.io": claims, "nbf": now,
         "sub": f"system:serviceaccount:{account.namespace}:{account.name}",
     }  # fmt: skip
     text = f"{_encoded(msgspec.json.encode(_HEADER))}.{_encoded(msgspec.json.encode(payload))}"
-    return f"{text}.{_signature(world, text)}"
+    return f"{text}.{_signature(state, text)}"
 
 
 def is_ours(token: str) -> bool:
@@ -66,30 +66,30 @@ def is_ours(token: str) -> bool:
     return isinstance(payload, dict) and cast("dict[str, Any]", payload).get("iss") == ISSUER
 
 
-def verify_token(world: ServerState, token: str, audiences: list[str]) -> tuple[User, list[str]]:
+def verify_token(state: ServerState, token: str, audiences: list[str]) -> tuple[User, list[str]]:
     """Return the service account that bears a token, and which of the audiences it is for; or `BadToken`."""
     text, _, signature = token.rpartition(".")
-    if not hmac.compare_digest(signature.encode(), _signature(world, text).encode()):
+    if not hmac.compare_digest(signature.encode(), _signature(state, text).encode()):
         raise BadToken("go-jose/go-jose: error in cryptographic primitive")
     payload: dict[str, Any] = _decode(_decoded(text.partition(".")[2]))
     meant = [one for one in audiences if one in payload["aud"]]
     if not meant:
         offered, wanted = go_list(payload["aud"]), go_list(audiences)
         raise BadToken(f"token audiences {offered} is invalid for the target audiences {wanted}")
-    now = world.clock.time
+    now = state.clock.time
     if now - _LEEWAY > payload["exp"]:
         raise BadToken("service account token has expired")
     claims: dict[str, Any] = payload["kubernetes.io"]
-    account = _account(world, claims)
+    account = _account(state, claims)
     extra = {"authentication.kubernetes.io/credential-id": [f"JTI={payload['jti']}"]}
-    extra |= _bound(world, claims)
+    extra |= _bound(state, claims)
     name = f"system:serviceaccount:{account.namespace}:{account.name}"
     return User(name, account.uid, account_groups(account.namespace), extra), meant
 
 
-def _account(world: ServerState, claims: dict[str, Any]) -> Stored:
+def _account(state: ServerState, claims: dict[str, Any]) -> Stored:
     namespace, held = claims["namespace"], claims["serviceaccount"]
-    account = world.storage.shelf("serviceaccounts").objects.get(f"{namespace}/{held['name']}")
+    account = state.storage.resource("serviceaccounts").objects.get(f"{namespace}/{held['name']}")
     if account is None:
         raise BadToken(f"serviceaccounts {quoted(held['name'])} not found")
     if account.uid != held["uid"]:
@@ -97,7 +97,7 @@ def _account(world: ServerState, claims: dict[str, Any]) -> Stored:
     return account
 
 
-def _bound(world: ServerState, claims: dict[str, Any]) -> dict[str, list[str]]:
+def _bound(state: ServerState, claims: dict[str, Any]) -> dict[str, list[str]]:
     """What a token that is bound to an object adds to its user; the token ends with that object."""
     extra: dict[str, list[str]] = {}
     for kind in ("pod", "secret", "node"):
@@ -106,7 +106,7 @@ def _bound(world: ServerState, claims: dict[str, Any]) -> dict[str, list[str]]:
             continue
         if kind != "node" or "pod" not in claims:
             key = held["name"] if kind == "node" else f"{claims['namespace']}/{held['name']}"
-            stored = world.storage.shelf(f"{kind}s").objects.get(key)
+            stored = state.storage.resource(f"{kind}s").objects.get(key)
             if stored is None:
                 raise BadToken("service account token has been invalidated")
             if stored.uid != held["uid"]:
@@ -119,8 +119,8 @@ def _bound(world: ServerState, claims: dict[str, Any]) -> dict[str, list[str]]:
     return extra
 
 
-def _signature(world: ServerState, text: str) -> str:
-    return _encoded(hmac.digest(world.signing_key, text.encode(), hashlib.sha256))
+def _signature(state: ServerState, text: str) -> str:
+    return _encoded(hmac.digest(state.signing_key, text.encode(), hashlib.sha256))
 
 
 def _encoded(data: bytes) -> str:

@@ -34,7 +34,7 @@ class WebhookAdmission:
 
     def __init__(
         self,
-        world: ServerState,
+        state: ServerState,
         hooks: HookReader,
         policies: Policies,
         webhooks: Webhooks,
@@ -44,7 +44,7 @@ class WebhookAdmission:
     ) -> None:
         self.waited = 0.0
         self._policies = policies
-        self._world = world
+        self._state = state
         self._hooks = hooks
         self._webhooks = webhooks
         self._replies = replies
@@ -137,7 +137,7 @@ class WebhookAdmission:
         """The verdict of a webhook; None if it cannot be asked and need not be."""
         if write.dry_run and hook.spec.get("sideEffects") not in _QUIET:
             raise bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
-        uid = self._world.chance.uid()
+        uid = self._state.chance.uid()
         review = {"kind": "AdmissionReview", "apiVersion": API, "request": self._request(write, version, uid)}
         call = make_call(hook.spec["clientConfig"], msgspec.json.encode(review), hook.timeout)
         reply = self._webhooks.reply_to(call, self._replies)

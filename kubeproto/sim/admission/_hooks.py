@@ -66,22 +66,22 @@ class AdmittedWrite(Struct, frozen=True, kw_only=True):
 class HookReader:
     """Reads the webhooks from the configurations, anew when one has changed."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self._seen: dict[Phase, tuple[object, int]] = {}
         self._hooks: dict[Phase, list[Webhook]] = {}
 
     def hooks(self, phase: Phase) -> list[Webhook]:
         """The webhooks of a phase in the order in which they are called: by configuration, then as listed."""
-        shelf = self.world.storage.shelf(f"{phase}webhookconfigurations.{GROUP}")
-        seen = (self.world.storage, shelf.end)
+        storage = self.state.storage.resource(f"{phase}webhookconfigurations.{GROUP}")
+        seen = (self.state.storage, storage.end)
         if self._seen.get(phase) != seen:
             self._seen[phase] = seen
             self._hooks[phase] = [
                 Webhook(f"{name}/{number}", spec)
-                for name in shelf.in_order()
+                for name in storage.in_order()
                 for number, spec in enumerate(
-                    listed(msgspec.json.decode(shelf.objects[name].data), "webhooks")
+                    listed(msgspec.json.decode(storage.objects[name].data), "webhooks")
                 )
             ]
         return self._hooks[phase]
@@ -102,8 +102,8 @@ class HookReader:
         if any(_fits(rule, served, write) for rule in rules):
             return served
         if policy == "Equivalent":
-            for other in self.world.kinds:
-                same = other.shelf is served.shelf and other is not served
+            for other in self.state.kinds:
+                same = other.storage is served.storage and other is not served
                 if same and any(_fits(rule, other, write) for rule in rules):
                     return other
         return None
@@ -118,7 +118,7 @@ class HookReader:
             return chosen.matches(member(member(shown or {}, "metadata"), "labels"))
         if not write.namespace:
             return True
-        stored = self.world.storage.shelf("namespaces").objects.get(write.namespace)
+        stored = self.state.storage.resource("namespaces").objects.get(write.namespace)
         return stored is not None and chosen.matches(stored.labels or {})
 
 

@@ -28,17 +28,17 @@ Json = dict[str, Any]
 class Policies:
     """The policies of a cluster and their bindings, read anew when one has changed."""
 
-    def __init__(self, world: ServerState, matching: HookReader) -> None:
-        self._world = world
+    def __init__(self, state: ServerState, matching: HookReader) -> None:
+        self._state = state
         self._matching = matching
         self._seen: tuple[object, ...] = ()
         self._bound: list[tuple[Json, Json]] = []
 
     def bound(self) -> list[tuple[Json, Json]]:
         """Each policy with each of its bindings."""
-        policies = self._world.storage.shelf(f"validatingadmissionpolicies.{GROUP}")
-        bindings = self._world.storage.shelf(f"validatingadmissionpolicybindings.{GROUP}")
-        seen = (self._world.storage, policies.end, bindings.end)
+        policies = self._state.storage.resource(f"validatingadmissionpolicies.{GROUP}")
+        bindings = self._state.storage.resource(f"validatingadmissionpolicybindings.{GROUP}")
+        seen = (self._state.storage, policies.end, bindings.end)
         if seen != self._seen:
             self._seen = seen
             decode = msgspec.json.decode
@@ -115,7 +115,7 @@ class Policies:
         kind, ref = member(policy, "paramKind"), member(binding, "paramRef")
         if not kind or not ref:
             return [None]
-        served = self._world.kinds.of_kind(kind["apiVersion"], kind["kind"])
+        served = self._state.kinds.of_kind(kind["apiVersion"], kind["kind"])
         if served is None:
             named = f"'{kind['apiVersion']}, Kind={kind['kind']}'"
             raise LookupError(f"failed to find resource referenced by paramKind: {named}")
@@ -123,7 +123,7 @@ class Policies:
         chosen = Selector.from_object(ref.get("selector") or {})
         found = [
             msgspec.json.decode(served.shown(stored.data))
-            for stored in served.shelf.objects.values()
+            for stored in served.storage.objects.values()
             if stored.namespace == home
             and (stored.name == ref["name"] if "name" in ref else chosen.matches(stored.labels or {}))
         ]
@@ -132,7 +132,7 @@ class Policies:
         return found
 
     def _home(self, write: AdmittedWrite) -> Any:
-        stored = self._world.storage.shelf("namespaces").objects.get(write.namespace)
+        stored = self._state.storage.resource("namespaces").objects.get(write.namespace)
         return None if stored is None else msgspec.json.decode(stored.data)
 
 

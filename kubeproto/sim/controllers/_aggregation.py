@@ -13,19 +13,19 @@ from ..storage._parts import listed, member
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._edits import edit
 
-SHELF: Final = "clusterroles.rbac.authorization.k8s.io"
+CLUSTER_ROLES: Final = "clusterroles.rbac.authorization.k8s.io"
 
 
 class RoleAggregation:
     """Keeps the rules of aggregated cluster roles as those that they select."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self._changed = False
 
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note that a cluster role has changed."""
-        if shelf.name == SHELF:
+        if storage.name == CLUSTER_ROLES:
             self._changed = True
 
     def work(self) -> bool:
@@ -33,30 +33,30 @@ class RoleAggregation:
         if not self._changed:
             return False
         self._changed = False
-        before = self.world.storage.version
-        served = self.world.kinds.of_shelf(SHELF)
+        before = self.state.storage.version
+        served = self.state.kinds.of_storage(CLUSTER_ROLES)
         assert served is not None  # a kind of the server's own
-        shelf = served.shelf
-        for key in list(shelf.in_order()):
-            stored = shelf.objects[key]
+        storage = served.storage
+        for key in list(storage.in_order()):
+            stored = storage.objects[key]
             if b'"aggregationRule":' not in stored.data:
                 continue
             role: dict[str, Any] = msgspec.json.decode(stored.data)
-            gathered = self._gather(shelf, role)
+            gathered = self._gather(storage, role)
             if gathered != (role.get("rules") or []):
-                edit(self.world, served, shelf.objects[key], partial(_set_rules, rules=gathered))
-        return self.world.storage.version != before
+                edit(self.state, served, storage.objects[key], partial(_set_rules, rules=gathered))
+        return self.state.storage.version != before
 
     def adopt(self, other: RoleAggregation) -> None:
         """Know what another one knows."""
         self._changed = other._changed
 
-    def _gather(self, shelf: ResourceStorage, role: dict[str, Any]) -> list[Any]:
+    def _gather(self, storage: ResourceStorage, role: dict[str, Any]) -> list[Any]:
         rules: list[Any] = []
         for selector in listed(member(role, "aggregationRule"), "clusterRoleSelectors"):
             chosen = Selector.from_object(selector)
-            for key in shelf.in_order():
-                stored = shelf.objects[key]
+            for key in storage.in_order():
+                stored = storage.objects[key]
                 if stored.name == role["metadata"]["name"] or not chosen.matches(stored.labels or {}):
                     continue
                 rules += [

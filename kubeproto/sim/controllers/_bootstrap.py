@@ -20,7 +20,7 @@ _ROOT: Final = "kube-root-ca.crt"
 _EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))
 
 
-def populate(world: ServerState, group: str | None = None) -> None:
+def populate(state: ServerState, group: str | None = None) -> None:
     """Store what a new cluster has, as the server itself does; or only the objects of one group."""
     import pkgutil
 
@@ -32,33 +32,33 @@ def populate(world: ServerState, group: str | None = None) -> None:
         if group is not None and obj["apiVersion"].rpartition("/")[0] != group:
             continue
         for condition in obj.get("status", {}).get("conditions", ()):
-            condition["lastTransitionTime"] = world.clock.stamp()
-        _store(world, obj)
+            condition["lastTransitionTime"] = state.clock.stamp()
+        _store(state, obj)
 
 
-def _store(world: ServerState, obj: dict[str, Any]) -> None:
-    served = world.kinds.of_kind(obj["apiVersion"], obj["kind"])
+def _store(state: ServerState, obj: dict[str, Any]) -> None:
+    served = state.kinds.of_kind(obj["apiVersion"], obj["kind"])
     if served is None:
         return
     meta = obj["metadata"]
-    meta |= {"uid": world.chance.uid(), "creationTimestamp": world.clock.stamp()}
-    put(world, served, served.key(meta.get("namespace", ""), meta["name"]), obj)
+    meta |= {"uid": state.chance.uid(), "creationTimestamp": state.clock.stamp()}
+    put(state, served, served.key(meta.get("namespace", ""), meta["name"]), obj)
 
 
 class Defaults:
     """Gives each namespace its default ServiceAccount and the certificate of the authority."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self._lacking: set[str] = set()
 
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note namespaces that are new, and those that have lost what they should have."""
         stored = event.stored
-        if shelf.name == "namespaces" and event.change == "ADDED":
+        if storage.name == "namespaces" and event.change == "ADDED":
             self._lacking.add(stored.name)
         elif event.change == "DELETED" and any(
-            shelf.name == resource and stored.name == name for _, resource, name in _EVERYWHERE
+            storage.name == resource and stored.name == name for _, resource, name in _EVERYWHERE
         ):
             self._lacking.add(stored.namespace)
 
@@ -67,16 +67,16 @@ class Defaults:
         lacking, self._lacking = self._lacking, set()
         made = False
         for namespace in sorted(lacking):
-            if namespace in self.world.terminating or not self._is_there(namespace):
+            if namespace in self.state.terminating or not self._is_there(namespace):
                 continue
             for kind, resource, name in _EVERYWHERE:
-                if f"{namespace}/{name}" not in self.world.storage.shelf(resource).objects:
-                    _store(self.world, _default(kind, name, namespace))
+                if f"{namespace}/{name}" not in self.state.storage.resource(resource).objects:
+                    _store(self.state, _default(kind, name, namespace))
                     made = True
         return made
 
     def _is_there(self, namespace: str) -> bool:
-        return namespace in self.world.storage.shelf("namespaces").objects
+        return namespace in self.state.storage.resource("namespaces").objects
 
 
 def _default(kind: str, name: str, namespace: str) -> dict[str, Any]:

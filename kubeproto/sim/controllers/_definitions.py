@@ -15,7 +15,7 @@ from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
 
-SHELF: Final = "customresourcedefinitions.apiextensions.k8s.io"
+DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 # How long a server took from the POST to Established, and from there to storage that answers.
 ESTABLISHED_AFTER: Final = 0.1
@@ -25,35 +25,35 @@ READY_AFTER: Final = 0.05
 class Definitions:
     """Serves what definitions describe."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self._establish: dict[str, float] = {}
         self._known: dict[str, DefinedKind] = {}
         self._refused: dict[str, DefinedKind] = {}  # whose names are taken
         self.hurried = False  # established at once, storage ready: for clusters that begin with definitions
 
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note what became of a definition."""
-        if shelf.name != SHELF:
+        if storage.name != DEFINITIONS:
             return
         stored = event.stored
         if event.change == "DELETED":
             self._forget(stored.name)
             return
         if b'"deletionTimestamp":' in stored.data:
-            self.world.closing.add(stored.name)
+            self.state.closing.add(stored.name)
             return
         if stored.name not in self._known:
             if self._refused.get(stored.name) == read_definition(stored.data):
                 return
-            self._establish.setdefault(stored.name, self.world.clock.time + ESTABLISHED_AFTER)
+            self._establish.setdefault(stored.name, self.state.clock.time + ESTABLISHED_AFTER)
             return
         new = read_definition(stored.data)
         if new != self._known[stored.name]:
             # Whoever watches saw the old schema: all of these watches end.
             self._known[stored.name] = new
-            self.world.kinds.define(new, ready_at=0.0)
-            self.world.storage.shelf(stored.name).generation += 1
+            self.state.kinds.define(new, ready_at=0.0)
+            self.state.storage.resource(stored.name).generation += 1
 
     @property
     def due(self) -> float | None:
@@ -62,23 +62,23 @@ class Definitions:
 
     def work(self) -> bool:
         """Establish what is due; empty what is going."""
-        before = self.world.storage.version
-        now = self.world.clock.time
+        before = self.state.storage.version
+        now = self.state.clock.time
         for name in list(self._establish):
             if self.hurried or self._establish[name] <= now:
                 del self._establish[name]
                 self._serve(name)
-        for name in sorted(self.world.closing):
+        for name in sorted(self.state.closing):
             self._close(name)
-        return self.world.storage.version != before
+        return self.state.storage.version != before
 
     def adopt(self, other: Definitions) -> None:
         """Serve what another one serves."""
         self._known, self._establish = dict(other._known), dict(other._establish)
         self._refused = dict(other._refused)
         for kind in self._known.values():
-            found = other.world.kinds.of_shelf(kind.name)
-            self.world.kinds.define(kind, ready_at=found.ready_at if found else 0.0)
+            found = other.state.kinds.of_storage(kind.name)
+            self.state.kinds.define(kind, ready_at=found.ready_at if found else 0.0)
 
     def resume(self, stored: Stored) -> None:
         """Go on with a definition that was stored before: serve it at once if it was served then."""
@@ -86,34 +86,34 @@ class Definitions:
         conditions: list[dict[str, Any]] = obj.get("status", {}).get("conditions") or []
         if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
             self._known[stored.name] = kind = read_definition(stored.data)
-            self.world.kinds.define(kind, ready_at=0.0)
+            self.state.kinds.define(kind, ready_at=0.0)
         if obj["metadata"].get("deletionTimestamp"):
-            self.world.closing.add(stored.name)
+            self.state.closing.add(stored.name)
         elif stored.name not in self._known:
-            self._establish[stored.name] = self.world.clock.time + ESTABLISHED_AFTER
+            self._establish[stored.name] = self.state.clock.time + ESTABLISHED_AFTER
 
     def _serve(self, name: str) -> None:
-        definitions = self.world.kinds.of_shelf(SHELF)
+        definitions = self.state.kinds.of_storage(DEFINITIONS)
         assert definitions is not None  # a kind of the server's own
-        stored = definitions.shelf.objects.get(name)
+        stored = definitions.storage.objects.get(name)
         if stored is None:
             return
         kind = read_definition(stored.data)
-        if taken := self._taken(definitions.shelf, name, msgspec.json.decode(stored.data)["spec"]):
+        if taken := self._taken(definitions.storage, name, msgspec.json.decode(stored.data)["spec"]):
             self._refused[name] = kind
-            edit(self.world, definitions, stored, lambda obj: self._not_accepted(obj, taken))
+            edit(self.state, definitions, stored, lambda obj: self._not_accepted(obj, taken))
             return
         self._refused.pop(name, None)
         self._known[name] = kind
-        ready = 0.0 if self.hurried else self.world.clock.time + READY_AFTER
-        self.world.kinds.define(kind, ready_at=ready)
-        edit(self.world, definitions, stored, self._established)
+        ready = 0.0 if self.hurried else self.state.clock.time + READY_AFTER
+        self.state.kinds.define(kind, ready_at=ready)
+        edit(self.state, definitions, stored, self._established)
 
-    def _taken(self, shelf: ResourceStorage, name: str, spec: dict[str, Any]) -> dict[str, str]:
+    def _taken(self, storage: ResourceStorage, name: str, spec: dict[str, Any]) -> dict[str, str]:
         """Which of the names of a definition other kinds of its group have, by the field that holds them."""
         resources: set[str] = set()
         kinds: set[str] = set()
-        for stored in shelf.objects.values():
+        for stored in storage.objects.values():
             if stored.name in self._known and stored.name != name:
                 other: dict[str, Any] = msgspec.json.decode(stored.data)["spec"]
                 if other["group"] == spec["group"]:
@@ -129,7 +129,7 @@ class Definitions:
 
     def _not_accepted(self, obj: dict[str, Any], taken: dict[str, str]) -> None:
         field, text = list(taken.items())[-1]
-        stamp = self.world.clock.stamp()
+        stamp = self.state.clock.stamp()
         status = obj.setdefault("status", {})
         accepted = {name: value for name, value in obj["spec"]["names"].items() if name not in taken}
         status["acceptedNames"] = {"plural": "", "kind": ""} | accepted
@@ -145,7 +145,7 @@ class Definitions:
         ]  # fmt: skip
 
     def _established(self, obj: dict[str, Any]) -> None:
-        stamp = self.world.clock.stamp()
+        stamp = self.state.clock.stamp()
         status = obj.setdefault("status", {})
         status["acceptedNames"] = dict(obj["spec"]["names"])
         status["conditions"] = [
@@ -164,33 +164,33 @@ class Definitions:
 
     def _close(self, name: str) -> None:
         """Delete the objects of a definition that is going, then let it go."""
-        definitions, served = self.world.kinds.of_shelf(SHELF), self.world.kinds.of_shelf(name)
+        definitions, served = self.state.kinds.of_storage(DEFINITIONS), self.state.kinds.of_storage(name)
         assert definitions is not None  # a kind of the server's own
         if served is not None:
-            for stored in list(served.shelf.objects.values()):
+            for stored in list(served.storage.objects.values()):
                 if b'"deletionTimestamp":' not in stored.data:
                     self._delete(served, stored)
-            if served.shelf.objects:
+            if served.storage.objects:
                 return
-        stored_definition: Stored | None = definitions.shelf.objects.get(name)
+        stored_definition: Stored | None = definitions.storage.objects.get(name)
         if stored_definition is None:
-            self.world.closing.discard(name)
+            self.state.closing.discard(name)
         elif CLEANUP in (msgspec.json.decode(stored_definition.data)["metadata"].get("finalizers") or []):
-            edit(self.world, definitions, stored_definition, _without_cleanup)
+            edit(self.state, definitions, stored_definition, _without_cleanup)
 
     def _delete(self, served: Served, stored: Stored) -> None:
         with suppress(Rejection):  # it may have gone by itself
-            delete(self.world, served, stored.key, stored.name, DeleteOptions())
+            delete(self.state, served, stored.key, stored.name, DeleteOptions())
 
     def _forget(self, name: str) -> None:
         self._establish.pop(name, None)
         self._known.pop(name, None)
         self._refused.pop(name, None)
         # Names are free now that others may have waited for.
-        self._establish |= dict.fromkeys(self._refused, self.world.clock.time + ESTABLISHED_AFTER)
-        self.world.closing.discard(name)
-        self.world.kinds.forget(name)
-        self.world.storage.shelf(name).generation += 1
+        self._establish |= dict.fromkeys(self._refused, self.state.clock.time + ESTABLISHED_AFTER)
+        self.state.closing.discard(name)
+        self.state.kinds.forget(name)
+        self.state.storage.resource(name).generation += 1
 
 
 def _without_cleanup(obj: dict[str, Any]) -> None:

@@ -21,22 +21,22 @@ from ..writing._edits import edit
 
 _FOREGROUND: Final = "foregroundDeletion"
 Place = tuple[str, str]
-"""A shelf's name and a key on it."""
+"""The name of a resource and a key in its storage."""
 
 
 class Garbage:
     """Follows owner references. `work` does what has come up since the last time."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self.dependents: dict[str, set[Place]] = {}
         self.waiting: dict[str, Place] = {}  # owners whose dependents go first, or are let go
         self._gone: list[str] = []
         self._doubtful: list[Place] = []
 
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note what a change means for owners and dependents."""
-        stored, place = event.stored, (shelf.name, event.stored.key)
+        stored, place = event.stored, (storage.name, event.stored.key)
         if event.change == "DELETED":
             for uid in stored.owners:
                 self.dependents.get(uid, set()).discard(place)
@@ -60,7 +60,7 @@ class Garbage:
         """Do what has come up; whether there was anything."""
         if not (self._gone or self._doubtful or self.waiting):
             return False
-        before = self.world.storage.version
+        before = self.state.storage.version
         gone, self._gone = self._gone, []
         for uid in gone:
             for place in sorted(self.dependents.pop(uid, ())):
@@ -70,7 +70,7 @@ class Garbage:
             self._collect(place)
         for uid, place in list(self.waiting.items()):
             self._unblock(uid, place)
-        return self.world.storage.version != before
+        return self.state.storage.version != before
 
     def adopt(self, other: Garbage) -> None:
         """Know what another one knows."""
@@ -78,8 +78,8 @@ class Garbage:
         self.waiting = dict(other.waiting)
 
     def _find(self, place: Place) -> tuple[Served, Stored] | None:
-        served = self.world.kinds.of_shelf(place[0])
-        stored = served.shelf.objects.get(place[1]) if served else None
+        served = self.state.kinds.of_storage(place[0])
+        stored = served.storage.objects.get(place[1]) if served else None
         return (served, stored) if served and stored else None
 
     def _collect(self, place: Place) -> None:
@@ -93,13 +93,13 @@ class Garbage:
         if not left:
             self._delete(served, stored, "Background")
         elif len(left) < len(owners):
-            edit(self.world, served, stored, lambda obj: obj["metadata"].update(ownerReferences=left))
+            edit(self.state, served, stored, lambda obj: obj["metadata"].update(ownerReferences=left))
 
     def _is_there(self, owner: dict[str, Any], namespace: str) -> bool:
-        served = self.world.kinds.of_kind(owner["apiVersion"], owner["kind"])
+        served = self.state.kinds.of_kind(owner["apiVersion"], owner["kind"])
         if served is None:
             return True  # a kind that nobody knows: a real collector waits for it to come
-        found = served.shelf.objects.get(served.key(namespace, owner["name"]))
+        found = served.storage.objects.get(served.key(namespace, owner["name"]))
         return found is not None and found.uid == owner["uid"]
 
     def _unblock(self, uid: str, place: Place) -> None:
@@ -113,7 +113,7 @@ class Garbage:
         dependents = [one for place in sorted(self.dependents.get(uid, ())) if (one := self._find(place))]
         if "orphan" in finalizers:
             for kind, dependent in dependents:
-                edit(self.world, kind, dependent, lambda obj: _let_go(obj, uid))
+                edit(self.state, kind, dependent, lambda obj: _let_go(obj, uid))
             self._drop(served, stored, "orphan")
         elif _FOREGROUND in finalizers:
             blocking = [one for one in dependents if _blocks(one[1], uid)]
@@ -130,7 +130,7 @@ class Garbage:
         owners: list[dict[str, Any]] = msgspec.json.decode(stored.data)["metadata"]["ownerReferences"]
         left = [owner for owner in owners if self._stays(owner, stored.namespace)]
         if left:
-            edit(self.world, served, stored, lambda obj: obj["metadata"].update(ownerReferences=left))
+            edit(self.state, served, stored, lambda obj: obj["metadata"].update(ownerReferences=left))
         else:
             self._delete(served, stored, "Foreground" if self.dependents.get(stored.uid) else "Background")
 
@@ -152,12 +152,12 @@ class Garbage:
                 del obj["metadata"]["finalizers"]
 
         self.waiting.pop(stored.uid, None)
-        edit(self.world, served, stored, change)
+        edit(self.state, served, stored, change)
 
     def _delete(self, served: Served, stored: Stored, policy: str) -> None:
         # A namespace may not be one that can go, an object may have gone by itself.
         with suppress(Rejection):
-            delete(self.world, served, stored.key, stored.name, DeleteOptions(propagation_policy=policy))
+            delete(self.state, served, stored.key, stored.name, DeleteOptions(propagation_policy=policy))
 
 
 def _blocks(stored: Stored, uid: str) -> bool:

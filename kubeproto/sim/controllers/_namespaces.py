@@ -29,56 +29,56 @@ _CONDITIONS: Final = (
 class NamespaceController:
     """Empties namespaces that are going, and ends them."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
 
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note which namespaces are going."""
-        if shelf.name != "namespaces":
+        if storage.name != "namespaces":
             return
         name = event.stored.name
         if event.change != "DELETED" and b'"phase":"Terminating"' in event.stored.data:
-            self.world.terminating.add(name)
+            self.state.terminating.add(name)
         else:
-            self.world.terminating.discard(name)
+            self.state.terminating.discard(name)
 
     def work(self) -> bool:
         """Delete what is in them, pods first; end those that are empty."""
-        before = self.world.storage.version
-        for name in sorted(self.world.terminating):
+        before = self.state.storage.version
+        for name in sorted(self.state.terminating):
             self._work_on(name)
-        return self.world.storage.version != before
+        return self.state.storage.version != before
 
     def _work_on(self, name: str) -> None:
-        served = self.world.kinds.of_shelf("namespaces")
+        served = self.state.kinds.of_storage("namespaces")
         assert served is not None  # a kind of the server's own
-        stored = served.shelf.objects.get(name)
+        stored = served.storage.objects.get(name)
         if stored is None:
-            self.world.terminating.discard(name)
+            self.state.terminating.discard(name)
             return
         left = self._empty(name)
         if not left:
             obj: dict[str, Any] = msgspec.json.decode(stored.data)
             finalizers = [one for one in texts(member(obj, "spec"), "finalizers") if one != "kubernetes"]
             if not finalizers and not obj["metadata"].get("finalizers"):
-                remove(self.world, served, stored)
+                remove(self.state, served, stored)
                 return
         if b"NamespaceContentRemaining" not in stored.data:
-            edit(self.world, served, stored, lambda obj: self._condition(obj, left))
+            edit(self.state, served, stored, lambda obj: self._condition(obj, left))
 
     def _empty(self, name: str) -> int:
         """Delete the content of a namespace; how much of it is still there."""
         left = 0
         kinds = sorted(
-            self.world.kinds.by_shelf.values(), key=lambda one: (one.full_name != "pods", one.full_name)
+            self.state.kinds.by_storage.values(), key=lambda one: (one.full_name != "pods", one.full_name)
         )
         for served in kinds:
             if not served.namespaced or "delete" not in served.verbs:
                 continue
-            content = [one for one in served.shelf.objects.values() if one.namespace == name]
+            content = [one for one in served.storage.objects.values() if one.namespace == name]
             for one in content:
                 self._delete(served, one)
-            left += sum(one.key in served.shelf.objects for one in content)
+            left += sum(one.key in served.storage.objects for one in content)
             if left and served.full_name == "pods":
                 break  # pods end before what they use
         return left
@@ -87,10 +87,10 @@ class NamespaceController:
         if b'"deletionTimestamp":' in one.data:
             return
         with suppress(Rejection):  # it may have gone by itself
-            delete(self.world, served, one.key, one.name, DeleteOptions(propagation_policy="Background"))
+            delete(self.state, served, one.key, one.name, DeleteOptions(propagation_policy="Background"))
 
     def _condition(self, obj: dict[str, Any], left: int) -> None:
-        stamp = self.world.clock.stamp()
+        stamp = self.state.clock.stamp()
         remaining = ("False", "ContentRemoved", "All content successfully removed")
         if left:
             remaining = ("True", "SomeResourcesRemain", f"Some resources are remaining: {left} objects")
@@ -110,13 +110,13 @@ class NamespaceController:
 class Pods:
     """Stands in for the kubelets: a pod that is being deleted is gone when its grace is over."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self._ending: dict[str, float] = {}
 
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note pods that are ending, and until when."""
-        if shelf.name != "pods":
+        if storage.name != "pods":
             return
         key = event.stored.key
         if event.change == "DELETED":
@@ -137,13 +137,13 @@ class Pods:
 
     def work(self) -> bool:
         """End what is over: the last word of a kubelet is a delete without grace."""
-        over = sorted(key for key, at in self._ending.items() if at <= self.world.clock.time)
-        served = self.world.kinds.of_shelf("pods")
+        over = sorted(key for key, at in self._ending.items() if at <= self.state.clock.time)
+        served = self.state.kinds.of_storage("pods")
         assert served is not None  # a kind of the server's own
         for key in over:
             del self._ending[key]
-            stored = served.shelf.objects.get(key)
+            stored = served.storage.objects.get(key)
             if stored is None:
                 continue
-            edit(self.world, served, stored, lambda pod: pod["metadata"].update(deletionGracePeriodSeconds=0))
+            edit(self.state, served, stored, lambda pod: pod["metadata"].update(deletionGracePeriodSeconds=0))
         return bool(over)

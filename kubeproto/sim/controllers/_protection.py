@@ -17,14 +17,14 @@ from ..writing._edits import edit
 class Protection:
     """Takes the finalizer off what is being deleted and not in use."""
 
-    def __init__(self, world: ServerState) -> None:
-        self.world = world
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
         self._going: set[tuple[str, str]] = set()
 
-    def told(self, shelf: ResourceStorage, event: StoredEvent) -> None:
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note what is being deleted."""
-        if shelf.name in FINALIZERS:
-            place = (shelf.name, event.stored.key)
+        if storage.name in FINALIZERS:
+            place = (storage.name, event.stored.key)
             if event.change == "DELETED":
                 self._going.discard(place)
             elif b'"deletionTimestamp":' in event.stored.data:
@@ -32,15 +32,15 @@ class Protection:
 
     def work(self) -> bool:
         """Let go what is not in use any more."""
-        before = self.world.storage.version
+        before = self.state.storage.version
         for name, key in sorted(self._going):
-            served = self.world.kinds.of_shelf(name)
-            stored = served.shelf.objects.get(key) if served else None
+            served = self.state.kinds.of_storage(name)
+            stored = served.storage.objects.get(key) if served else None
             if served and stored and not self._used(name, stored):
                 finalizer = FINALIZERS[name]
                 if finalizer in texts(msgspec.json.decode(stored.data)["metadata"], "finalizers"):
-                    edit(self.world, served, stored, partial(_drop, finalizer=finalizer))
-        return self.world.storage.version != before
+                    edit(self.state, served, stored, partial(_drop, finalizer=finalizer))
+        return self.state.storage.version != before
 
     def adopt(self, other: Protection) -> None:
         """Know what another one knows."""
@@ -51,7 +51,7 @@ class Protection:
             return bool(member(msgspec.json.decode(stored.data), "status").get("phase") == "Bound")
         if name != "persistentvolumeclaims":
             return False
-        for pod in self.world.storage.shelf("pods").objects.values():
+        for pod in self.state.storage.resource("pods").objects.values():
             if pod.namespace == stored.namespace:
                 for volume in listed(msgspec.json.decode(pod.data)["spec"], "volumes"):
                     if member(volume, "persistentVolumeClaim").get("claimName") == stored.name:

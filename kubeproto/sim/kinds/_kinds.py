@@ -1,6 +1,6 @@
 """The kinds that a server serves: how each is addressed, what it does with writes, how its JSON is made.
 
-A kind is one entry for each of its versions; the versions of a custom resource share a shelf, and their
+A kind is one entry for each of its versions; the versions of a custom resource share one storage, and their
 objects are kept in the version that the definition stores (conversion is none: only apiVersion differs).
 """
 
@@ -152,7 +152,7 @@ class Served:
     """One version of a kind as it is served."""
 
     def __init__(
-        self, resource: Resource, shelf: ResourceStorage, codec: TypedCodec | SchemaCodec,
+        self, resource: Resource, storage: ResourceStorage, codec: TypedCodec | SchemaCodec,
         subresources: tuple[SubresourceFacts, ...] = (), defined: DefinedVersion | None = None,
         list_kind: str = "", type_: str = "",
     ) -> None:  # fmt: skip
@@ -161,7 +161,7 @@ class Served:
         self.plural, self.namespaced = resource.plural, resource.namespaced
         self.api_version = resource.api_version
         self.list_kind = list_kind or f"{resource.kind}List"
-        self.shelf = shelf
+        self.storage = storage
         self.codec = codec
         self.custom = defined is not None
         self.defined = defined
@@ -199,7 +199,7 @@ class Served:
         return "status" in self.subresources
 
     def key(self, namespace: str, name: str) -> str:
-        """Where an object stands on the shelf."""
+        """Return the key of an object in the storage of its kind."""
         return f"{namespace}/{name}" if self.namespaced else name
 
     def write(self, obj: dict[str, Any]) -> bytes:
@@ -249,7 +249,7 @@ class Served:
         return obj
 
     @property
-    def shelf_version(self) -> str:
+    def stored_api_version(self) -> str:
         """The apiVersion that stored objects carry."""
         return self.stored_as or self.api_version
 
@@ -264,11 +264,11 @@ class Kinds:
         self.storage = storage
         self.by_version: dict[tuple[str, str], dict[str, Served]] = {}
         self._own: frozenset[str] | None = None
-        self.by_shelf: dict[str, Served] = {}
+        self.by_storage: dict[str, Served] = {}
         for facts in table().resources:
             self._add(_built_in(facts, storage))
         for served in self:
-            if (home := self.by_shelf[served.shelf.name]) is not served:
+            if (home := self.by_storage[served.storage.name]) is not served:
                 served.storage_kind = home
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
@@ -296,9 +296,9 @@ class Kinds:
         for resources in self.by_version.values():
             yield from resources.values()
 
-    def of_shelf(self, name: str) -> Served | None:
-        """A version that is served of what stands on a shelf."""
-        return self.by_shelf.get(name)
+    def of_storage(self, name: str) -> Served | None:
+        """Return a served version of the kind whose storage has this name; None if there is none."""
+        return self.by_storage.get(name)
 
     def define(self, kind: DefinedKind, *, ready_at: float) -> list[Served]:
         """Serve a custom resource, or serve it as its definition is now."""
@@ -309,7 +309,7 @@ class Kinds:
         made = [_custom(kind, version, self.storage, codecs) for version in kind.versions if version.served]
         for served in made:
             served.ready_at = ready
-            served.outdated = bool(served.shelf.objects)
+            served.outdated = bool(served.storage.objects)
             self._add(served)
         return made
 
@@ -319,13 +319,13 @@ class Kinds:
             for plural, served in list(resources.items()):
                 if served.custom and served.full_name == full_name:
                     del resources[plural]
-                    self.by_shelf.pop(served.shelf.name, None)
+                    self.by_storage.pop(served.storage.name, None)
             if not resources:
                 del self.by_version[key]
 
     def _add(self, served: Served) -> None:
         self.by_version.setdefault((served.group, served.version), {})[served.plural] = served
-        self.by_shelf.setdefault(served.shelf.name, served)
+        self.by_storage.setdefault(served.storage.name, served)
 
 
 def _built_in(facts: ResourceFacts, storage: Storage) -> Served:
@@ -333,7 +333,7 @@ def _built_in(facts: ResourceFacts, storage: Storage) -> Served:
     name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     name = STORED_WITH.get(name, name)
     codec = TypedCodec(facts.type, resource.kind)
-    return Served(resource, storage.shelf(name), codec, facts.subresources, type_=facts.type)
+    return Served(resource, storage.resource(name), codec, facts.subresources, type_=facts.type)
 
 
 def _custom(
@@ -348,7 +348,7 @@ def _custom(
     if version.scale:
         subresources.append(SubresourceFacts(name="scale", kind=_SCALE, verbs=("get", "patch", "update")))
     served = Served(
-        resource, storage.shelf(kind.name), codecs[resource.api_version], tuple(subresources), version,
+        resource, storage.resource(kind.name), codecs[resource.api_version], tuple(subresources), version,
         kind.list_kind,
     )  # fmt: skip
     served.stored_as = kind.stored.resource.api_version

@@ -37,24 +37,24 @@ def read_version(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and int(text) < _LARGEST else None
 
 
-def list_objects(world: ServerState, route: Route, options: ListQuery) -> ListResult:
+def list_objects(state: ServerState, route: Route, options: ListQuery) -> ListResult:
     """The page that a list is asked for; or a refusal."""
     served = route.served
     check_fields(served, options.fields)
     shards = read_shards(options.shards) if options.shards else None
-    version, page = _version(world, options)
+    version, page = _version(state, options)
     try:
-        objects = served.shelf.objects if version is None else served.shelf.at(version)
+        objects = served.storage.objects if version is None else served.storage.at(version)
     except VersionExpired:
         if page is None:
             raise expired_list() from None
         raise expired_token(write_token(LATEST, page.start)) from None
-    shown = world.reached if version is None else version
+    shown = state.reached if version is None else version
     limit = 0 if options.version == "0" and not options.token else options.limit
-    return _page(world, served, route.namespace, objects, options, shards, shown, page, limit)
+    return _page(state, served, route.namespace, objects, options, shards, shown, page, limit)
 
 
-def _version(world: ServerState, options: ListQuery) -> tuple[int | None, PageStart | None]:
+def _version(state: ServerState, options: ListQuery) -> tuple[int | None, PageStart | None]:
     """The version to show (None for the latest), and where the page begins."""
     if options.token:
         page = read_token(options.token)
@@ -62,8 +62,8 @@ def _version(world: ServerState, options: ListQuery) -> tuple[int | None, PageSt
             raise bad_request("specifying resource version is not allowed when using continue")
         if page.version == LATEST:
             return None, page
-        if page.version > world.storage.version:
-            raise _too_large(world, page.version)
+        if page.version > state.storage.version:
+            raise _too_large(state, page.version)
         return page.version, page
     if options.version == "":
         return None, None
@@ -71,16 +71,16 @@ def _version(world: ServerState, options: ListQuery) -> tuple[int | None, PageSt
     if version is None:
         raise bad_request(f"invalid resource version: resourceVersion: {invalid_version(options.version)}")
     exact = options.match == "Exact" or (options.match == "" and options.limit and version)
-    if version > (world.storage.version if exact else world.reached):
-        raise _too_large(world, version)
+    if version > (state.storage.version if exact else state.reached):
+        raise _too_large(state, version)
     if exact:
         return version, None
-    return (world.reached if world.lag else None), None
+    return (state.reached if state.lag else None), None
 
 
-def _too_large(world: ServerState, version: int) -> Exception:
-    modes = world.modes
-    return version_too_large(version, world.reached, modes.too_large, cached=modes.watch_cache)
+def _too_large(state: ServerState, version: int) -> Exception:
+    modes = state.modes
+    return version_too_large(version, state.reached, modes.too_large, cached=modes.watch_cache)
 
 
 def invalid_version(text: str) -> str:
@@ -91,10 +91,10 @@ def invalid_version(text: str) -> str:
 
 
 def _page(
-    world: ServerState, served: Served, namespace: str, objects: dict[str, Stored], options: ListQuery,
+    state: ServerState, served: Served, namespace: str, objects: dict[str, Stored], options: ListQuery,
     shards: Shards | None, version: int, page: PageStart | None, limit: int,
 ) -> ListResult:  # fmt: skip
-    keys = served.shelf.in_order() if objects is served.shelf.objects else sorted(objects)
+    keys = served.storage.in_order() if objects is served.storage.objects else sorted(objects)
     prefix = f"{namespace}/" if namespace else ""
     start, end = 0, len(keys)
     if prefix:
@@ -120,7 +120,7 @@ def _page(
     shown = shards.text if shards else ""
     if not more:
         return ListResult(found, version, shards=shown)
-    slash = "/" if world.modes.watch_cache else ""
+    slash = "/" if state.modes.watch_cache else ""
     token = write_token(version, f"{slash}{keys[last].removeprefix(prefix)}\x00")
     return ListResult(found, version, token, None if options.selective else end - last - 1, shown)
 

@@ -1,8 +1,8 @@
 """A watch as a stream of bytes that the server fills and somebody takes.
 
-A watch keeps a place among the events of its shelf and reads on from there when it is asked, so a write
-costs the same however many watch. What happens by itself (bookmarks, the end) happens at times: `due` says
-when next, and `tick` does it.
+A watch keeps a place among the events of its kind's storage and reads on from there when it is asked, so a
+write costs the same however many watches are open. Bookmarks and the end are due at certain times: `due` is
+the next of them, and `tick` does what is due.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Watch:
     """One open watch. `wake` is called when something may have come."""
 
     def __init__(
-        self, world: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool
+        self, state: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool
     ) -> None:
-        self.world = world
-        self.shelf = route.served.shelf
+        self.state = state
+        self.storage = route.served.storage
         self.viewer = viewer
         self.ended = False
         self.gzip = gzip
@@ -44,14 +44,14 @@ class Watch:
         self._shards = read_shards(options.shards) if options.shards else None
         self._plain = viewer.view == "object" and route.served.as_stored
         self._simple = self._plain and self._matches is None and self._shards is None
-        self._generation = self.shelf.generation
+        self._generation = self.storage.generation
         self._pending: list[bytes] = []
         self._after = 0  # events up to this version were asked to be left out
-        self._at = self.shelf.end
-        now = world.clock.time
-        timeout = options.timeout or MIN_TIMEOUT + world.chance.below(MIN_TIMEOUT)
+        self._at = self.storage.end
+        now = state.clock.time
+        timeout = options.timeout or MIN_TIMEOUT + state.chance.below(MIN_TIMEOUT)
         self._deadline = now + max(timeout, 0)
-        self._bookmarks = options.bookmarks and world.modes.bookmarks
+        self._bookmarks = options.bookmarks and state.modes.bookmarks
         self._next_bookmark = min(now + BOOKMARK_EVERY, self._deadline - LAST_BOOKMARK)
         if self._next_bookmark <= now:
             self._next_bookmark = self._deadline
@@ -69,12 +69,12 @@ class Watch:
         if self.ended:
             return
         self._read()
-        now = self.world.clock.time
+        now = self.state.clock.time
         if now >= self._deadline:
             self.ended = True
         elif self._bookmarks and now >= self._next_bookmark:
             # A server that was set back has nothing to say to a watch from its future.
-            if self.world.reached >= self._after:
+            if self.state.reached >= self._after:
                 self._bookmark({})
             following = self._next_bookmark + BOOKMARK_EVERY
             last = self._deadline - LAST_BOOKMARK
@@ -112,10 +112,10 @@ class Watch:
         if options.timeout is not None and options.timeout < 0:
             self.ended = True
         elif options.initial_events or (version == 0 and options.initial_events is None):
-            if version > self.world.reached:
-                modes = self.world.modes
+            if version > self.state.reached:
+                modes = self.state.modes
                 refusal = version_too_large(
-                    version, self.world.reached, modes.too_large, cached=modes.watch_cache
+                    version, self.state.reached, modes.too_large, cached=modes.watch_cache
                 )
                 self._pending.append(error_line(refusal.status))
                 self.ended = True
@@ -123,42 +123,42 @@ class Watch:
             self._start(route, options)
         elif version:
             self._after = version
-            self._at = self.shelf.since(version)
+            self._at = self.storage.since(version)
             self._read()
 
     def _start(self, route: Route, options: ListQuery) -> None:
         """The initial events: everything there is, in the order of a list, and the mark at their end."""
         whole = msgspec.structs.replace(options, limit=0, token="", version="", match="")
-        listed = list_objects(self.world, route, whole)
-        self._at = self.shelf.since(max(listed.version, self.shelf.floor))
+        listed = list_objects(self.state, route, whole)
+        self._at = self.storage.since(max(listed.version, self.storage.floor))
         for stored in listed.objects:
             self._pending.append(self._line(b"ADDED", stored.data, stored.version))
         if not (options.initial_events and self._bookmarks):
             return
-        mark = self.world.modes.end_mark
+        mark = self.state.modes.end_mark
         if mark != "missing":
             self._bookmark(
                 {END_MARK: "false" if mark == "false" else "true"}, without_version=mark == "without-version"
             )
 
     def _bookmark(self, annotations: dict[str, str], *, without_version: bool = False) -> None:
-        version = "" if without_version else str(max(self.world.reached, self._after))
-        shown = self.viewer.bookmark(version, annotations, old=self.world.modes.old_bookmarks)
+        version = "" if without_version else str(max(self.state.reached, self._after))
+        shown = self.viewer.bookmark(version, annotations, old=self.state.modes.old_bookmarks)
         self._pending.append(b'{"type":"BOOKMARK","object":%s}\n' % shown)
 
     def _read(self) -> None:
-        """Read on among the events of the shelf."""
-        shelf = self.shelf
-        if shelf.generation != self._generation:
+        """Read on among the events of the storage."""
+        storage = self.storage
+        if storage.generation != self._generation:
             self.ended = True  # after what has happened until now
-        if self._at < shelf.first:
+        if self._at < storage.first:
             self.ended = True
             return
-        start = self._at - shelf.first
-        events = shelf.events
+        start = self._at - storage.first
+        events = storage.events
         if start == len(events):
             return
-        reached, append = self.world.reached, self._pending.append
+        reached, append = self.state.reached, self._pending.append
         for event in events[start:] if start else events:
             if event.stored.version > reached:
                 break
@@ -197,35 +197,35 @@ class Watch:
         )
 
     def _line(self, change: bytes, data: bytes, version: int) -> bytes:
-        shown = self.viewer.watched(data, version, self.world.clock.time)
+        shown = self.viewer.watched(data, version, self.state.clock.time)
         return b'{"type":"%s","object":%s}\n' % (change, shown)
 
 
-def open_watch(world: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool) -> Watch:
+def open_watch(state: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool) -> Watch:
     """Open a watch; or a refusal in the form that this server has for it."""
     check_fields(route.served, options.fields)
     if read_version(options.version or "0") is None:
         raise unexplained(f"resourceVersion: {invalid_version(options.version)}")
     try:
-        return Watch(world, route, options, viewer, gzip=gzip)
+        return Watch(state, route, options, viewer, gzip=gzip)
     except VersionExpired:
-        status = too_old(world, route, options.version)
-        if world.modes.gone != "in-stream":
+        status = too_old(state, route, options.version)
+        if state.modes.gone != "in-stream":
             raise Rejection(status) from None
     fresh = msgspec.structs.replace(options, version="", initial_events=False)
-    watch = Watch(world, route, fresh, viewer, gzip=gzip)
+    watch = Watch(state, route, fresh, viewer, gzip=gzip)
     watch.fail(status)
     return watch
 
 
-def too_old(world: ServerState, route: Route, version: str) -> dict[str, Any]:
+def too_old(state: ServerState, route: Route, version: str) -> dict[str, Any]:
     """The Status of a watch that begins outside the window."""
-    shelf = route.served.shelf
-    oldest = max(shelf.floor, shelf.events[0].version - 1) if shelf.events else shelf.floor
+    storage = route.served.storage
+    oldest = max(storage.floor, storage.events[0].version - 1) if storage.events else storage.floor
     message = f"too old resource version: {version} ({oldest})"
-    if not world.modes.watch_cache:
+    if not state.modes.watch_cache:
         message = "The resourceVersion for the provided watch is too old."
-    return failure(410, message, reason="Gone" if world.modes.gone == "http-gone" else "Expired")
+    return failure(410, message, reason="Gone" if state.modes.gone == "http-gone" else "Expired")
 
 
 def error_line(status: dict[str, Any]) -> bytes:

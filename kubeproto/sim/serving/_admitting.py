@@ -24,18 +24,18 @@ _OPTIONS: Final = ("dryRun", "fieldManager", "fieldValidation")
 class Gatekeeper:
     """What the gates of all requests share."""
 
-    def __init__(self, world: ServerState, webhooks: Webhooks) -> None:
-        self.world = world
+    def __init__(self, state: ServerState, webhooks: Webhooks) -> None:
+        self.state = state
         self.webhooks = webhooks
-        self.hooks = HookReader(world)
-        self.policies = Policies(world, self.hooks)
+        self.hooks = HookReader(state)
+        self.policies = Policies(state, self.hooks)
 
     def gate(
         self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
     ) -> RequestGate:
         """The gate of one request."""
         admission = WebhookAdmission(
-            self.world, self.hooks, self.policies, self.webhooks, replies, caller.user.info, warnings
+            self.state, self.hooks, self.policies, self.webhooks, replies, caller.user.info, warnings
         )
         return RequestGate(caller, admission, self, waits)
 
@@ -132,19 +132,19 @@ class RequestGate(Gate):
 
 
 def writer_for(
-    world: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
 ) -> Writer:
     """The writer of a request that creates or replaces an object.
 
     `about` is what the request names, where the object is written by another route than that.
     """
     gate = request.gate.of(about or route, request.query)
-    return Writer(world, route, request.query, request.manager, warnings, gate)
+    return Writer(state, route, request.query, request.manager, warnings, gate)
 
 
 def patch_writer_for(
-    world: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
 ) -> PatchWriter:
     """The writer of a request that patches an object."""
     gate = request.gate.of(about or route, request.query)
-    return PatchWriter(world, route, request.query, request.manager, warnings, gate)
+    return PatchWriter(state, route, request.query, request.manager, warnings, gate)

@@ -25,7 +25,7 @@ _CHECKS: Final = ("ping", "log", "etcd")
 
 
 def document(
-    world: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
+    state: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
     """The answer to a path that is no resource."""
     if segments[0] in _HEALTH:
@@ -33,33 +33,33 @@ def document(
     if segments[0] == "openapi":
         from ._openapi_documents import openapi
 
-        return openapi(world, head, segments[1:], query, headers)
+        return openapi(state, head, segments[1:], query, headers)
     match segments:
         case ["version"]:
             found: Any = _version()
         case ["api" | "apis"]:
             accepted = negotiate(headers.get("accept", ""), "get")
             if accepted.view == "discovery":
-                return _aggregated(world, segments[0], headers)
-            found = _versions() if segments[0] == "api" else _groups(world)
+                return _aggregated(state, segments[0], headers)
+            found = _versions() if segments[0] == "api" else _groups(state)
         case ["api", "v1"]:
-            found = _resources(world, "", "v1")
+            found = _resources(state, "", "v1")
         case ["apis", group]:
-            found = next((one for one in _groups(world)["groups"] if one["name"] == group), None)
+            found = next((one for one in _groups(state)["groups"] if one["name"] == group), None)
             if found is not None:
                 found = {"kind": "APIGroup", "apiVersion": "v1"} | found
         case ["apis", group, version]:
-            found = _resources(world, group, version)
+            found = _resources(state, group, version)
         case [""]:
-            found = _root(world)
+            found = _root(state)
         case _:
             found = None
     if found is None:
         match segments:
             case ["api", _]:
-                raise unknown_version(world.kinds, "")
+                raise unknown_version(state.kinds, "")
             case ["apis", group, _]:
-                raise unknown_version(world.kinds, group)
+                raise unknown_version(state.kinds, group)
             case _:
                 raise unknown_path()
     if head.method not in ("GET", "HEAD"):
@@ -69,13 +69,13 @@ def document(
     return _json(body)
 
 
-def _root(world: ServerState) -> Any:
+def _root(state: ServerState) -> Any:
     """The paths that there are, for people who begin at the root."""
     versions = [
         f"/apis/{group}/{version}" if group else f"/api/{version}"
-        for group, version in world.kinds.by_version
+        for group, version in state.kinds.by_version
     ]
-    groups = {f"/apis/{group}" for group, _ in world.kinds.by_version if group}
+    groups = {f"/apis/{group}" for group, _ in state.kinds.by_version if group}
     others = ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
     return {"paths": sorted({*versions, *groups, *others})}
 
@@ -89,10 +89,10 @@ def _json(body: bytes) -> ServerResponse:
     return ServerResponse(200, headers, body)
 
 
-def _aggregated(world: ServerState, root: str, headers: dict[str, str]) -> ServerResponse:
+def _aggregated(state: ServerState, root: str, headers: dict[str, str]) -> ServerResponse:
     items = [
-        _group(world, name, versions)
-        for name, versions in _by_group(world).items()
+        _group(state, name, versions)
+        for name, versions in _by_group(state).items()
         if bool(name) == (root == "apis")
     ]
     document: dict[str, Any] = {
@@ -110,12 +110,12 @@ def _aggregated(world: ServerState, root: str, headers: dict[str, str]) -> Serve
     return ServerResponse(200, (cached, typed, etag, vary, ("Content-Length", str(len(body)))), body)
 
 
-def _group(world: ServerState, name: str, versions: list[str]) -> dict[str, Any]:
+def _group(state: ServerState, name: str, versions: list[str]) -> dict[str, Any]:
     listed = [
         {
             "version": version,
             "resources": [
-                _aggregated_resource(one) for one in world.kinds.by_version[name, version].values()
+                _aggregated_resource(one) for one in state.kinds.by_version[name, version].values()
             ],
             "freshness": "Current",
         }
@@ -155,9 +155,9 @@ def _aggregated_resource(served: Served) -> dict[str, Any]:
     return found
 
 
-def _by_group(world: ServerState) -> dict[str, list[str]]:
+def _by_group(state: ServerState) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
-    for group, version in world.kinds.by_version:
+    for group, version in state.kinds.by_version:
         groups.setdefault(group, []).append(version)
     return groups
 
@@ -167,17 +167,17 @@ def _versions() -> dict[str, Any]:
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": _ADDRESS}
 
 
-def _groups(world: ServerState) -> dict[str, Any]:
+def _groups(state: ServerState) -> dict[str, Any]:
     groups: list[dict[str, Any]] = []
-    for name, versions in _by_group(world).items():
+    for name, versions in _by_group(state).items():
         if name:
             listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
             groups.append({"name": name, "versions": listed, "preferredVersion": listed[0]})
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def _resources(world: ServerState, group: str, version: str) -> dict[str, Any] | None:
-    served = world.kinds.by_version.get((group, version))
+def _resources(state: ServerState, group: str, version: str) -> dict[str, Any] | None:
+    served = state.kinds.by_version.get((group, version))
     if served is None:
         return None
     resources: list[dict[str, Any]] = []
@@ -212,7 +212,7 @@ def _subresource(served: Served, facts: Any) -> dict[str, Any]:
 
 
 def _storage_hash(served: Served) -> str:
-    group, _, version = served.shelf_version.rpartition("/")
+    group, _, version = served.stored_api_version.rpartition("/")
     text = f"{group}/{version}/{served.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 

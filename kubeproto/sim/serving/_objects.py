@@ -13,15 +13,15 @@ from ._messages import ServerRequest, ServerResponse, body_response
 
 
 def write_response(
-    world: ServerState, route: Route, request: ServerRequest, writer: Writer, written: Written
+    state: ServerState, route: Route, request: ServerRequest, writer: Writer, written: Written
 ) -> ServerResponse:
     """Return the response to a write."""
     status = 201 if written.created else 200
-    return object_response(world, route, request, written.data, writer.warnings, status=status)
+    return object_response(state, route, request, written.data, writer.warnings, status=status)
 
 
 def object_response(
-    world: ServerState,
+    state: ServerState,
     route: Route,
     request: ServerRequest,
     data: bytes,
@@ -34,7 +34,7 @@ def object_response(
     viewer = Viewer(route.served, view, request.query.get("includeObject", ""))
     if view == "table":
         version = int(msgspec.json.decode(data)["metadata"].get("resourceVersion", 0))
-        body = viewer.watched(data, version, world.clock.time)
+        body = viewer.watched(data, version, state.clock.time)
     else:
         body = viewer.object(data)
     return body_response(status, body + b"\n", request, warnings)

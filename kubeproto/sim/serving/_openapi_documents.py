@@ -52,10 +52,10 @@ _of_server: Final[WeakKeyDictionary[Kinds, _Made]] = WeakKeyDictionary()
 
 
 def openapi(
-    world: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
+    state: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
     """The answer to a path below `/openapi`."""
-    kinds = world.kinds
+    kinds = state.kinds
     made = _of_server.setdefault(kinds, _Made())
     match segments:
         case ["v2"]:

@@ -32,7 +32,7 @@ _EVERYTHING: Final = (
 Json = dict[str, Any]
 
 
-def review(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def review(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Answer a review."""
     served = route.served
     respond = _REVIEWS.get(served.kind)
@@ -41,7 +41,7 @@ def review(world: ServerState, route: Route, request: ServerRequest, warnings: l
     obj, twice = read_object(request.head.body, request.headers.get("content-type", ""), served.kind)
     obj["kind"], obj["apiVersion"] = served.kind, served.api_version
     meta: Any = obj.setdefault("metadata", {})
-    writer = Writer(world, route, request.query, request.manager, warnings)
+    writer = Writer(state, route, request.query, request.manager, warnings)
     writer.tidy(obj, twice)
     if is_map(meta) and served.namespaced and not meta.get("namespace"):
         meta["namespace"] = route.namespace
@@ -51,7 +51,7 @@ def review(world: ServerState, route: Route, request: ServerRequest, warnings: l
 
 
 def _who_am_i(caller: Caller, obj: Json) -> Json:
-    obj["metadata"] = {"creationTimestamp": caller.access.world.clock.stamp()}
+    obj["metadata"] = {"creationTimestamp": caller.access.state.clock.stamp()}
     obj["status"] = {"userInfo": caller.user.info}
     return obj
 

@@ -67,12 +67,12 @@ _TOO_LATE: Final = (
 
 
 class Server:
-    """Answers requests from the world, and changes it."""
+    """Responds to requests from the state of the cluster, and changes it."""
 
-    def __init__(self, world: ServerState, access: Access, webhooks: Webhooks) -> None:
-        self.world = world
+    def __init__(self, state: ServerState, access: Access, webhooks: Webhooks) -> None:
+        self.state = state
         self.access = access
-        self.gatekeeper = Gatekeeper(world, webhooks)
+        self.gatekeeper = Gatekeeper(state, webhooks)
         self.watches: list[Watch] = []
 
     def answer(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
@@ -124,19 +124,19 @@ class Server:
                 raise bad_request(f"invalid timeout specified in the request URL - {why}")
             if 0 < allowed < 1e-3:
                 return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
-        route = find_route(self.world.kinds, head.method, path, query)
+        route = find_route(self.state.kinds, head.method, path, query)
         if not isinstance(route, Route):
-            return document(self.world, head, route, query, headers)
+            return document(self.state, head, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
         gate = self.gatekeeper.gate(caller, replies, warnings, waits)
         request = ServerRequest(head, path, query, headers, accepted, caller, gate)
         served = route.served
         if served.warning:
             warnings.append(served.warning)
-        if served.ready_at > self.world.clock.time:
+        if served.ready_at > self.state.clock.time:
             raise initializing()
         if route.subresource not in ("", "status"):
-            return subresource(self.world, route, request, warnings)
+            return subresource(self.state, route, request, warnings)
         match route.verb:
             case "get":
                 return self._get(route, request, warnings)
@@ -146,16 +146,16 @@ class Server:
                 return self._watch(route, request, warnings)
             case "create":
                 if served.verbs == frozenset(("create",)):
-                    return review(self.world, route, request, warnings)
+                    return review(self.state, route, request, warnings)
                 write_options(query, "CreateOptions")
-                writer = writer_for(self.world, route, request, warnings)
+                writer = writer_for(self.state, route, request, warnings)
                 written = writer.create(*self._object(route, request))
-                return write_response(self.world, route, request, writer, written)
+                return write_response(self.state, route, request, writer, written)
             case "update":
                 write_options(query, "UpdateOptions")
-                writer = writer_for(self.world, route, request, warnings)
+                writer = writer_for(self.state, route, request, warnings)
                 written = writer.replace(*self._object(route, request))
-                return write_response(self.world, route, request, writer, written)
+                return write_response(self.state, route, request, writer, written)
             case "patch":
                 return self._patch(route, request, warnings)
             case "delete":
@@ -168,31 +168,31 @@ class Server:
         return read_object(request.head.body, media, served.kind, custom=served.custom)
 
     def _get(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-        served, world = route.served, self.world
+        served, state = route.served, self.state
         if text := request.query.get("resourceVersion"):
             version = read_version(text)
             if version is None:
                 raise unexplained(f"resourceVersion: {_invalid_version(text)}")
-            if version > world.reached:
-                modes = world.modes
-                raise version_too_large(version, world.reached, modes.too_large, cached=modes.watch_cache)
-        stored = served.shelf.objects.get(served.key(route.namespace, route.name))
+            if version > state.reached:
+                modes = state.modes
+                raise version_too_large(version, state.reached, modes.too_large, cached=modes.watch_cache)
+        stored = served.storage.objects.get(served.key(route.namespace, route.name))
         if stored is None:
             raise not_found(served.plural, served.group, route.name)
-        return object_response(self.world, route, request, stored.data, warnings)
+        return object_response(self.state, route, request, stored.data, warnings)
 
     def _list(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         options = list_options(
-            request.query, watching=False, streaming_lists=self.world.modes.streaming_lists
+            request.query, watching=False, streaming_lists=self.state.modes.streaming_lists
         )
-        listed = list_objects(self.world, route, options)
+        listed = list_objects(self.state, route, options)
         check_arity(request.accepted, route.served, listed=True)
         viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
-        body = list_body(route.served, viewer, listed, self.world.clock.time)
+        body = list_body(route.served, viewer, listed, self.state.clock.time)
         return body_response(200, body, request, warnings)
 
     def _watch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-        modes, query = self.world.modes, request.query
+        modes, query = self.state.modes, request.query
         if route.watched:
             query = query | {"fieldSelector": f"metadata.name={route.watched}"}
         options = list_options(query, watching=True, streaming_lists=modes.streaming_lists)
@@ -202,7 +202,7 @@ class Server:
             and bool(options.initial_events and options.bookmarks)
             and takes_gzip(request.headers.get("accept-encoding", ""))
         )
-        watch = open_watch(self.world, route, options, viewer, gzip=gzip)
+        watch = open_watch(self.state, route, options, viewer, gzip=gzip)
         if not watch.ended:
             self.watches.append(watch)
         late = (
@@ -216,9 +216,9 @@ class Server:
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
         write_options(request.query, "PatchOptions", applying=content_type.startswith(APPLY))
-        writer = patch_writer_for(self.world, route, request, warnings)
+        writer = patch_writer_for(self.state, route, request, warnings)
         written = patch(writer, request.head.body, content_type, request.query)
-        return write_response(self.world, route, request, writer, written)
+        return write_response(self.state, route, request, writer, written)
 
     def _delete(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         served = route.served
@@ -227,7 +227,7 @@ class Server:
         )
         gate = request.gate.of(route, request.query)
         deleted = delete(
-            self.world, served, served.key(route.namespace, route.name), route.name, options, gate
+            self.state, served, served.key(route.namespace, route.name), route.name, options, gate
         )
         status = 202 if options.orphan_dependents is False and not deleted.gone else 200
         if deleted.data is not None:
@@ -242,23 +242,23 @@ class Server:
     def _delete_collection(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         served = route.served
         listing = list_options(
-            request.query, watching=False, streaming_lists=self.world.modes.streaming_lists
+            request.query, watching=False, streaming_lists=self.state.modes.streaming_lists
         )
         options = read_delete_options(
             request.query, request.head.body, request.headers.get("content-type", "")
         )
-        listed = list_objects(self.world, route, listing)
+        listed = list_objects(self.state, route, listing)
         gate = request.gate.of(route, request.query)
         for stored in listed.objects:
             try:
-                delete(self.world, served, stored.key, stored.name, options, gate)
+                delete(self.state, served, stored.key, stored.name, options, gate)
             except Rejection as refused:
                 if refused.code != 404:
                     raise
         shown = ListResult(
-            listed.objects, self.world.reached if not listing.version else listed.version, listed.token
+            listed.objects, self.state.reached if not listing.version else listed.version, listed.token
         )
-        body = list_body(served, Viewer(served, "object"), shown, self.world.clock.time)
+        body = list_body(served, Viewer(served, "object"), shown, self.state.clock.time)
         return body_response(200, body, request, warnings)
 
     def _refusal(self, refused: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:

@@ -53,13 +53,13 @@ _SUCCESS: Final[dict[str, Any]] = {
 
 
 def subresource(
-    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
     """Respond to a request for a subresource."""
     respond = _SUBRESOURCES.get(route.subresource)
     if respond is None:
         raise unknown_resource()
-    return respond(world, route, request, warnings)
+    return respond(state, route, request, warnings)
 
 
 def _body(request: ServerRequest, type_: str, *, custom: bool = False) -> dict[str, Any]:
@@ -85,13 +85,13 @@ def _fit(body: dict[str, Any], type_: str, *, custom: bool = False) -> None:
 
 def _stored(route: Route) -> Stored:
     served = route.served
-    stored = served.shelf.objects.get(served.key(route.namespace, route.name))
+    stored = served.storage.objects.get(served.key(route.namespace, route.name))
     if stored is None:
         raise not_found(served.plural, served.group, route.name)
     return stored
 
 
-def _scale(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _scale(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     writes = route.verb != "get"
     if writes:
         write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
@@ -113,7 +113,7 @@ def _scale(world: ServerState, route: Route, request: ServerRequest, warnings: l
         _put(obj, spec_path, replicas)
         main = msgspec.structs.replace(route, subresource="")
         # Webhooks of the scaled kind are not asked about its scale.
-        writer = Writer(world, main, request.query, request.manager)
+        writer = Writer(state, main, request.query, request.manager)
         writer.tracker.subresource = "scale"
         written = writer.store(stored, obj)
         obj = msgspec.json.decode(written.data)
@@ -178,13 +178,13 @@ def _put(obj: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _eviction(
-    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
     stored = _stored(route)
     body = _body(request, "policy_v1.Eviction")
     budgets = [
         (budget, obj)
-        for budget in world.storage.shelf("poddisruptionbudgets.policy").objects.values()
+        for budget in state.storage.resource("poddisruptionbudgets.policy").objects.values()
         if budget.namespace == stored.namespace
         and (obj := msgspec.json.decode(budget.data))
         and Selector.from_object(obj["spec"].get("selector") or {}).matches(stored.labels)
@@ -195,19 +195,19 @@ def _eviction(
         )
         raise Rejection(failure(500, message, reason=""))
     for budget, obj in budgets:
-        _check_budget(world, route, budget, obj)
+        _check_budget(state, route, budget, obj)
     options = msgspec.convert(body.get("deleteOptions") or {}, DeleteOptions)
     if request.query.get("dryRun") and not options.dry_run:
         options = msgspec.structs.replace(options, dry_run=["All"])
-    delete(world, route.served, stored.key, stored.name, options)
+    delete(state, route.served, stored.key, stored.name, options)
     return body_response(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
 
 
-def _check_budget(world: ServerState, route: Route, budget: Stored, obj: dict[str, Any]) -> None:
+def _check_budget(state: ServerState, route: Route, budget: Stored, obj: dict[str, Any]) -> None:
     spec = obj["spec"]
     pods = [
         one
-        for one in route.served.shelf.objects.values()
+        for one in route.served.storage.objects.values()
         if one.namespace == budget.namespace
         and Selector.from_object(spec.get("selector") or {}).matches(one.labels)
     ]
@@ -234,7 +234,7 @@ def _share(value: int | str, of: int) -> int:
     return -(-int(value.removesuffix("%")) * of // 100)
 
 
-def _binding(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _binding(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     stored = _stored(route)
     body = _body(request, "core_v1.Binding")
     node = member(body, "target").get("name")
@@ -249,15 +249,15 @@ def _binding(world: ServerState, route: Route, request: ServerRequest, warnings:
     def bind(pod: dict[str, Any]) -> None:
         pod["spec"]["nodeName"] = node
         conditions = pod.setdefault("status", {}).setdefault("conditions", [])
-        stamp = world.clock.stamp()
+        stamp = state.clock.stamp()
         conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp})
 
     if not request.query.get("dryRun"):
-        edit(world, route.served, stored, bind)
+        edit(state, route.served, stored, bind)
     return body_response(201, msgspec.json.encode(_SUCCESS) + b"\n", request, warnings)
 
 
-def _token(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _token(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     stored = _stored(route)
     body = _body(request, "authentication_v1.TokenRequest")
     spec: dict[str, Any] = body.setdefault("spec", {})
@@ -269,8 +269,8 @@ def _token(world: ServerState, route: Route, request: ServerRequest, warnings: l
     asked = bool(spec.get("audiences"))
     if not asked:
         spec["audiences"] = [ISSUER]
-    bound = _bound_object(world, stored, member(spec, "boundObjectRef"))
-    stamp = world.clock.stamp()
+    bound = _bound_object(state, stored, member(spec, "boundObjectRef"))
+    stamp = state.clock.stamp()
     owned: dict[str, Any] = {
         f"f:{name}": {} for name in ("audiences", "expirationSeconds") if asked or name != "audiences"
     }
@@ -289,15 +289,15 @@ def _token(world: ServerState, route: Route, request: ServerRequest, warnings: l
         },
         "spec": spec,
         "status": {
-            "token": make_token(world, stored, spec["audiences"], lifetime, bound),
-            "expirationTimestamp": world.clock.stamp(lifetime),
+            "token": make_token(state, stored, spec["audiences"], lifetime, bound),
+            "expirationTimestamp": state.clock.stamp(lifetime),
         },
     }  # fmt: skip
     codec = TypedCodec("authentication_v1.TokenRequest", "TokenRequest")
     return body_response(201, codec.write(answer) + b"\n", request, warnings)
 
 
-def _bound_object(world: ServerState, account: Stored, bound: dict[str, Any]) -> tuple[str, Stored] | None:
+def _bound_object(state: ServerState, account: Stored, bound: dict[str, Any]) -> tuple[str, Stored] | None:
     """The object with which a token is to end, and its kind; or a refusal."""
     if not bound:
         return None
@@ -305,9 +305,9 @@ def _bound_object(world: ServerState, account: Stored, bound: dict[str, Any]) ->
     if kind not in _BINDABLE or api_version not in ("", "v1"):
         group, _, version = api_version.rpartition("/")
         raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
-    served = world.kinds.of_kind("v1", kind)
+    served = state.kinds.of_kind("v1", kind)
     assert served is not None  # a kind of the server's own
-    stored = served.shelf.objects.get(served.key(account.namespace, name))
+    stored = served.storage.objects.get(served.key(account.namespace, name))
     if stored is None:
         raise not_found(served.plural, "", name)
     if kind == "Pod":
@@ -327,7 +327,7 @@ def _bound_object(world: ServerState, account: Stored, bound: dict[str, Any]) ->
 
 
 def _finalize(
-    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
     """A namespace whose last finalizer goes, goes itself."""
     stored, served = _stored(route), route.served
@@ -338,35 +338,35 @@ def _finalize(
     if body.get("metadata", {}).get("resourceVersion", str(stored.version)) != str(stored.version):
         raise conflict(served.plural, served.group, route.name)
     main = msgspec.structs.replace(route, subresource="finalize")
-    written = writer_for(world, main, request, warnings).store(stored, obj)
+    written = writer_for(state, main, request, warnings).store(stored, obj)
     if obj["metadata"].get("deletionTimestamp") and not finalizers and not obj["metadata"].get("finalizers"):
-        remove(world, served, served.shelf.objects[stored.key])
-    return object_response(world, route, request, written.data, warnings)
+        remove(state, served, served.storage.objects[stored.key])
+    return object_response(state, route, request, written.data, warnings)
 
 
 def _as_object(
-    world: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
     """A subresource that speaks in the kind itself: another door to the same object."""
     if route.verb == "get":
-        return object_response(world, route, request, _stored(route).data, warnings)
+        return object_response(state, route, request, _stored(route).data, warnings)
     main = msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
-        patcher = patch_writer_for(world, main, request, warnings, about=route)
+        patcher = patch_writer_for(state, main, request, warnings, about=route)
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
         written: Written = patch(patcher, request.head.body, content_type, request.query)
-        return write_response(world, route, request, patcher, written)
+        return write_response(state, route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
-    writer = writer_for(world, main, request, warnings, about=route)
+    writer = writer_for(state, main, request, warnings, about=route)
     written = writer.replace(
         *read_object(request.head.body, request.headers.get("content-type", ""), route.served.kind)
     )
-    return write_response(world, route, request, writer, written)
+    return write_response(state, route, request, writer, written)
 
 
-def _log(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _log(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Pods here run nothing, so they say nothing."""
     pod = msgspec.json.decode(_stored(route).data)
     if not pod["spec"].get("nodeName"):
@@ -377,7 +377,7 @@ def _log(world: ServerState, route: Route, request: ServerRequest, warnings: lis
     return plain_response(200, "")
 
 
-def _upgrade(world: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def _upgrade(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """What needs a connection of its own is not served here."""
     pod = msgspec.json.decode(_stored(route).data)
     if not pod["spec"].get("nodeName"):

@@ -1,8 +1,8 @@
-"""What is stored, under one global version: objects as their JSON bytes, and a window of what changed.
+"""The objects that are stored, as JSON bytes under one global version, and a window of the latest events.
 
-A version is a whole number that every write anywhere raises by one. Each kind has a shelf: its objects as
-they are now, and its latest events. Any version inside the window can be seen again by undoing the events
-after it, so a snapshot costs nothing until somebody asks for it.
+A version is an integer that each write to any kind raises by one. Each kind has a `ResourceStorage`: its
+objects as they are now, and its latest events. Any version inside the window can be read again by undoing the
+events after it, so a snapshot costs nothing until it is asked for.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from msgspec import Struct
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
 
-# Events that a shelf keeps. A real watch cache holds between 100 and 102,400, as many as 75 s need.
+# Events that are kept of each kind. A real watch cache holds between 100 and 102,400, as many as 75 s need.
 WINDOW: Final = 10_000
 
 
 class Stored(Struct, gc=False):
-    """One object as it is kept. `labels` and `owners` stand beside the bytes because many ask for them."""
+    """One stored object. `labels` and `owners` are kept beside the bytes because they are read often."""
 
     key: str
     namespace: str
@@ -49,11 +49,11 @@ class StoredEvent(Struct, gc=False):
 
 
 class VersionExpired(Exception):
-    """A version that the window no longer reaches."""
+    """The history of a version has been forgotten."""
 
 
 class ResourceStorage:
-    """The objects of one kind and their latest events, numbered from the first that ever was."""
+    """The objects of one kind and their latest events, which are numbered from the first."""
 
     def __init__(self, name: str, window: int) -> None:
         self.name = name
@@ -71,17 +71,17 @@ class ResourceStorage:
         return self.first + len(self.events)
 
     def in_order(self) -> list[str]:
-        """All keys in order. Sorted when asked for: a load of many objects sorts once."""
+        """Return all keys in order. They are sorted on demand, so loading many objects sorts once."""
         if self._sorted is None:
             self._sorted = sorted(self.objects)
         return self._sorted
 
     def forget_order(self) -> None:
-        """Sort anew when the order is asked for next: objects have come from elsewhere."""
+        """Sort again on the next `in_order`: objects have been put in directly."""
         self._sorted = None
 
     def put(self, event: StoredEvent) -> None:
-        """Take a change in."""
+        """Apply an event."""
         stored = event.stored
         if event.change == "DELETED":
             del self.objects[stored.key]
@@ -95,7 +95,7 @@ class ResourceStorage:
             self._forget(len(self.events) - self.window)
 
     def compact(self, version: int) -> None:
-        """Forget what led to `version`. It can still be seen itself, and what came after it."""
+        """Forget the events up to `version`. That version and later ones can still be read."""
         if version > self.floor:
             self._forget(bisect_right(self.events, version, key=_version_of))
             self.floor = version
@@ -120,7 +120,7 @@ class ResourceStorage:
         return objects
 
     def copy(self) -> ResourceStorage:
-        """The same shelf, to be changed on its own from now on."""
+        """Return an independent copy."""
         twin = ResourceStorage(self.name, self.window)
         twin.objects, twin.events = dict(self.objects), list(self.events)
         twin.first, twin.floor, twin.generation = self.first, self.floor, self.generation
@@ -135,49 +135,49 @@ class ResourceStorage:
 
 
 class Storage:
-    """All shelves, and the version that they share."""
+    """The storage of all kinds, and the version that they share."""
 
     def __init__(self, window: int = WINDOW) -> None:
         self.version = 0
         self.compacted = 0
         self.window = window
-        self.shelves: dict[str, ResourceStorage] = {}
+        self.resources: dict[str, ResourceStorage] = {}
 
-    def shelf(self, name: str) -> ResourceStorage:
-        """The shelf of this name; a new one knows nothing older than itself."""
-        found = self.shelves.get(name)
+    def resource(self, name: str) -> ResourceStorage:
+        """Return the storage of one kind, by the name of its resource; a new one has no history."""
+        found = self.resources.get(name)
         if found is None:
-            found = self.shelves[name] = ResourceStorage(name, self.window)
+            found = self.resources[name] = ResourceStorage(name, self.window)
             found.floor = self.compacted
         return found
 
-    def commit(self, shelf: ResourceStorage, stored: Stored) -> StoredEvent:
+    def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
         """Store an object that was made for the next version."""
-        before = shelf.objects.get(stored.key)
+        before = storage.objects.get(stored.key)
         event = StoredEvent("MODIFIED" if before else "ADDED", stored, before)
         self._advance(stored)
-        shelf.put(event)
+        storage.put(event)
         return event
 
-    def remove(self, shelf: ResourceStorage, stored: Stored) -> StoredEvent:
-        """Take an object away; `stored` is its last content, made for the next version."""
-        event = StoredEvent("DELETED", stored, shelf.objects[stored.key])
+    def remove(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+        """Delete an object; `stored` is its last content, made for the next version."""
+        event = StoredEvent("DELETED", stored, storage.objects[stored.key])
         self._advance(stored)
-        shelf.put(event)
+        storage.put(event)
         return event
 
     def compact(self, version: int | None = None) -> None:
         """Forget history up to `version`, or all of it."""
         version = self.version if version is None else min(version, self.version)
         self.compacted = max(self.compacted, version)
-        for shelf in self.shelves.values():
-            shelf.compact(version)
+        for storage in self.resources.values():
+            storage.compact(version)
 
     def copy(self) -> Storage:
-        """A storage with the same content and history, to be changed on its own from now on."""
+        """Return an independent copy, with the same content and history."""
         twin = Storage(self.window)
         twin.version, twin.compacted = self.version, self.compacted
-        twin.shelves = {name: shelf.copy() for name, shelf in self.shelves.items()}
+        twin.resources = {name: storage.copy() for name, storage in self.resources.items()}
         return twin
 
     def _advance(self, stored: Stored) -> None:

@@ -62,7 +62,7 @@ def keep_allocated(served: Served, before: Json, obj: Json) -> None:
 
 
 def _held(served: Served, what: str) -> Iterator[Any]:
-    for stored in served.shelf.objects.values():
+    for stored in served.storage.objects.values():
         spec = msgspec.json.decode(stored.data)["spec"]
         if what == "clusterIP":
             yield from texts(spec, "clusterIPs")

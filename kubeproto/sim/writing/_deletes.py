@@ -91,10 +91,10 @@ def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteO
 
 
 def delete(
-    world: ServerState, served: Served, key: str, name: str, options: DeleteOptions, gate: Gate = OPEN
+    state: ServerState, served: Served, key: str, name: str, options: DeleteOptions, gate: Gate = OPEN
 ) -> DeletionResult:
     """Delete one object, or begin to."""
-    old = served.shelf.objects.get(key)
+    old = served.storage.objects.get(key)
     if old is None:
         raise not_found(served.plural, served.group, name)
     _check_preconditions(served, old, options.preconditions)
@@ -114,20 +114,20 @@ def delete(
             )  # marked and removed in two steps, each admitted by itself
     gate.delete(served.read(old.data), shown)
     if served.full_name == "namespaces":
-        return _close_namespace(world, served, old, obj, dry=dry)
+        return _close_namespace(state, served, old, obj, dry=dry)
     if meta.get("deletionTimestamp") and not _shortens(meta, grace, finalizers):
         return DeletionResult(old.data, gone=False)
     if not finalizers and not grace:
-        return _gone(world, served, old, obj, dry=dry)
+        return _gone(state, served, old, obj, dry=dry)
     if not meta.get("deletionTimestamp") and meta.get("generation"):
         meta["generation"] += 1
-    meta["deletionTimestamp"] = world.clock.stamp(grace)
+    meta["deletionTimestamp"] = state.clock.stamp(grace)
     meta["deletionGracePeriodSeconds"] = grace
     if finalizers:
         meta["finalizers"] = finalizers
     if dry:
         return DeletionResult(served.again(obj), gone=False)
-    return DeletionResult(put(world, served, key, obj).data, gone=False)
+    return DeletionResult(put(state, served, key, obj).data, gone=False)
 
 
 def _shown(options: DeleteOptions) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _shown(options: DeleteOptions) -> dict[str, Any]:
 
 
 def _gone(
-    world: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
+    state: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
 ) -> DeletionResult:
     """Remove an object now. A pod is marked first, which costs a version of its own."""
     data = old.data
@@ -145,25 +145,25 @@ def _gone(
         meta = obj["metadata"]
         if not meta.get("deletionTimestamp") and meta.get("generation"):
             meta["generation"] += 1
-        meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = world.clock.stamp(), 0
-        old = put(world, served, old.key, obj)
+        meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = state.clock.stamp(), 0
+        old = put(state, served, old.key, obj)
         data = old.data
     if not dry:
-        remove(world, served, old)
+        remove(state, served, old)
     return DeletionResult(data if served.answers_with_object else None, gone=True, uid=old.uid)
 
 
 def _close_namespace(
-    world: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
+    state: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
 ) -> DeletionResult:
     """A namespace begins to go; what is in it, and then itself, is a controller's work."""
     if obj["metadata"].get("deletionTimestamp"):
         return DeletionResult(old.data, gone=False)
-    obj["metadata"]["deletionTimestamp"] = world.clock.stamp()
+    obj["metadata"]["deletionTimestamp"] = state.clock.stamp()
     obj.setdefault("status", {})["phase"] = "Terminating"
     if dry:
         return DeletionResult(served.again(obj), gone=False)
-    return DeletionResult(put(world, served, old.key, obj).data, gone=False)
+    return DeletionResult(put(state, served, old.key, obj).data, gone=False)
 
 
 def _check_preconditions(served: Served, old: Stored, asked: Preconditions | None) -> None:

@@ -46,14 +46,14 @@ class PatchWriter(Writer):
 
     def __init__(
         self,
-        world: ServerState,
+        state: ServerState,
         route: Route,
         query: Query,
         manager: str,
         warnings: list[str] | None = None,
         gate: Gate = OPEN,
     ) -> None:
-        super().__init__(world, route, query, manager, warnings, gate)
+        super().__init__(state, route, query, manager, warnings, gate)
         self.shown: Callable[[], str] = str  # what refusals show: mostly the object after the patch
         self.change: dict[str, Any] | None = None  # a strategic merge patch, of which they speak
         self.applied = ""  # what is applied, as they name it
@@ -86,7 +86,7 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
     served, route = writer.served, writer.route
     if media == APPLY:
         return _apply(writer, body, query)
-    old = served.shelf.objects.get(served.key(route.namespace, route.name))
+    old = served.storage.objects.get(served.key(route.namespace, route.name))
     if old is None:
         raise not_found(served.plural, served.group, route.name)
     change = _change(media, body)
@@ -183,7 +183,7 @@ def _check_type(writer: PatchWriter, result: dict[str, Any]) -> None:
 def _apply(writer: PatchWriter, body: bytes, query: Query) -> Written:
     applied, twice = read_yaml(body)
     served, route = writer.served, writer.route
-    old = served.shelf.objects.get(served.key(route.namespace, route.name))
+    old = served.storage.objects.get(served.key(route.namespace, route.name))
     meta = member(applied, "metadata")
     group, _, version = str(applied.get("apiVersion") or "").rpartition("/")
     gvk = f"{group}/{version}, Kind={applied.get('kind') or ''}"

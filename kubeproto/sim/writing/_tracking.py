@@ -58,8 +58,8 @@ class ObjectWriter(Protocol[W_co]):
 class Tracker:
     """Keeps managedFields for one writer of one request."""
 
-    def __init__(self, world: ServerState, served: Served, manager: str, subresource: str) -> None:
-        self.world = world
+    def __init__(self, state: ServerState, served: Served, manager: str, subresource: str) -> None:
+        self.state = state
         self.served = served
         self.manager = manager
         self.subresource = subresource
@@ -116,7 +116,7 @@ class Tracker:
             check_applied(applied, facts, served.api_version, served.kind)
             outcome = apply(
                 live, self._part(applied), manager=self.manager, facts=facts,
-                api_version=served.api_version, kind=served.kind, now=self.world.clock.stamp(),
+                api_version=served.api_version, kind=served.kind, now=self.state.clock.stamp(),
                 force=force, subresource=self.subresource, apart=self._apart(live),
             )  # fmt: skip
         except ApplyRefused as refused:
@@ -162,7 +162,7 @@ class Tracker:
         return {name: value for name, value in applied.items() if name != "status"}
 
     def _keep(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> None:
-        if not self.world.tracks:
+        if not self.state.tracks:
             return
         entries = self._applied
         if self._lost:
@@ -176,7 +176,7 @@ class Tracker:
 
     def _remembered(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> Entries:
         """The book after this write, from memory where only values are new."""
-        now = self.world.clock.stamp()
+        now = self.state.clock.stamp()
         if before is None:
             if "managedFields" in obj["metadata"]:
                 return self._updated(before, obj, now)

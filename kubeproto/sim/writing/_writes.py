@@ -80,14 +80,14 @@ class Writer:
 
     def __init__(
         self,
-        world: ServerState,
+        state: ServerState,
         route: Route,
         query: Query,
         manager: str,
         warnings: list[str] | None = None,
         gate: Gate = OPEN,
     ) -> None:
-        self.world = world
+        self.state = state
         self.route = route
         self.served = route.served
         self.dry_run = bool(query.get("dryRun"))
@@ -96,7 +96,7 @@ class Writer:
         self.warnings: list[str] = [] if warnings is None else warnings
         self.decoding = ""  # what is said before the fault of a value that cannot be decoded
         self.misnamed: tuple[str, str] | None = None  # another kind and apiVersion than the URL's
-        self.tracker = Tracker(world, self.served, self.manager, route.subresource)
+        self.tracker = Tracker(state, self.served, self.manager, route.subresource)
         self.gate = gate
 
     @property
@@ -105,7 +105,7 @@ class Writer:
 
     def create(self, obj: dict[str, Any], twice: list[str], *, replacing: bool = False) -> Written:
         """Store a new object; one that was to replace another may have a version."""
-        served, world = self.served, self.world
+        served, state = self.served, self.state
         self._check_type(obj)
         meta = self._metadata(obj)
         self.tidy(obj, twice)
@@ -129,11 +129,11 @@ class Writer:
         self._check(obj, None)
         if not self.gate.mutates:
             self.tracker.created(obj)
-        meta["uid"] = world.chance.uid()
-        meta["creationTimestamp"] = world.clock.stamp()
+        meta["uid"] = state.chance.uid()
+        meta["creationTimestamp"] = state.clock.stamp()
         admit(served, obj)
         allocate(served, obj, dry_run=self.dry_run)
-        version = world.storage.version + 1
+        version = state.storage.version + 1
         if not self.dry_run:
             meta["resourceVersion"] = str(version)
         elif asked_version:
@@ -147,14 +147,14 @@ class Writer:
             raise unexplained("resourceVersion should not be set on objects to be created")
         self.gate.validate(obj, None)
         key = served.key(self.route.namespace, meta["name"])
-        if (old := served.shelf.objects.get(key)) is not None:
+        if (old := served.storage.objects.get(key)) is not None:
             raise exists(
                 served.plural, served.group, meta["name"], deleting=b'"deletionTimestamp":' in old.data
                 and "deletionTimestamp" in _decode(old.data)["metadata"],
             )  # fmt: skip
         if self.dry_run:
             return Written(data, created=True)
-        world.commit(served.shelf, make_stored(key, obj, version, data))
+        state.commit(served.storage, make_stored(key, obj, version, data))
         return Written(served.shown(data), created=True)
 
     def replace(self, obj: dict[str, Any], twice: list[str]) -> Written:
@@ -164,7 +164,7 @@ class Writer:
         meta = self._metadata(obj)
         self.tidy(obj, twice)
         self.check_place(meta)
-        old = served.shelf.objects.get(self._key)
+        old = served.storage.objects.get(self._key)
         if old is None:
             if served.made_by_update and not route.subresource:
                 if uid := meta.get("uid"):
@@ -297,7 +297,7 @@ class Writer:
         if kind in ("", served.kind) and api_version in ("", served.api_version):
             return ""
         kind, api_version = kind or served.kind, api_version or served.api_version
-        other = self.world.kinds.of_kind(api_version, kind)
+        other = self.state.kinds.of_kind(api_version, kind)
         if other is None or other.custom:
             scheme = quoted("pkg/runtime/scheme.go:111")
             return (
@@ -343,8 +343,8 @@ class Writer:
         if not base:
             return ""
         for _ in range(_NAME_TRIES):
-            meta["name"] = name = self.world.chance.name(base)
-            if self.served.key(self.route.namespace, name) not in self.served.shelf.objects:
+            meta["name"] = name = self.state.chance.name(base)
+            if self.served.key(self.route.namespace, name) not in self.served.storage.objects:
                 return name
         served = self.served
         word = dotted(served.plural, served.group)
@@ -358,15 +358,15 @@ class Writer:
     def _admit(self, name: str) -> None:
         """Whether the namespace takes new objects."""
         served, namespace = self.served, self.route.namespace
-        if served.defined and served.shelf.name in self.world.closing:
+        if served.defined and served.storage.name in self.state.closing:
             why = "create not allowed while custom resource definition is terminating"
             raise forbidden(served.plural, served.group, name, why)
         if not served.namespaced:
             return
-        home = self.world.storage.shelf("namespaces").objects.get(namespace)
+        home = self.state.storage.resource("namespaces").objects.get(namespace)
         if home is None:
             raise not_found("namespaces", "", namespace)
-        if namespace in self.world.terminating:
+        if namespace in self.state.terminating:
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             cause = {
                 "reason": "NamespaceTerminating",
@@ -455,21 +455,21 @@ class Writer:
 
     def _commit(self, old: Stored, obj: dict[str, Any], data: bytes) -> bytes:
         """Store a new state that was written at the old version."""
-        served, version = self.served, self.world.storage.version + 1
+        served, version = self.served, self.state.storage.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
         if served.custom:
             data = served.kept(obj)
         else:
             # What stands before the version of a built-in object holds no quotes of its own.
             data = data.replace(_VERSION % old.version, _VERSION % version, 1)
-        self.world.commit(served.shelf, make_stored(old.key, obj, version, data))
+        self.state.commit(served.storage, make_stored(old.key, obj, version, data))
         return served.shown(data)
 
     def _remove(self, old: Stored, obj: dict[str, Any]) -> None:
-        version = self.world.storage.version + 1
+        version = self.state.storage.version + 1
         last = dict(obj)
         last["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
-        self.world.remove(self.served.shelf, make_stored(old.key, last, version, self.served.kept(last)))
+        self.state.remove(self.served.storage, make_stored(old.key, last, version, self.served.kept(last)))
 
 
 def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:

@@ -1,0 +1,96 @@
+"""The controllers of a cluster as one: they note what is stored, and work until nothing is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from ..._errors import LocalProtocolError
+from .._state import ServerState
+from ..storage._storage import ResourceStorage, StoredEvent
+from ._aggregation import RoleAggregation
+from ._bootstrap import Defaults
+from ._definitions import DEFINITIONS, Definitions
+from ._garbage import Garbage
+from ._namespaces import NamespaceController, Pods
+from ._protection import Protection
+
+# One object that is deleted may lead to a chain of others; only two controllers that undo each other's work
+# take this many rounds.
+_ROUNDS: Final = 1000
+
+
+class ClusterController(Protocol):
+    """A part of the cluster that notes what is stored, and acts on it when it is called."""
+
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        """Note a change."""
+        ...
+
+    def work(self) -> bool:
+        """Do what is left to do; return whether there was anything."""
+        ...
+
+
+class ControllerManager:
+    """All controllers of one cluster, as kube-controller-manager runs them.
+
+    `populated` clusters give each namespace its default objects too.
+    """
+
+    def __init__(self, state: ServerState, *, populated: bool) -> None:
+        self.state = state
+        self.definitions = Definitions(state)
+        self.garbage = Garbage(state)
+        self.pods = Pods(state)
+        self.protection = Protection(state)
+        self.aggregation = RoleAggregation(state)
+        self._controllers: tuple[ClusterController, ...] = (
+            self.definitions, self.garbage, NamespaceController(state), self.pods, self.protection,
+            self.aggregation,
+        )  # fmt: skip
+        if populated:
+            self._controllers += (Defaults(state),)
+
+    @property
+    def callbacks(self) -> list[Callable[[ResourceStorage, StoredEvent], None]]:
+        """What is to be called with each change, in order."""
+        return [controller.on_event for controller in self._controllers]
+
+    @property
+    def due(self) -> float | None:
+        """When a controller acts without a change next; None if none will."""
+        times = (self.definitions.due, self.pods.due)
+        return min((time for time in times if time is not None), default=None)
+
+    def settle(self) -> None:
+        """Let the controllers work until they have nothing left to do."""
+        for _ in range(_ROUNDS):
+            worked = [controller.work() for controller in self._controllers]
+            if not any(worked):
+                return
+        raise LocalProtocolError(f"the controllers of the cluster did not come to rest in {_ROUNDS} rounds")
+
+    def establish_at_once(self) -> None:
+        """Settle, and establish new definitions without the time that a server takes for it."""
+        self.definitions.hurried = True
+        self.settle()
+        self.definitions.hurried = False
+
+    def adopt(self, other: ControllerManager) -> None:
+        """Take over what the controllers of a forked cluster know."""
+        self.definitions.adopt(other.definitions)
+        self.garbage.adopt(other.garbage)
+        self.pods.adopt(other.pods)
+        self.protection.adopt(other.protection)
+        self.aggregation.adopt(other.aggregation)
+
+    def resume(self) -> None:
+        """Learn what is stored after a restart: definitions first, because they bring kinds."""
+        for stored in list(self.state.storage.resource(DEFINITIONS).objects.values()):
+            self.definitions.resume(stored)
+        followers = [one for one in self._controllers if one is not self.definitions]
+        for storage in list(self.state.storage.resources.values()):
+            for stored in list(storage.objects.values()):
+                for follower in followers:
+                    follower.on_event(storage, StoredEvent("ADDED", stored, None))
