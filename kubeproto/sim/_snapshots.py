@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from .kinds._kinds import Kinds
-from .storage._storage import ResourceStorage, Storage, StoredEvent
-from .writing._writes import make_stored
+from .storage._storage import ResourceStorage, Storage, StoredEvent, make_stored
 
 if TYPE_CHECKING:
     from ._state import ServerState

@@ -59,7 +59,6 @@ from ._objects import object_response, write_response
 from ._reviews import review
 from ._subresources import subresource
 
-_LARGEST_TIMEOUT: Final = 60.0
 _TOO_LATE: Final = (
     b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted'
     b' timeout","reason":"Timeout","details":{},"code":504}\n'
@@ -111,17 +110,7 @@ class Server:
         caller = self.access.admit(head.headers, head.method, path, query, user)
         check_size(head.body)
         if (limit := query.get("timeout")) is not None and not is_true(query.get("watch")):
-            allowed = seconds(limit)
-            if allowed is None:
-                shown = msgspec.json.encode(limit).decode()
-                unit = limit.lstrip("0123456789.")
-                if limit.isdigit():
-                    why = f"time: missing unit in duration {shown}"
-                elif unit.isalpha() and unit != limit:
-                    why = f"time: unknown unit {msgspec.json.encode(unit).decode()} in duration {shown}"
-                else:
-                    why = f"time: invalid duration {shown}"
-                raise bad_request(f"invalid timeout specified in the request URL - {why}")
+            allowed = _allowed_time(limit)
             if 0 < allowed < 1e-3:
                 return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
         route = find_route(self.state.kinds, head.method, path, query)
@@ -137,6 +126,9 @@ class Server:
             raise initializing()
         if route.subresource not in ("", "status"):
             return subresource(self.state, route, request, warnings)
+        return self._verb(route, request, warnings)
+
+    def _verb(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         match route.verb:
             case "get":
                 return self._get(route, request, warnings)
@@ -145,14 +137,14 @@ class Server:
             case "watch":
                 return self._watch(route, request, warnings)
             case "create":
-                if served.verbs == frozenset(("create",)):
+                if route.served.verbs == frozenset(("create",)):
                     return review(self.state, route, request, warnings)
-                write_options(query, "CreateOptions")
+                write_options(request.query, "CreateOptions")
                 writer = writer_for(self.state, route, request, warnings)
                 written = writer.create(*self._object(route, request))
                 return write_response(self.state, route, request, writer, written)
             case "update":
-                write_options(query, "UpdateOptions")
+                write_options(request.query, "UpdateOptions")
                 writer = writer_for(self.state, route, request, warnings)
                 written = writer.replace(*self._object(route, request))
                 return write_response(self.state, route, request, writer, written)
@@ -276,3 +268,19 @@ class Server:
         retry = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
         sent = (CACHE, content_type, *retry, *warned(warnings), length(body))
         return ServerResponse(refused.code, sent, body, refused.after)
+
+
+def _allowed_time(limit: str) -> float:
+    """Return the seconds that `timeout` allows a request; or 400, with what Go's parser of durations says."""
+    allowed = seconds(limit)
+    if allowed is not None:
+        return allowed
+    shown = msgspec.json.encode(limit).decode()
+    unit = limit.lstrip("0123456789.")
+    if limit.isdigit():
+        why = f"time: missing unit in duration {shown}"
+    elif unit.isalpha() and unit != limit:
+        why = f"time: unknown unit {msgspec.json.encode(unit).decode()} in duration {shown}"
+    else:
+        why = f"time: invalid duration {shown}"
+    raise bad_request(f"invalid timeout specified in the request URL - {why}")

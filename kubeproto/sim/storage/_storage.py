@@ -8,7 +8,7 @@ events after it, so a snapshot costs nothing until it is asked for.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -29,6 +29,16 @@ class Stored(Struct, gc=False):
     data: bytes
     labels: dict[str, str] | None = None
     owners: tuple[str, ...] = ()
+
+
+def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:
+    """Return an object with its bytes as it is stored."""
+    meta = obj["metadata"]
+    owners = meta.get("ownerReferences")
+    return Stored(
+        key, meta.get("namespace", ""), meta["name"], meta["uid"], version, data, meta.get("labels"),
+        tuple(owner["uid"] for owner in owners) if owners else (),
+    )  # fmt: skip
 
 
 class StoredEvent(Struct, gc=False):

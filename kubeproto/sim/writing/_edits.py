@@ -9,8 +9,7 @@ import msgspec
 
 from .._state import ServerState
 from ..kinds._kinds import Served
-from ..storage._storage import Stored
-from ._writes import make_stored
+from ..storage._storage import Stored, make_stored
 
 
 def edit(

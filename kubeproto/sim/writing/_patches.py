@@ -105,7 +105,7 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
     result.setdefault("metadata", meta)
     writer.tidy(result, [])
     writer.check_place(meta)
-    return writer.store(old, result, patched=True)
+    return writer.store(old, result)
 
 
 def _change(media: str, body: bytes) -> Any:

@@ -8,6 +8,7 @@ from ..kinds._typed import Misfit, TypedCodec
 from ..storage._parts import listed, member
 from ..storage._values import is_list, is_map
 
+DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _CODEC: Final = TypedCodec("apiextensions_v1.JSONSchemaProps", "CustomResourceDefinition")
 _MAPS: Final = ("properties", "patternProperties", "definitions")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")

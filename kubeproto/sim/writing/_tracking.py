@@ -50,7 +50,7 @@ class ObjectWriter(Protocol[W_co]):
         """Make the object."""
         ...
 
-    def store(self, old: Stored, obj: dict[str, Any], *, patched: bool = False) -> W_co:
+    def store(self, old: Stored, obj: dict[str, Any]) -> W_co:
         """Store an object in place of another one."""
         ...
 
@@ -139,7 +139,7 @@ class Tracker:
             meta["resourceVersion"] = version
         result["apiVersion"] = served.api_version
         writer.tidy(result, twice)
-        return writer.store(old, result, patched=True)
+        return writer.store(old, result)
 
     def _apart(self, live: dict[str, Any] | None) -> tuple[str, ...]:
         """The fields of an object that its endpoint leaves alone."""
