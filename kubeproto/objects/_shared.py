@@ -13,6 +13,7 @@ from ._name_faults import (
     subdomain_faults,
     value_faults,
 )
+from ._nulls import without_nulls
 from ._reading import reader
 from ._spans import ListedText, ListTexts, Span, whole
 from ._values import dec_hook, enc_hook
@@ -42,4 +43,5 @@ __all__ = [
     "text_of",
     "value_faults",
     "whole",
+    "without_nulls",
 ]

@@ -65,6 +65,7 @@ class Cases:
         self.users = [f"user-{self.mark}-{one}" for one in "abcd"]
         self.groups = [f"group-{self.mark}-{one}" for one in "ab"]
         self.cluster_roles = [f"cluster-role-{self.mark}-{one}" for one in range(5)]
+        self.writers = f"writers-{self.mark}"
         self.roles = [f"role-{self.mark}-{one}" for one in range(4)]
         self.objects = list(self._objects())
         self.asks = [self._ask() for _ in range(count)]
@@ -94,9 +95,14 @@ class Cases:
             {"verbs": [verb], "apiGroups": [group], "resources": [resource]}
             for verb, group, resource in self.rng.sample(IMPERSONATION, 8)
         ]
-        name = f"impersonator-{self.mark}"
+        yield from self._granted(f"impersonator-{self.mark}", rules, "User", "nobody")
+        rules = [{"verbs": ["create", "update"], "apiGroups": [GROUP], "resources": ["*"]}]
+        yield from self._granted(self.writers, rules, "Group", self.writers)
+
+    def _granted(self, name: str, rules: list[Json], kind: str, subject: str) -> Any:
+        """A role for the whole cluster, and its binding to one user or group, all by one name."""
         yield Ask("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
-        subjects = [{"kind": "User", "name": "nobody", "apiGroup": GROUP}]
+        subjects = [{"kind": kind, "name": subject, "apiGroup": GROUP}]
         body = {"metadata": {"name": name}, "roleRef": _role("ClusterRole", name), "subjects": subjects}
         yield Ask("POST", f"{RBAC}/clusterrolebindings", body)
 
@@ -120,7 +126,7 @@ class Cases:
         rng = self.rng
         kind = "Role" if space and rng.random() < 0.6 else "ClusterRole"
         role = rng.choice(self.roles if kind == "Role" else self.cluster_roles)
-        if rng.random() < 0.1:
+        if rng.random() < 0.2:
             role = "not-there"
         subjects: list[Json] = []
         for _ in range(rng.randint(1, 2)):
@@ -137,10 +143,10 @@ class Cases:
     # What is asked.
 
     def _ask(self) -> Ask:
-        match self.rng.randrange(12):
-            case 0:
+        match self.rng.randrange(14):
+            case 0 | 12:
                 return self._grant()
-            case 1:
+            case 1 | 13:
                 return self._bind()
             case 2:
                 return self._access_review()
@@ -268,6 +274,8 @@ class Cases:
             headers = [("Impersonate-User", rng.choice(self.users))]
             if rng.random() < 0.5 or writer:
                 headers.append(("Impersonate-Group", rng.choice(self.groups)))
+            if writer and rng.random() < 0.8:
+                headers.append(("Impersonate-Group", self.writers))
         return Ask(ask.method, ask.target, ask.body, tuple(headers), ask.by)
 
 
@@ -329,11 +337,9 @@ def _ordered(body: Json) -> Json:
 
 def _ordered_text(text: str) -> str:
     """A text whose list of missing roles stands in one order."""
-    start, bracket, rest = text.partition("RBAC: [")
-    if not bracket:
-        return text
-    inside, _, end = rest.partition("]")
-    return f"{start}{bracket}{', '.join(sorted(inside.split(', ')))}]{end}"
+    return re.sub(
+        r"(?<=\[)[^\[\]]* not found(?=\])", lambda found: ", ".join(sorted(found[0].split(", "))), text
+    )
 
 
 def verdicts(cases: Cases, send: Send) -> list[Any]:

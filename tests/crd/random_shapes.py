@@ -280,8 +280,8 @@ class Instances:
         rng = self._rng
         if schema.get("x-kubernetes-embedded-resource"):
             return {
-                "apiVersion": "v1",
-                "kind": "Thing",
+                "apiVersion": rng.choice(("v1", "v1", "a/b", "/", "a/", "a/b/c", "")),
+                "kind": rng.choice(("Thing", "Thing", "thing", "A_b", "")),
                 "metadata": {"name": "x"},
                 "a": rng.choice((1, {"b": 2})),
             }

@@ -253,6 +253,24 @@ JUDGED: list[tuple[dict[str, Any], Any, list[str]]] = [
         {"kind": "K", "apiVersion": "v1", "metadata": {"name": ".."}},
         ["f.metadata.name: Invalid value: \"..\": may not be '..'"],
     ),
+    (
+        {"type": "object", "x-kubernetes-embedded-resource": True, **ANYTHING},
+        {"kind": "", "apiVersion": ""},
+        [
+            'f.apiVersion: Invalid value: "": must not be empty',
+            'f.kind: Invalid value: "": must not be empty',
+        ],
+    ),
+    (
+        {"type": "object", "x-kubernetes-embedded-resource": True, **ANYTHING},
+        {"kind": "K", "apiVersion": "a/", "metadata": {"name": None, "labels": {"a": None}}},
+        [],
+    ),
+    (
+        {"type": "object", "x-kubernetes-embedded-resource": True, **ANYTHING},
+        {"kind": "K", "apiVersion": "a/b/c"},
+        ['f.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c'],
+    ),
 ]
 
 

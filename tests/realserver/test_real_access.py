@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import random
-
 from access_cases import Cases, verdicts
 from simulated_access import sender, simulated
 
 from realserver import RealServer
 
+from ._seeds import new_seed
 from .access import ask_all, sending
 
 
 def test_fresh_roles_and_requests_have_the_same_verdicts(real_server: RealServer) -> None:
-    seed = str(random.SystemRandom().randrange(1 << 32))
+    seed = str(new_seed())
     cases, cluster = Cases(seed, 250), simulated()
     with sending(real_server) as send:
         theirs = ask_all(cases, send)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import random
-
 from realserver import RealServer
 
 from ._real_asking import asking
+from ._seeds import new_seed
 from .shapes import ask, differences
 
 
 def test_random_classes_are_taken_and_their_instances_judged_alike(real_server: RealServer) -> None:
-    seed = str(random.SystemRandom().randrange(1 << 32))
+    seed = str(new_seed())
     with asking(real_server.connection) as asker:
         found = [line for shape in ask(asker, seed, 8, 60) for line in differences(shape)]
     assert found == [], seed

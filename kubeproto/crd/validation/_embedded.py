@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ...objects import GroupVersionKind, ObjectMeta, check_dns_1035_label
-from ...objects._shared import key_faults, value_faults
+from ...objects import ObjectMeta, check_dns_1035_label
+from ...objects._shared import key_faults, value_faults, without_nulls
 from .._json import is_list, is_object
 from .._violations import Violation, child, invalid, key, required
 
@@ -40,29 +40,29 @@ def embedded(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
 def _identity(value: dict[str, Any], path: str) -> Iterator[Violation]:
     for name in ("apiVersion", "kind"):
         text, where = value.get(name), child(path, name)
-        if name not in value or text == "":
+        if name not in value:
             yield required(where)
         elif not isinstance(text, str):
             yield invalid(where, text, "must be a string")
+        elif not text:
+            yield invalid(where, text, "must not be empty")
         elif name == "kind":
             try:
                 check_dns_1035_label(text.lower())
             except ValueError:
                 yield invalid(where, text, f"may have mixed case, but should otherwise match: {_LABEL}")
-        else:
-            try:
-                GroupVersionKind.of(text, "Any")
-            except ValueError:
-                yield invalid(where, text, f"unexpected GroupVersion string: {text}")
+        elif text.count("/") > 1:
+            yield invalid(where, text, f"unexpected GroupVersion string: {text}")
     metadata, where = value.get("metadata"), child(path, "metadata")
     if metadata is None:
         return
+    read = without_nulls(metadata)
     try:
-        msgspec.convert(metadata, ObjectMeta)
+        msgspec.convert(read, ObjectMeta)
     except msgspec.ValidationError as error:
         yield invalid(where, metadata, f"must be metadata of an object: {error}")
     else:
-        yield from _metadata(metadata, where)
+        yield from _metadata(read, where)
 
 
 def _metadata(metadata: dict[str, Any], path: str) -> Iterator[Violation]:

@@ -52,10 +52,10 @@ def _check_role(
     if rbac.decide(user, escalate).allowed:
         return
     name = obj["metadata"].get("name", "")
-    if missing := _missing(rbac, user, asked.namespace, read_rules(obj)):
+    if missing := _missing(rbac, user, asked, read_rules(obj)):
         raise forbidden_for(asked.resource, GROUP, name, missing)
     aggregates = "aggregationRule" in obj or "aggregationRule" in (old or {})
-    if aggregates and _missing(rbac, user, asked.namespace, _EVERYTHING):
+    if aggregates and _missing(rbac, user, asked, _EVERYTHING):
         why = "must have cluster-admin privileges to use the aggregationRule"
         raise forbidden_for(asked.resource, GROUP, name, why)
 
@@ -70,14 +70,15 @@ def _check_binding(rbac: Rbac, user: User, asked: Attributes, obj: dict[str, Any
         return
     rules = rbac.rules_of(kind, name, asked.namespace)
     if rules is None:
-        raise not_found(plural, GROUP, name)
-    if missing := _missing(rbac, user, asked.namespace, rules):
+        # The registry names what was asked for, not what it looked for.
+        raise not_found(asked.resource, GROUP, name)
+    if missing := _missing(rbac, user, asked, rules):
         raise forbidden_for(asked.resource, GROUP, obj["metadata"].get("name", ""), missing)
 
 
-def _missing(rbac: Rbac, user: User, namespace: str, wanted: Iterable[PolicyRule]) -> str:
+def _missing(rbac: Rbac, user: User, asked: Attributes, wanted: Iterable[PolicyRule]) -> str:
     """What a server says if the user does not hold all of these rules; empty if it does."""
-    grants = list(rbac.grants(user, namespace))
+    grants = list(rbac.grants(user, asked.namespace))
     held = [grant.rule for grant in grants if grant.rule is not None]
     lacking = uncovered(held, wanted)
     if not lacking:
@@ -87,11 +88,11 @@ def _missing(rbac: Rbac, user: User, namespace: str, wanted: Iterable[PolicyRule
         f'user "{user.name}" (groups={go_list(user.groups)}) is attempting to grant RBAC permissions not'
         " currently held:\n" + "\n".join(lines)
     )
-    return text + _unresolved(grants)
+    return text + _unresolved(grants, asked.resource)
 
 
-def _unresolved(grants: list[HeldRule]) -> str:
-    errors = [not_found_text(grant, plural=True) for grant in grants if grant.rule is None]
+def _unresolved(grants: list[HeldRule], resource: str) -> str:
+    errors = [not_found_text(grant, resource) for grant in grants if grant.rule is None]
     return f"; resolution errors: [{aggregate(errors)}]" if errors else ""
 
 

@@ -22,7 +22,6 @@ from ._users import MASTERS, User
 
 GROUP: Final = "rbac.authorization.k8s.io"
 _RESOURCES: Final = ("clusterrolebindings", "rolebindings", "clusterroles", "roles")
-_PLURALS: Final = {"ClusterRole": "clusterroles", "Role": "roles"}
 
 
 class Decision(Struct, frozen=True):
@@ -97,7 +96,7 @@ class Rbac:
         missing: list[str] = []
         for grant in self.grants(user, asked.namespace):
             if grant.rule is None:
-                missing.append(not_found_text(grant, plural=False))
+                missing.append(not_found_text(grant))
             elif grant.rule.allows(asked):
                 return Decision(allowed=True, reason=f"RBAC: allowed by {grant.source}")
         return Decision(allowed=False, reason=f"RBAC: {aggregate(missing)}" if missing else "")
@@ -150,12 +149,11 @@ class Rbac:
             )
 
 
-def not_found_text(grant: HeldRule, *, plural: bool) -> str:
-    """How a role is missed: authorization says its kind, the registry of roles its resource."""
+def not_found_text(grant: HeldRule, asked: str = "") -> str:
+    """How a role is missed: authorization says its kind, the registry the resource of the request."""
     assert grant.missing is not None  # only such grants have no rule
     kind, name = grant.missing
-    word = _PLURALS[kind] if plural else kind.lower()
-    return f"{word}.{GROUP} {quoted(name)} not found"
+    return f"{asked or kind.lower()}.{GROUP} {quoted(name)} not found"
 
 
 def aggregate(errors: list[str]) -> str:

@@ -111,7 +111,7 @@ def _review_own_rules(caller: Caller, obj: Json) -> Json:
         "nonResourceRules": [_shown(rule, resources=False) for rule in rules if rule.non_resource_urls],
         "incomplete": False,
     }
-    errors = [not_found_text(grant, plural=False) for grant in grants if grant.rule is None]
+    errors = [not_found_text(grant) for grant in grants if grant.rule is None]
     if errors:
         status["evaluationError"] = aggregate(errors)
     return {

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from ...objects import PatchError, apply_json_patch
+from ...objects._shared import without_nulls
 from .._refusals import (
     Rejection,
     about,
@@ -149,15 +150,8 @@ def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
         elif is_map(value) and is_map(below):
             _merge(below, value)
         else:
-            current[name] = value if is_map(below) else _without_nulls(value)
+            current[name] = value if is_map(below) else without_nulls(value)
     return current
-
-
-def _without_nulls(value: Any) -> Any:
-    """A new value as a server's library takes it: without nulls, in the objects of a list too."""
-    if is_map(value):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if is_list(value) else value
 
 
 def _check_type(writer: PatchWriter, result: dict[str, Any]) -> None:

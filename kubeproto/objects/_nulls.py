@@ -1,0 +1,14 @@
+"""Null in JSON means nothing to Go's decoder: a member that is null is one that is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._pointers import is_list, is_object
+
+
+def without_nulls(value: Any) -> Any:
+    """A new value without members that are null, at any depth; elements of lists stay in their places."""
+    if is_object(value):
+        return {name: without_nulls(one) for name, one in value.items() if one is not None}
+    return [without_nulls(one) for one in value] if is_list(value) else value
