@@ -200,6 +200,10 @@ def test_what_is_no_definition_is_refused(tmp_path: Path, capsys: pytest.Capture
     path.write_text("{")
     assert main([str(path)]) == 1
     assert "x.json" in capsys.readouterr().err
+    for garbage in (b"[" * 100_000, b'{"\xff": 1}'):
+        path.write_bytes(garbage)
+        assert main([str(path)]) == 1
+        assert "x.json" in capsys.readouterr().err
     path.write_text(json.dumps({**FULL, "spec": {"names": {}}}))
     assert main([str(path)]) == 1
     assert "books.example.com is not whole" in capsys.readouterr().err

@@ -124,7 +124,7 @@ def first_failure(tree: Path, tests: tuple[str, ...]) -> str | None:
         return f"none: the tests did not end within {PATIENCE:.0f} s"
     if done.returncode == 0:
         return None
-    said = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    said = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
     return said[1] if said else f"none, but: {(done.stdout + done.stderr).strip()[-200:]}"
 
 

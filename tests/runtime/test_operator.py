@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable
@@ -337,8 +338,13 @@ def test_the_transport_of_a_client_is_its_own_again_at_the_end(backend: Backend)
 
 @pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGTERM, signal.SIGINT]])
 def test_the_first_signal_stops_gently_and_the_second_at_once(
-    backend: Backend, signals: list[signal.Signals]
+    backend: Backend, signals: list[signal.Signals], caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "kubeproto.operator")
+
+    def received() -> list[str]:
+        return [line for record in caplog.records if (line := record.getMessage()).endswith(" received")]
+
     async def main() -> None:
         # Signals come in real time, so nothing here waits for long.
         began, ended = anyio.Event(), list[str]()
@@ -362,12 +368,14 @@ def test_the_first_signal_stops_gently_and_the_second_at_once(
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(operator.run, Controller(client, Book).run(reconcile), work)
                     await began.wait()
-                    for one in signals:
+                    for number, one in enumerate(signals, start=1):
                         os.kill(os.getpid(), one)
-                        await anyio.sleep(0.05)
+                        while len(received()) < number:
+                            await anyio.lowlevel.checkpoint()
         assert ended == ["work"]
 
     anyio.run(main, backend=backend)
+    assert received() == [f"{one.name} received" for one in signals]
 
 
 def test_of_two_operators_with_one_lease_the_second_goes_on_where_the_first_stops(backend: Backend) -> None:

@@ -496,18 +496,75 @@ def test_troubles_are_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_whoever_waits_for_a_mirror_that_is_stopped_is_woken() -> None:
     """The wait has no timeout: without the wake-up this would hang, so another thread waits."""
-    reflector = mirror(sim.Cluster(crds=[Book]), Here())
+    server = Hand()
     looking, ended = threading.Event(), queue.Queue[BaseException]()
+    with BlockingClient(server).api(Book).reflect(settings=PLAIN) as reflector:
 
-    def wait() -> None:
-        try:
-            reflector.wait(looking.set)
-        except BaseException as error:
-            ended.put(error)
+        def wait() -> None:
+            try:
+                reflector.wait(looking.set)
+            except BaseException as error:
+                ended.put(error)
 
-    thread = threading.Thread(target=wait, daemon=True)
-    thread.start()
-    assert looking.wait(30)
-    reflector.stop()
-    assert isinstance(ended.get(timeout=30), kp.LocalProtocolError)
+        _, words = server.next()
+        words.put(page(version=5))
+        words.put(None)
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        assert looking.wait(30)
+        _, words = server.next()
+        reflector.stop()
+        assert isinstance(ended.get(timeout=30), kp.LocalProtocolError)
+        words.put(None)
     thread.join(30)
+
+
+READS: list[Callable[[BlockingReflector[Book]], object]] = [
+    lambda mirrored: mirrored.get("a"),
+    list,
+    len,
+    lambda mirrored: "default/a" in mirrored,
+]
+
+
+@pytest.mark.parametrize("read", READS, ids=["get", "iter", "len", "contains"])
+def test_a_mirror_that_has_not_synced_is_not_read_as_empty(
+    read: Callable[[BlockingReflector[Book]], object],
+) -> None:
+    cluster, here = sim.Cluster(crds=[Book]), Here()
+    put(cluster, "a")
+    reflector = mirror(cluster, here)
+    with pytest.raises(kp.LocalProtocolError, match=r"before it is entered: use `with api\.reflect\(\)"):
+        read(reflector)
+    with reflector:
+        with pytest.raises(kp.LocalProtocolError, match=r"has not synced, because .*reflector\.synced\(\)"):
+            read(reflector)
+        cluster.later(10, reflector.stop)
+        here.run()
+    assert read(reflector)
+
+
+def test_a_condition_is_not_called_before_there_is_something_to_read() -> None:
+    cluster, here = sim.Cluster(crds=[Book]), Here()
+    reflector = mirror(cluster, here)
+    with reflector:
+        with pytest.raises(kp.DeadlineExceeded, match="has not synced within 0 s, because"):
+            reflector.wait(lambda: len(reflector) == 0, timeout=0.0)
+        cluster.later(10, reflector.stop)
+        here.run()
+    assert reflector.wait(lambda: len(reflector) == 0, timeout=0.0)
+
+
+def test_a_mirror_of_all_namespaces_is_asked_for_an_object_by_its_namespace() -> None:
+    cluster, here = sim.Cluster(crds=[Book]), Here()
+    put(cluster, "a", "A")
+    client = client_of(cluster)
+    reflector = BlockingReflector(client, client.requests(Book, namespace=kp.ALL), spawn=here)
+    with reflector:
+        cluster.later(10, reflector.stop)
+        here.run()
+    with pytest.raises(kp.LocalProtocolError, match=r"say get\('a', namespace\)"):
+        reflector.get("a")
+    found = reflector.get("a", "default")
+    assert found is not None
+    assert found.spec.title == "A"

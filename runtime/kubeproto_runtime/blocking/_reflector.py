@@ -85,8 +85,9 @@ def is_unknown(failure: resync.SyncFailure) -> bool:
 class BlockingReflector(Generic[K]):
     """The objects of one kind as the server has them; use it as a context, which starts and stops its thread.
 
-    Every reader gets objects of its own, and never sees half of a snapshot. What goes wrong is tried again
-    for ever; `proof` says how it stands. `stop` and `refresh` abort the read that is under way, where the
+    Every reader gets objects of its own, and never sees half of a snapshot. Before the first one is complete
+    there is nothing to read, and readers raise: call `synced` first. What goes wrong is tried again for ever;
+    `sync_status` says how it stands. `stop` and `refresh` abort the read that is under way, where the
     transport can (kubeproto_httpx can); else its thread ends as soon as the server says something, at the
     latest when its watch has been silent for 75 seconds. No thread keeps the program from ending.
     Whoever waits for a kind that the server does not know meets `KindNotServed`, unless this is `patient`.
@@ -117,6 +118,7 @@ class BlockingReflector(Generic[K]):
         )
         self._spawn = spawn or self._thread
         self._patient = patient
+        self._entered = False
         self._unknown = False
         self._stopped = False
         self._failure: Exception | None = None
@@ -125,6 +127,7 @@ class BlockingReflector(Generic[K]):
         return f"{type(self).__name__}({self.api!r}, {len(self._mirrored.store)} objects)"
 
     def __enter__(self) -> Self:
+        self._entered = True
         self._spawn(self._attend)
         return self
 
@@ -132,35 +135,42 @@ class BlockingReflector(Generic[K]):
         self.stop()
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """An object of one's own, or None; `InvalidObject` if what the server holds does not fit the type.
+        """Return an object of one's own, or None; `InvalidObject` if it does not fit its type.
 
-        Where this mirrors one namespace, that is meant.
+        The namespace need not be named where this mirrors one namespace.
         """
         own = self.api.namespace
+        place = namespace or (own if isinstance(own, str) else "")
+        if not place and self.api.resource.namespaced:
+            raise LocalProtocolError(
+                f"the reflector of {self.api.resource} shows all namespaces, and {name!r} may be in each of"
+                f" them: say get({name!r}, namespace)"
+            )
         with self._lock:
-            entry = self._world().entry(name, namespace or (own if isinstance(own, str) else ""))
+            entry = self._snapshot().entry(name, place)
         return None if entry is None else self._mirrored.store.read(entry)
 
     def __iter__(self) -> Iterator[K]:
         """The objects of this moment, whatever changes meanwhile."""
         with self._lock:
-            entries = self._world().entries()
+            entries = self._snapshot().entries()
         return _typed(entries, self._mirrored.store)
 
     def __len__(self) -> int:
         with self._lock:
-            return len(self._world())
+            return len(self._snapshot())
 
     def __contains__(self, key: object) -> bool:
         """Whether there is an object under ``namespace/name``, or ``name`` where there is no namespace."""
         with self._lock:
-            return key in self._world()
+            return key in self._snapshot()
 
     @property
     def version(self) -> str:
         """The resource version of the snapshot; empty until it has synced."""
         with self._lock:
-            return self._world().version
+            self._check()
+            return self._mirrored.store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
@@ -168,14 +178,15 @@ class BlockingReflector(Generic[K]):
         return self._following.sync_status
 
     def wait(self, condition: Callable[[], T | None], timeout: float | None = None) -> T:
-        """Wait until a condition holds, and give what it gave; it is looked at after each change.
+        """Wait until a condition holds, and return what it returned.
 
-        Nothing changes while it looks. `DeadlineExceeded` if it does not hold in time.
+        It is called once this has synced, and after each change; nothing changes while it runs.
+        `DeadlineExceeded` if it does not hold in time.
         """
 
         def look() -> T | None:
             self._check()
-            found = condition()
+            found = condition() if self._mirrored.store.version else None
             if not found and self._unknown and not self._patient:
                 raise KindNotServed(self.api.resource)
             if not found and self._stopped:
@@ -187,6 +198,9 @@ class BlockingReflector(Generic[K]):
         with self._changed:
             found = self._changed.wait_for(look, timeout)
         if not found:
+            if not self.version:
+                why = self.sync_status.why
+                raise DeadlineExceeded(f"{self.api} has not synced within {timeout:g} s, because {why}")
             raise DeadlineExceeded(f"{self.api}: the condition did not hold within {timeout:g} s")
         return found
 
@@ -218,9 +232,20 @@ class BlockingReflector(Generic[K]):
         self._unknown = is_unknown(failure)
         self._changed.notify_all()
 
-    def _world(self) -> Store[K]:
+    def _snapshot(self) -> Store[K]:
+        """The store to read from; what has not synced is not empty, so there is nothing to read."""
         self._check()
-        return self._mirrored.store
+        if self._mirrored.store.version:
+            return self._mirrored.store
+        if not self._entered:
+            raise LocalProtocolError(
+                f"the reflector of {self.api} cannot be read before it is entered:"
+                " use `with api.reflect() as reflector`, and `reflector.synced()`"
+            )
+        raise LocalProtocolError(
+            f"the reflector of {self.api} has not synced, because {self.sync_status.why}:"
+            " call `reflector.synced()` before it is read"
+        )
 
     def _check(self) -> None:
         if self._failure is not None:

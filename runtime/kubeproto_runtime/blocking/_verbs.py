@@ -299,7 +299,12 @@ class BlockingApi(BlockingBound[K]):
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> BlockingReflector[K]:
-        """Mirror the objects in a thread of its own: ``with books.reflect() as shelf: shelf.get("moby")``."""
+        """Mirror the objects in a thread of its own.
+
+        with books.reflect() as mirror:
+            mirror.synced(timeout=30)
+            mirror.get("moby")
+        """
         return BlockingReflector(
             self.client,
             self.requests,

@@ -1,0 +1,87 @@
+"""Kilobytes of YAML whose aliases stand for gigabytes: each program that reads them refuses and stays small.
+
+The memory is that of the whole process, as the kernel counts it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+LONG: Final = f"kind: &a {'x' * 100_000}\nitems: [{', '.join(['*a'] * 8_000)}]\n"
+MANY: Final = "\n".join(
+    ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    + [
+        f"{here}: &{here} [{', '.join([f'*{before}'] * 9)}]"
+        for before, here in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+)
+FIELDS: Final = ", ".join(f"{'k' * 200}{number}: v" for number in range(500))
+KEYS: Final = f"a: &a {{{FIELDS}}}\nb: [{', '.join(['*a'] * 2_000)}]\n"
+TEXTS: Final = {"a long text": LONG, "lists of lists": MANY, "many keys": KEYS}
+
+FRONT: Final = (
+    "import sys\nsys.path[:0] = {path!r}\nfrom pathlib import Path\ntext = Path({file!r}).read_bytes()\n"
+)
+READERS: Final = {
+    "a manifest": """
+import kubeproto as kp
+try:
+    kp.parse_manifest(text)
+    said = ""
+except kp.InvalidManifest as error:
+    said = str(error)
+""",
+    "a kubeconfig": """
+from kubeproto.config import ConfigError, read_kubeconfig
+try:
+    read_kubeconfig(text, "config")
+    said = ""
+except ConfigError as error:
+    said = str(error)
+""",
+    "definitions": """
+import io
+from kubeproto.kinds.__main__ import main
+sys.stderr = io.StringIO()
+main([{file!r}])
+said = sys.stderr.getvalue()
+""",
+    "a request to the simulated server": """
+import kubeproto as kp
+from kubeproto.sim import Cluster
+head = kp.Head("POST", "/api/v1/namespaces/default/configmaps", (("Content-Type", "application/yaml"),), text)
+with Cluster().blocking_transport().send(head) as incoming:
+    said = f"{{incoming.status}}: {{b''.join(incoming)}}"
+""",
+}
+
+END: Final = """
+print("its aliases are refused" if "aliases" in said else said, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs procfs")
+@pytest.mark.parametrize("what", TEXTS)
+@pytest.mark.parametrize("reader", READERS)
+def test_aliases_take_no_memory_of_a_process(reader: str, what: str, tmp_path: Path) -> None:
+    assert len(TEXTS[what]) < 256 << 10
+    file = tmp_path / "bomb.yaml"
+    file.write_text(TEXTS[what])
+    code = (FRONT + READERS[reader] + END).format(path=[*sys.path], file=str(file))
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline() == "its aliases are refused\n"
+        lines = Path(f"/proc/{child.pid}/status").read_text().splitlines()
+        child.stdin.write("\n")
+    peak = next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
+    # An interpreter with what it imports takes a third of it; what the text stands for would take gigabytes.
+    assert peak < 192 << 20

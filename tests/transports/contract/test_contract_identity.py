@@ -1,0 +1,152 @@
+"""Whatever an identity provider answers, requests end over every transport, and a later renewal succeeds."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+from contract_certificates import Certificates, context
+from contract_scripts import answer
+from contract_server import Peer, Script, Server
+from contract_transports import Rig, fetch, get, rigs
+from contract_users import Clock, Visit, as_user, asking_for_certificates, guarded, kubeconfig
+
+from kubeproto.config import CredentialsError
+from kubeproto_runtime.credentials import Authorized
+
+Serve = Callable[..., Server]
+
+JSON: Final = ("Content-Type", "application/json")
+DEEP: Final = b"[" * 100_000
+WITHIN: Final = 20.0
+
+
+@pytest.fixture(params=rigs(waits=True))
+def rig(request: pytest.FixtureRequest) -> Rig:
+    """Each async transport: the credentials of blocking ones go the same way."""
+    found: object = request.param
+    assert isinstance(found, Rig)
+    return found
+
+
+def token(payload: bytes) -> str:
+    return f"e30.{base64.urlsafe_b64encode(payload).decode().rstrip('=')}.c2lnbmVk"
+
+
+OLD: Final = token(b'{"exp": 900}')  # the clock of these tests begins at 1000
+DEEP_TOKEN: Final = token(b'{"x": ' + DEEP[:4000])  # more would not fit into the head of a request
+GOOD: Final = token(b'{"exp": 90000}')
+
+GARBAGE: Final = {
+    "a byte that is no UTF-8": answer(b'{"id_token": "\xff"}', JSON),
+    "a key that is no UTF-8": answer(b'{"\xff": 1}', JSON),
+    "100,000 brackets": answer(DEEP, JSON),
+    "100,000 brackets as the token": answer(b'{"id_token": ' + DEEP, JSON),
+    "nothing": answer(b"", JSON),
+    "null": answer(b"null", JSON),
+    "a page": answer(b"<html>", ("Content-Type", "text/html"), status="502 Bad Gateway"),
+    "a chunk without a size": answer(b"zz\r\n", JSON, ("Transfer-Encoding", "chunked"), length=False),
+}
+
+
+class Login:
+    """An identity provider, a server behind it, and a user whose token has expired."""
+
+    def __init__(self, serve: Serve, certificates: Certificates, folder: Path) -> None:
+        self.broken: dict[str, bytes | Script] = {}  # what is answered instead, by the method of the request
+        self.issued = GOOD
+        self.visits: list[Visit] = []
+        script = guarded(lambda visit: visit.authorization == f"Bearer {self.issued}", self.visits)
+        server = serve(script, asking_for_certificates(certificates))
+        self.provider = serve(self._provide, context(certificates.server))
+        settings = {
+            "idp-issuer-url": self.provider.url,
+            "client-id": "kubectl",
+            "id-token": OLD,
+            "refresh-token": "r1",
+            "idp-certificate-authority-data": base64.b64encode(certificates.trusted).decode(),
+        }
+        user = {"auth-provider": {"name": "oidc", "config": settings}}
+        self.config = kubeconfig(folder, server, certificates, user)
+
+    async def _provide(self, peer: Peer) -> None:
+        while True:
+            asked = await peer.request()
+            match self.broken.get(asked.method):
+                case None:
+                    said: dict[str, Any] = {"token_endpoint": f"{self.provider.url}/token"}
+                    if asked.method == "POST":
+                        said = {"id_token": self.issued, "refresh_token": "r2"}
+                    await peer.send(answer(json.dumps(said).encode(), JSON))
+                case bytes(garbage):
+                    await peer.send(garbage)
+                case script:
+                    await script(peer)
+                    return
+
+
+@pytest.fixture
+def login(serve: Serve, certificates: Certificates, tmp_path: Path) -> Login:
+    return Login(serve, certificates, tmp_path)
+
+
+async def three_at_once(transport: Authorized) -> list[str]:
+    """Send three requests side by side; return what became of each."""
+    ended: list[str] = []
+
+    async def one() -> None:
+        try:
+            found = await fetch(transport, get("/version"))
+        except CredentialsError:
+            ended.append("no credentials")
+        else:
+            ended.append(str(found.status))
+
+    with anyio.fail_after(WITHIN):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(one)
+    return ended
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"], ids=["its addresses", "its tokens"])
+@pytest.mark.parametrize("what", GARBAGE)
+def test_garbage_of_a_provider_ends_the_requests_that_wait_and_the_next_renewal_succeeds(
+    rig: Rig, login: Login, what: str, method: str
+) -> None:
+    clock = Clock()
+
+    async def body(transport: Authorized) -> tuple[list[str], list[str]]:
+        login.broken = {method: GARBAGE[what]}
+        refused = await three_at_once(transport)
+        login.broken.clear()
+        clock.now += 3600
+        return refused, await three_at_once(transport)
+
+    assert as_user(rig, login.config, body, clock) == (["no credentials"] * 3, ["200"] * 3)
+    assert {visit.authorization for visit in login.visits} == {f"Bearer {GOOD}"}
+
+
+def test_a_provider_whose_answer_has_no_end_is_left_at_a_mebibyte(rig: Rig, login: Login) -> None:
+    sent: list[int] = []
+
+    async def flood(peer: Peer) -> None:
+        await peer.send(answer(b"", JSON, ("Transfer-Encoding", "chunked"), length=False))
+        piece = b"10000\r\n" + b" " * 65_536 + b"\r\n"
+        while not peer.writer.is_closing() and len(sent) < 1024:
+            sent.append(len(piece))
+            await peer.send(piece)
+
+    login.broken = {"POST": flood}
+    assert as_user(rig, login.config, three_at_once) == ["no credentials"] * 3
+    assert sum(sent) < 32 << 20  # what was on the way when it was left
+
+
+def test_a_token_whose_claims_are_nested_too_deeply_is_sent_as_it_is(rig: Rig, login: Login) -> None:
+    login.issued = DEEP_TOKEN
+    assert as_user(rig, login.config, three_at_once) == ["200"] * 3
