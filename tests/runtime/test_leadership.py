@@ -18,7 +18,7 @@ from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, Context, Controller, LeaseLost, Operator, recording
 from kubeproto_runtime.operator import BootClock, LeaderElector
-from kubeproto_runtime.operator._leader_elector import LoopClock, default_clock
+from kubeproto_runtime.operator._lease_clocks import LoopClock, default_clock
 from kubeproto_runtime.reconciling._workers import Workers
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 

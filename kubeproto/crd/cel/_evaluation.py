@@ -15,7 +15,8 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 
 from ._functions import BAD_ARGUMENT, declarations
-from ._rewriting import RefusedRule, Undecided, rewrite
+from ._operators import RefusedRule, Undecided
+from ._rewriting import rewrite
 from ._values import holds_dates, holds_float_for_integer, literal, visible
 
 # What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.

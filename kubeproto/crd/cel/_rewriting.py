@@ -8,10 +8,7 @@ refuses to read in a rule. On the way the types are compared with the schema, as
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
-
-import msgspec
 
 from ._forms import (
     OPEN,
@@ -26,7 +23,19 @@ from ._forms import (
     optional,
     present,
 )
-from ._macros import OWN, WHOLE, in_twos, optional_of
+from ._macro_forms import Scope, rewrite_macro
+from ._macros import OWN, optional_of
+from ._operators import (
+    RefusedRule,
+    Rewritten,
+    Undecided,
+    check_comparable,
+    check_condition,
+    check_elements,
+    contained,
+    equality,
+    merged_sum,
+)
 from ._signatures import BOOLEAN, COMPARING, INTEGER, RESULTS, TEXT, TYPES, literal_fault
 from ._syntax import (
     Binary,
@@ -44,21 +53,9 @@ from ._syntax import (
     parse,
     write,
 )
-from ._values import holds_map_lists
-
-Scope = dict[str, Form]
-Rewritten = tuple[Node, Form]
 
 _ORDERS: Final = ("<", "<=", ">", ">=")
 _ELEMENTS: Final = ("distinct", "sort", "reverse", "slice")
-
-
-class RefusedRule(ValueError):
-    """A rule that a server refuses with the definition; the text says why."""
-
-
-class Undecided(ValueError):
-    """A rule that a server may evaluate, and this side cannot."""
 
 
 def rewrite(
@@ -115,13 +112,13 @@ class _Rewriter:
             case Unary(operator=operator, of=of):
                 found, form = self.visit(of, scope)
                 if operator == "!":
-                    self._condition(form, of)
+                    check_condition(form, of)
                 return Unary(operator, found), BOOLEAN if operator == "!" else Form(form.kind)
             case Binary():
                 return self._binary(node, scope)
             case Ternary(test=test, yes=yes, no=no):
                 tested, form = self.visit(test, scope)
-                self._condition(form, test)
+                check_condition(form, test)
                 (left, one), (right, other) = self.visit(yes, scope), self.visit(no, scope)
                 return Ternary(tested, left, right), either(one, other)
 
@@ -179,91 +176,28 @@ class _Rewriter:
         plain = Binary(node.operator, left, right)
         match node.operator:
             case "&&" | "||":
-                self._condition(one, node.left)
-                self._condition(other, node.right)
+                check_condition(one, node.left)
+                check_condition(other, node.right)
                 return plain, BOOLEAN
             case "==" | "!=":
-                self._compared(node, one, other, ordered=False)
-                return self._equality(plain, one, other), BOOLEAN
+                check_comparable(node, one, other, ordered=False)
+                return equality(plain, one, other, guarded=self._guarded), BOOLEAN
             case "in":
-                return self._contained(plain, one, other), BOOLEAN
+                return contained(plain, one, other, guarded=self._guarded), BOOLEAN
             case operator if operator in _ORDERS:
-                self._compared(node, one, other, ordered=True)
+                check_comparable(node, one, other, ordered=True)
                 return plain, BOOLEAN
             case _:
                 if not addable(one, other):
                     raise RefusedRule(f"{node.operator} stands between {one.kind} and {other.kind}")
-                return self._sum(plain, one, other) if node.operator == "+" else (plain, Form(one.kind))
-
-    def _condition(self, form: Form, node: Node) -> None:
-        if form.kind not in ("", "boolean"):
-            raise RefusedRule(f"{write(node)} is of type {form.kind}: neither true nor false")
-
-    def _compared(self, node: Binary, one: Form, other: Form, *, ordered: bool) -> None:
-        if not comparable(one, other, ordered=ordered):
-            shown = [
-                write(side) if isinstance(side, Literal) else form.kind
-                for side, form in ((node.left, one), (node.right, other))
-            ]
-            raise RefusedRule(f"it compares {shown[0]} with {shown[1]}")
-
-    def _equality(self, node: Binary, one: Form, other: Form) -> Node:
-        if one.mixed:
-            raise Undecided(
-                "== ignores the order of lists of the types set and map, and where is not known here"
-            )
-        if one.optional and one.merges:
-            raise Undecided(
-                "== of optional values that hold lists of the types set and map is not known here"
-            )
-        if self._guarded and not (one.kind and one.kind not in ("array", "object")):
-            raise Undecided("== of objects or lists that hold a whole number as a float is not known here")
-        if not one.merges:
-            return node
-        # The left side decides what is equal. Elements of map lists are matched among stored ones alone.
-        if holds_map_lists(one.schema) and other.schema != one.schema:
-            raise Undecided("== of a list of type map and one that is not stored is not known here")
-        same = Call(f"{OWN}same", None, (_json(one.schema), node.left, node.right))
-        return same if node.operator == "==" else Unary("!", same)
-
-    def _contained(self, node: Binary, one: Form, other: Form) -> Node:
-        items = other.items if other.kind == "array" else UNKNOWN if other.mixed else OPEN
-        if not items.merges:
-            self._comparing(Form(mixed=items.mixed))
-            return node
-        element = Name(f"{OWN}element")
-        same = self._equality(Binary("==", element, node.left), items, one)
-        return Call("exists", node.right, (element, same))
-
-    def _sum(self, node: Binary, one: Form, other: Form) -> Rewritten:
-        if one.mixed and one.kind in ("", "array"):
-            raise Undecided("+ merges lists of the types set and map, and where is not known here")
-        match one.schema.get("x-kubernetes-list-type") if one.schema is not None else None:
-            case "set":
-                return Call(f"{OWN}union", None, (node.left, node.right)), one
-            case "map" if other.schema == one.schema:
-                keys = _json(one.schema["x-kubernetes-list-map-keys"] if one.schema else [])
-                return Call(f"{OWN}merged", None, (keys, node.left, node.right)), one
-            case "map":
-                raise Undecided("+ of a list of type map and one that is not stored is not known here")
-            case _:
-                kind = one.kind or other.kind
-                return node, of_list(either(one.items, other.items)) if kind == "array" else Form(kind)
-
-    def _comparing(self, form: Form) -> None:
-        """Refuse to compare elements that are equal in another way than they look."""
-        if form.mixed or form.items.mixed or form.items.merges:
-            raise Undecided("elements that hold lists of the types set and map are not compared here")
+                return merged_sum(plain, one, other) if node.operator == "+" else (plain, Form(one.kind))
 
     def _call(self, node: Call, scope: Scope) -> Rewritten:
         if node.name.startswith(OWN):
             raise RefusedRule(f"undeclared reference to '{node.name}'")
         if node.of is None:
             return self._function(node, scope)
-        variables = _variables(node)
-        if variables and (macro := _MACROS.get((node.name, len(node.arguments)))):
-            return macro(self, node, scope, variables)
-        return self._method(node, scope)
+        return rewrite_macro(self, node, scope) or self._method(node, scope)
 
     def _function(self, node: Call, scope: Scope) -> Rewritten:
         if node.name == "has" and len(node.arguments) == 1:
@@ -312,7 +246,7 @@ class _Rewriter:
         if form.optional:
             return self._of_optional(node.name, of, form, visited)
         if node.name in COMPARING and form.kind in ("", "array") and self._merges:
-            self._comparing(form)
+            check_elements(form)
         if node.name == "reverse":
             return Call(f"{OWN}reverse", None, (of,)), of_list(form.items)
         if node.name in ("indexOf", "lastIndexOf") and form.kind == "array" and len(arguments) == 1:
@@ -337,7 +271,7 @@ class _Rewriter:
         arguments = tuple(one for one, _ in visited)
         if prefix == "sets" and self._merges:
             for _, form in visited:
-                self._comparing(form)
+                check_elements(form)
         if (prefix, node.name, len(arguments)) == ("format", "named", 1):
             return optional_of(Call(f"{OWN}formats", None, arguments), first=True), Form(optional=True)
         if (prefix, node.name) == ("optional", "of"):
@@ -361,94 +295,3 @@ class _Rewriter:
                 return made, BOOLEAN
             case _:
                 return made, Form(mixed=form.mixed or form.merges)
-
-    def _quantifier(self, node: Call, scope: Scope, variables: tuple[str, ...]) -> Rewritten:
-        """`all`, `exists` and their like with one variable: its values are elements, or the keys of a map."""
-        of, form = self._receiver(node, scope)
-        bound = {**scope, variables[0]: _first(form)}
-        tested = tuple(self.visit(one, bound) for one in node.arguments[1:])
-        self._condition(tested[0][1], node.arguments[1])
-        made = Call(node.name, of, (node.arguments[0], *(one for one, _ in tested)))
-        return made, BOOLEAN if node.name != "filter" else of_list(_first(form))
-
-    def _mapping(self, node: Call, scope: Scope, variables: tuple[str, ...]) -> Rewritten:
-        of, form = self._receiver(node, scope)
-        bound = {**scope, variables[0]: _first(form)}
-        made = [self.visit(one, bound) for one in node.arguments[1:]]
-        arguments = tuple(one for one, _ in made)
-        return Call("map", of, (node.arguments[0], *arguments)), of_list(made[-1][1])
-
-    def _sort_by(self, node: Call, scope: Scope, variables: tuple[str, ...]) -> Rewritten:
-        of, form = self._receiver(node, scope)
-        key, _ = self.visit(node.arguments[1], {**scope, variables[0]: _first(form)})
-        keys = Call("map", of, (node.arguments[0], key))
-        return Call(f"{OWN}sorted_by", None, (keys, of)), of_list(form.items)
-
-    def _optional_macro(self, node: Call, scope: Scope, variables: tuple[str, ...]) -> Rewritten:
-        of, form = self._receiver(node, scope)
-        made, result = self.visit(node.arguments[1], {**scope, variables[0]: present(form)})
-        lifted = optional(result) if node.name == "optMap" else result
-        return Call(node.name, of, (node.arguments[0], made)), lifted
-
-    def _of_two(self, node: Call, scope: Scope, variables: tuple[str, ...]) -> Rewritten:
-        """A macro over keys and values, or over indexes and elements, as nested ones over one each."""
-        of, form = self._receiver(node, scope)
-        key = INTEGER if form.kind == "array" else TEXT if form.kind == "object" else OPEN
-        bound = {**scope, variables[0]: key, variables[1]: form.items}
-        visited = [self.visit(one, bound) for one in node.arguments[2:]]
-        if node.name in ("all", "exists", "existsOne", "exists_one") or len(visited) == 2:
-            self._condition(visited[0][1], node.arguments[2])
-        made = in_twos(node.name, variables, tuple(one for one, _ in visited))
-        result = visited[-1][1]
-        match node.name:
-            case "transformList":
-                form = of_list(result)
-            case "transformMap" | "transformMapEntry":
-                form = Form("object", mixed=result.mixed or result.merges)
-            case _:
-                form = BOOLEAN
-        return Index(Call("map", ListOf(((of, False),)), (WHOLE, made)), Literal("0", "integer")), form
-
-    def _receiver(self, node: Call, scope: Scope) -> Rewritten:
-        assert node.of is not None
-        return self.visit(node.of, scope)
-
-
-Macro = Callable[[_Rewriter, Call, Scope, tuple[str, ...]], Rewritten]
-_MACROS: Final[dict[tuple[str, int], Macro]] = {
-    ("all", 2): _Rewriter._quantifier,
-    ("exists", 2): _Rewriter._quantifier,
-    ("exists_one", 2): _Rewriter._quantifier,
-    ("filter", 2): _Rewriter._quantifier,
-    ("map", 2): _Rewriter._mapping,
-    ("map", 3): _Rewriter._mapping,
-    ("sortBy", 2): _Rewriter._sort_by,
-    ("optMap", 2): _Rewriter._optional_macro,
-    ("optFlatMap", 2): _Rewriter._optional_macro,
-    ("all", 3): _Rewriter._of_two,
-    ("exists", 3): _Rewriter._of_two,
-    ("existsOne", 3): _Rewriter._of_two,
-    ("exists_one", 3): _Rewriter._of_two,
-    ("transformList", 3): _Rewriter._of_two,
-    ("transformList", 4): _Rewriter._of_two,
-    ("transformMap", 3): _Rewriter._of_two,
-    ("transformMap", 4): _Rewriter._of_two,
-    ("transformMapEntry", 3): _Rewriter._of_two,
-    ("transformMapEntry", 4): _Rewriter._of_two,
-}
-
-
-def _variables(node: Call) -> tuple[str, ...]:
-    """The names that a macro binds: one, or two for macros over keys and values."""
-    names = [one.name for one in node.arguments[:2] if isinstance(one, Name)]
-    return tuple(names) if names and isinstance(node.arguments[0], Name) else ()
-
-
-def _first(form: Form) -> Form:
-    """What a macro with one variable binds: the keys of a map, the elements of anything else."""
-    return TEXT if form.kind == "object" else form.items
-
-
-def _json(value: Any) -> Literal:
-    """A value as a text of the expression."""
-    return Literal(msgspec.json.encode(msgspec.json.encode(value).decode()).decode(), "string")

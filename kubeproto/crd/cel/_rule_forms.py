@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from .._json import is_object
 from .._violations import Violation, child, invalid, key, required, unsupported
-from ._rewriting import RefusedRule, Undecided, rewrite
+from ._operators import RefusedRule, Undecided
+from ._rewriting import rewrite
 
 _REASONS: Final = (
     "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"

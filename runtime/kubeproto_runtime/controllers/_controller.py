@@ -20,7 +20,7 @@ from kubeproto.watching import resync
 
 from ..operator._operator import Run
 from ..reconciling._context import Context
-from ..reconciling._reconciling import ControllerPlan, Result
+from ..reconciling._plans import ControllerPlan, Result
 from ..reconciling._sources import KindSource, mapped, owners
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kubeproto.objects import FieldSelector, Selector
 
     from ..client._client import Client
-    from ..operator._operator import Election
+    from ..operator._election import Election
 
 K = TypeVar("K", bound=KubeObject)
 K2 = TypeVar("K2", bound=KubeObject)

@@ -15,13 +15,10 @@ this process has something to finish, and has its time. Only then is it given ba
 from __future__ import annotations
 
 import logging
-import sys
-import time
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import anyio
-from anyio.lowlevel import current_token
 
 from kubeproto import ObjectMeta
 from kubeproto.control import election
@@ -32,6 +29,7 @@ from ..calls._outcomes import OUTCOMES, outcome_of
 from ..client._client import Client
 from ..tasks._stray_cancellations import complain, failures
 from ._lease_candidate import Coordinated, keep_candidacy
+from ._lease_clocks import LoopClock, MonotonicClock, default_clock
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -45,75 +43,8 @@ if TYPE_CHECKING:
 # Who is told to end wants to end; another will lead without this when the lease runs out.
 _RELEASE: Final = 5.0
 _LEAST_TIMEOUT: Final = 1.0
-# Seconds. A loop reads its clock once an iteration, and keeps that time until the next.
-_SAME: Final = 60.0
 
 _log: Final = logging.getLogger("kubeproto.leading")
-
-
-class MonotonicClock(Protocol):
-    """A monotonic clock, in seconds."""
-
-    def now(self) -> float:
-        """The time."""
-        ...
-
-    async def sleep_until(self, at: float) -> None:
-        """Return when it is that time."""
-        ...
-
-
-class LoopClock:
-    """The clock of the event loop. It may stand still while the machine sleeps."""
-
-    def now(self) -> float:
-        """The time."""
-        return anyio.current_time()
-
-    async def sleep_until(self, at: float) -> None:
-        """Return when it is that time."""
-        await anyio.sleep_until(at)
-
-
-class BootClock:
-    """A clock that goes on while the machine sleeps, where the system has one.
-
-    A leader on a laptop, or in a virtual machine that is paused, then sees within a second of waking up that
-    its time is over. It is what `LeaderElector` uses on an ordinary event loop.
-    """
-
-    def now(self) -> float:
-        """The time."""
-        return _boot_time()
-
-    async def sleep_until(self, at: float) -> None:
-        """Return when it is that time; the loop's own timers would sleep on."""
-        while (left := at - _boot_time()) > 0:
-            await anyio.sleep(min(left, 1.0))
-
-
-def default_clock() -> MonotonicClock:
-    """Return the clock for the running event loop: its own if its time is simulated."""
-    return BootClock() if _is_real() else LoopClock()
-
-
-def _is_real() -> bool:
-    """Return whether the time of the running event loop is the machine's."""
-    token = current_token()
-    loop: Any = getattr(token, "native_token", token)
-    if hasattr(loop, "time"):  # asyncio and uvloop read the machine's monotonic clock
-        return abs(float(loop.time()) - time.monotonic()) < _SAME
-    testing = sys.modules.get("trio.testing")  # without it, nobody has made a simulated clock
-    from trio.lowlevel import current_clock
-
-    return testing is None or not isinstance(current_clock(), testing.MockClock)
-
-
-def _boot_time() -> float:
-    which = getattr(time, "CLOCK_BOOTTIME", None)
-    if which is None and sys.platform == "darwin":
-        which = time.CLOCK_MONOTONIC  # counts sleep there, where Python's monotonic() does not
-    return time.monotonic() if which is None else time.clock_gettime(which)
 
 
 class LeaderElector:
@@ -123,8 +54,7 @@ class LeaderElector:
     and `retry_period` are as in `election.Candidate`, which refuses what cannot work. `on_leader` is called
     with the identity of each new leader, "" for nobody. `clock` judges how long this one leads; unless given,
     it is one that counts the time for which the machine was suspended, and that of the event loop where this
-    is simulated. `coordinated`
-    leaves it to the server who leads, where that has its feature gate on.
+    is simulated. `coordinated` leaves it to the server who leads, where that has its feature gate on.
     """
 
     def __init__(
@@ -157,25 +87,21 @@ class LeaderElector:
             coordinated=coordinated is not None,
         )
         self._coordinated = coordinated
-        # A rate that reconciles have used up must not cost the lead, and the machine tries again by itself.
-        self._client = Client(
-            unmetered(client.transport),
-            retries=NO_RETRIES,
-            timeout=max(_LEAST_TIMEOUT, renew_deadline / 2),
-            wall=client.wall,
-            rng=client.random,
-        )
+        self._client = _election_client(client, renew_deadline)
         self._api = self._client.requests(Lease, namespace=self._candidate.lease.metadata.namespace)
-        self._state: election.State = election.begin(self._candidate)
         self._running = False
-        self._until: float | None = None
-        self._holds_until = -inf  # the last `until`, of a lease that is not known to be another's
         self._lost = ""
-        self._won = anyio.Event()
         self._term = anyio.CancelScope()
         self._exchange = anyio.CancelScope()
-        self._planned: _Send | None = None
         self._news = anyio.Event()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._state: election.State = election.begin(self._candidate)
+        self._until: float | None = None
+        self._holds_until = -inf  # the last `until`, of a lease that is not known to be another's
+        self._won = anyio.Event()
+        self._planned: _Send | None = None
 
     def __repr__(self) -> str:
         return f"<{self._candidate.identity}, a candidate for {self.name}>"
@@ -223,9 +149,7 @@ class LeaderElector:
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
         if not self._clock_given:
             self.clock = default_clock()
-        self._state = election.begin(self._candidate)
-        self._holds_until = -inf
-        self._until, self._planned, self._won = None, None, anyio.Event()
+        self._begin()
         error: Exception | None = None
         async with anyio.create_task_group() as tasks:
             shield = anyio.CancelScope(shield=True)
@@ -352,3 +276,17 @@ class LeaderElector:
                 case election.SendGet() | election.SendCreate() | election.SendUpdate():
                     self._planned = action
         self._news.set()
+
+
+def _election_client(client: Client, renew_deadline: float) -> Client:
+    """Return a client without the rate limits of another, which reconciles may use up.
+
+    It retries nothing, because the election does.
+    """
+    return Client(
+        unmetered(client.transport),
+        retries=NO_RETRIES,
+        timeout=max(_LEAST_TIMEOUT, renew_deadline / 2),
+        wall=client.wall,
+        rng=client.random,
+    )

@@ -16,57 +16,29 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 
 from ..caches._caches import Caches
 from ..calls._metered import Meter, current
-from ..reconciling._metrics import ControllerStats, exposition
-from ..reconciling._reconciling import ControllerPlan, Reconciling
-from ..tasks._stray_cancellations import Exiting, complain
+from ..reconciling._plans import ControllerPlan
+from ..reconciling._reconciling import Reconciling
+from ..tasks._stray_cancellations import complain
+from ._election import Election
+from ._failures import only_error
 from ._signals import handle_signals
+from ._status import health, metrics_text, readiness
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
-
-    from kubeproto.control import election as elections
 
     from ..client._client import Client
 
 
 _log: Final = logging.getLogger("kubeproto.operator")
-
-
-class Election(Protocol):
-    """Lets one of several processes work; `LeaderElector` is one on a Lease."""
-
-    @property
-    def name(self) -> str:
-        """What it is about, for people and figures."""
-        ...
-
-    @property
-    def leadership_status(self) -> elections.LeadershipStatus:
-        """Whether this process leads, who does, and whether all is well."""
-        ...
-
-    @property
-    def holds(self) -> bool:
-        """Whether no other process can lead at this moment: somewhat longer than this one does.
-
-        Until then, what is being wound up may still be written.
-        """
-        ...
-
-    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Wait until this process leads, run `work`, and give the lead back when that returns.
-
-        When it no longer leads, `work` is cancelled before another process can begin; it may be run again.
-        """
-        ...
 
 
 class Run:
@@ -150,7 +122,7 @@ class Operator:
         try:
             await self._run(stages, parts)
         except BaseExceptionGroup as group:
-            error = _only(group)
+            error = only_error(group)
         else:
             return
         finally:
@@ -186,7 +158,7 @@ class Operator:
             if not self._stages.busy:
                 self._stages.standby.cancel()
 
-    # What it tells
+    # What it reports
 
     @property
     def leading(self) -> bool:
@@ -194,56 +166,18 @@ class Operator:
         return self._election is None or self._election.leadership_status.leads
 
     def well(self) -> tuple[bool, str]:
-        """Whether all goes on: no run that does not end although it was cut off, no lead held too long."""
-        now = anyio.current_time()
-        lines = [
-            (not (stuck := one.workers.stuck(now)), f"controller {name}: {_told(stuck) or 'works'}")
-            for name, one in self._controllers.items()
-        ]
-        if self._election is not None:
-            leadership_status = self._election.leadership_status
-            state = (
-                "leads"
-                if leadership_status.leads
-                else f"stands by for {leadership_status.leader or 'nobody'}"
-            )
-            lines.append((leadership_status.healthy, f"election {self._election.name}: {state}"))
-        return _listed(lines)
+        """Return whether every part works, and a line for each: what ``/healthz`` responds with."""
+        return health(self._controllers, self._election)
 
     def ready(self) -> tuple[bool, str]:
-        """Whether every cache has synced, that of a leader or of a candidate."""
-        caches = {id(cache): cache for one in self._controllers.values() for cache in one.caches}
-        lines = [
-            (cache.synced, f"cache of {cache.place}: {cache.sync_status.why or 'in step'}")
-            for cache in caches.values()
-        ]
-        lines += [
-            (one.synced, f"controller {name}: {'ready' if one.synced else 'waits for its caches'}")
-            for name, one in self._controllers.items()
-        ]
-        return _listed(lines)
+        """Return whether every cache has synced, and a line for each: what ``/readyz`` responds with."""
+        return readiness(self._controllers)
 
     def metrics(self) -> str:
-        """The figures of all controllers in Prometheus' text format."""
-        now = anyio.current_time()
-        election = self._election
-        return exposition(
-            (
-                ControllerStats(
-                    name,
-                    one.plan.concurrency,
-                    one.queue.running,
-                    one.tally,
-                    one.queue.metrics(now),
-                    one.own_writes.machine,
-                )
-                for name, one in self._controllers.items()
-            ),
-            self._meter.requests,
-            {} if election is None else {election.name: election.leadership_status.leads},
-        )
+        """Return the metrics of all controllers in Prometheus' text format."""
+        return metrics_text(self._controllers, self._election, self._meter)
 
-    # How it goes
+    # How it runs
 
     async def _run(self, stages: _Stages, parts: tuple[OperatorPart, ...]) -> None:
         async with anyio.create_task_group() as stages.outer:
@@ -388,33 +322,3 @@ def _places(one: Reconciling) -> str:
     if not one.plan.resource.namespaced:
         return "the cluster"
     return f"namespace {', '.join(named)}" if named else "all namespaces"
-
-
-def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
-    """The form that people know from Kubernetes' own servers."""
-    text = "".join(f"[{'+' if good else '-'}] {line}\n" for good, line in lines)
-    return all(good for good, _ in lines), text
-
-
-def _told(keys: list[str]) -> str:
-    return f"{', '.join(keys[:5])} does not end, although it was cut off" if keys else ""
-
-
-def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error in a group; if there are several, a group of them that says so."""
-    found = list(_leaves(group))
-    for error in found:
-        if isinstance(error, Exiting) and error.__cause__ is not None:
-            return error.__cause__  # SystemExit or KeyboardInterrupt: everything has been cleaned up by now
-    # Who waited for what has failed says the same once more.
-    errors = [error for error in found if error.__cause__ not in found] or found
-    return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Generator[BaseException]:
-    for error in group.exceptions:
-        match error:
-            case BaseExceptionGroup():
-                yield from _leaves(error)
-            case _:
-                yield error

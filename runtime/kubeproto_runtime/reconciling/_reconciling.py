@@ -11,101 +11,47 @@ snapshot older than the event that caused it. Runs begin when every source has s
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import Callable
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from anyio.lowlevel import checkpoint
-from msgspec import Struct
 
-from kubeproto import Conflict, InvalidObject, KubeprotoError, ObjectRef, Resource, decode
+from kubeproto import Conflict, InvalidObject, decode
 from kubeproto.control import (
-    LOW,
     Action,
-    AwaitChange,
-    Exponential,
-    QueueBackoff,
-    Rate,
     Requeue,
     Work,
     WorkQueue,
 )
-from kubeproto.watching import resync
 
-from ..predicates import is_news_of_deletion
 from ..tasks._stray_cancellations import complain, failures, is_stray
 from ._context import Context, ref_of
+from ._key_feed import KeyFeed
 from ._metrics import ReconcileStats
+from ._plans import (
+    ControllerPlan,
+    ReconcileTimeout,
+    Result,
+    Terminal,
+    WrongResult,
+    check_action,
+    check_awaitable,
+)
 from ._shown_writes import ShownWrites
 from ._tracing import find_tracer
 from ._workers import Workers, clock
 
 if TYPE_CHECKING:
-    from kubeproto.control import CachedObject, Change
+    from kubeproto.control import CachedObject
     from kubeproto.requests import AllNamespaces
 
     from ..caches._caches import Cache, Caches
     from ..calls._written import Written
-    from ..client._client import Client
     from ._sources import KindSource
-
-# Changes that are taken in one step of the event loop: a thousand cost a millisecond or two.
-_STEP: Final = 1000
 
 # Seconds between two reports of a list that does not come, such as one that is refused.
 _REPORT: Final = 30.0
-
-# A trigger is a connection to something outside, mostly, and that comes back within a minute or so.
-_TRIGGER_RETRIES: Final = Exponential(1.0, 60.0)
-
-ReconcileFunction: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | None]]
-
-
-class Terminal(KubeprotoError):
-    """Raise it in a reconcile where trying again is of no use until something changes."""
-
-
-class ReconcileTimeout(KubeprotoError, TimeoutError):
-    """A reconcile took longer than it may, and was cancelled."""
-
-
-class Result(Struct, frozen=True):
-    """How a reconcile went: `error` if it failed, `after` if it comes again by itself, in seconds."""
-
-    ref: ObjectRef[Any]
-    reason: str
-    attempt: int
-    seconds: float
-    after: float | None = None
-    error: Exception | None = None
-
-
-class ControllerPlan(Struct, frozen=True):
-    """What a controller is to do; see `Controller` for what each of it means."""
-
-    client: Client
-    kind: type[Any]
-    resource: Resource
-    state: Any
-    name: str
-    sources: tuple[KindSource, ...]
-    triggers: tuple[AsyncIterable[str], ...]
-    reconcile: ReconcileFunction
-    by_key: bool
-    on_error: Callable[[Exception, Context[Any]], Action | None] | None
-    on_invalid: Callable[[InvalidObject, Context[Any]], object] | None
-    observe: Callable[[Result], None] | None
-    concurrency: int
-    timeout: float | None
-    sync_timeout: float | None
-    wait_for_definition: bool
-    backoff: QueueBackoff
-    rate: Rate | None
-    debounce: float
-    longest_wait: float | None
-    settings: resync.Settings
 
 
 class Reconciling:
@@ -131,8 +77,16 @@ class Reconciling:
             hold=self._hold,
         )
         self.own_writes = ShownWrites(self.queue, self.workers.stir, self._read_clock)
+        self.feed = KeyFeed(
+            self.queue,
+            log := logging.getLogger(f"kubeproto.controller.{plan.name}"),
+            by_key=plan.by_key,
+            stir=self.workers.stir,
+            forget_deleted=self._forget_deleted,
+            now=self._read_clock,
+        )
+        self._log = log
         self._shared = caches
-        self._log = logging.getLogger(f"kubeproto.controller.{plan.name}")
         # Sources are kept apart, the controller's own first: one of them may follow the same class in other
         # places, by other labels, or as another `Dynamic` kind.
         self._followed: dict[Any, list[dict[str, Cache[Any]]]] = {}
@@ -140,8 +94,6 @@ class Reconciling:
         self._find: Callable[[str], CachedObject | None] = self._find_in
         self._clock: Callable[[], float] = anyio.current_time
         self._tracer = find_tracer()
-        self._backlog: deque[tuple[Callable[[list[Change[Any]]], None], list[Change[Any]]]] = deque()
-        self._more = anyio.Event()
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
         self._failed: dict[str, str] = {}  # the last failure of each key that fails
         self._ready = anyio.Event()
@@ -160,11 +112,11 @@ class Reconciling:
                 caches[namespace if isinstance(namespace, str) else ""] = cache
                 self.caches.append(cache)
                 self.own_writes.follow(cache, source)
-                cache.listen(self._listener(source))
+                cache.listen(self.feed.listener(source))
         if (everywhere := self._own.get("")) is not None:
             self._find = everywhere.entry
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(complain, self._feed)
+            tasks.start_soon(complain, self.feed.run)
             tasks.start_soon(complain, self.own_writes.run)
             async with anyio.create_task_group() as syncing:
                 for cache in self.caches:
@@ -172,7 +124,7 @@ class Reconciling:
             self.synced = True
             self._ready.set()
             for keys in self.plan.triggers:
-                tasks.start_soon(complain, self._take, keys)
+                tasks.start_soon(complain, self.feed.take, keys)
 
     async def work(self) -> None:
         """Reconcile until stopped, and until the last run has ended."""
@@ -236,50 +188,6 @@ class Reconciling:
                 cache.sync_status.why,
             )
 
-    def _listener(self, source: KindSource) -> Callable[[list[Change[Any]]], None]:
-        queue, passes, when, keys_of = self.queue, self._passes, source.when, source.keys
-        kind, by_key = source.resource.kind, self.plan.by_key
-        reasons = {"ADDED": f"{kind} added", "MODIFIED": f"{kind} modified", "DELETED": f"{kind} deleted"}
-        listed = f"{kind} listed"
-
-        def take(changes: list[Change[Any]]) -> None:
-            now = self._clock()
-            for change in changes:
-                if keys_of is None and change.type == "DELETED":
-                    self._forget_deleted(change.key)  # whatever the predicate says
-                if when is not None and not is_news_of_deletion(change) and not passes(when, change):
-                    continue
-                # What a list brings, or brings again unchanged, may wait until what has changed is done.
-                news = not change.initial and change.old is not change.new
-                priority, reason = (0, reasons[change.type]) if news else (LOW, listed)
-                if keys_of is not None:
-                    for key in keys_of(change):
-                        queue.add(key, now, priority=priority, reason=reason)
-                elif by_key or change.type != "DELETED":
-                    queue.add(change.key, now, priority=priority, reason=reason)
-            self.workers.stir()
-
-        def listen(changes: list[Change[Any]]) -> None:
-            if len(changes) <= _STEP and not self._backlog:
-                take(changes)
-            else:
-                self._backlog.append((take, changes))
-                self._more.set()
-
-        return listen
-
-    async def _feed(self) -> None:
-        """Take what is too much for one step of the event loop: a list of many objects."""
-        while True:
-            while self._backlog:
-                take, changes = self._backlog[0]
-                for at in range(0, len(changes), _STEP):
-                    take(changes[at : at + _STEP])
-                    await checkpoint()
-                self._backlog.popleft()  # only now: what comes meanwhile has to wait behind it
-            self._more = anyio.Event()
-            await self._more.wait()
-
     def _forget_deleted(self, key: str) -> None:
         """Keep nothing of an object that is gone. By key, what a run has asked for still comes."""
         self._reported.pop(key, None)
@@ -289,38 +197,10 @@ class Reconciling:
         else:
             self.queue.discard(key)
 
-    def _passes(self, when: Callable[[Change[Any]], bool], change: Change[Any]) -> bool:
-        try:
-            return when(change)
-        except failures():
-            self._log.exception("a predicate has failed on %s, which passes therefore", change.key)
-            return True
-
     def _find_in(self, key: str) -> CachedObject | None:
         """The object of a key, if there is one and its namespace is followed."""
         cache = self._own.get(key.rpartition("/")[0])
         return None if cache is None else cache.entry(key)
-
-    async def _take(self, keys: AsyncIterable[str]) -> None:
-        """Add what a trigger brings. One that fails is iterated anew if it can be; the others go on."""
-        retries = _TRIGGER_RETRIES
-        failed = 0
-        while True:
-            source = aiter(keys)
-            try:
-                async for key in source:
-                    failed = 0
-                    self.queue.add(key, self._clock(), reason="trigger")
-                    self.workers.stir()
-                return
-            except Exception as error:
-                failed += 1
-                if source is keys:  # a generator has ended with its error
-                    self._log.exception("the trigger %r failed and has ended: it adds no more keys", keys)
-                    return
-                wait = retries(failed)
-                self._log.error("the trigger %r failed, retried in %.3g s", keys, wait, exc_info=error)
-            await anyio.sleep(wait)
 
     # From keys to calls
 
@@ -341,11 +221,11 @@ class Reconciling:
                     await self._refuse(work, entry, error, context, began)
                     return
             if self._tracer is None:
-                action = await _awaitable(plan.reconcile(subject, context))
+                action = await check_awaitable(plan.reconcile(subject, context))
             else:
                 with self._tracer(context):
-                    action = await _awaitable(plan.reconcile(subject, context))
-            _check(action, "the reconcile")
+                    action = await check_awaitable(plan.reconcile(subject, context))
+            check_action(action, "the reconcile")
         except Exception as error:
             self._fail(work, error, context, began)
         except anyio.get_cancelled_exc_class() as error:
@@ -417,7 +297,7 @@ class Reconciling:
             return None
         try:
             action = self.plan.on_error(error, context)
-            _check(action, "on_error")
+            check_action(action, "on_error")
         except failures():
             context.logger.exception("on_error failed, and the default backoff is used")
             return None
@@ -472,28 +352,3 @@ class Reconciling:
                 self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
             except failures():
                 self._log.exception("%s: observe failed, and its result is lost", ref)
-
-
-class WrongResult(Terminal, TypeError):
-    """A function of the user's returned something else than it should, as it would do each time."""
-
-
-def _awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | None]:
-    if not hasattr(returned, "__await__"):
-        raise WrongResult(
-            f"the reconcile returned {_shown(returned)} and no coroutine: define it with `async def`"
-        )
-    return returned
-
-
-def _check(action: object, whose: str) -> None:
-    """What is returned is the user's: nobody has to have run a type checker."""
-    if not (action is None or isinstance(action, Requeue | AwaitChange)):
-        raise WrongResult(
-            f"{whose} returned {_shown(action)}: return requeue(after=...), await_change() or None"
-        )
-
-
-def _shown(value: object) -> str:
-    """What came, for an error: its type alone if it is an object, of which the content may be private."""
-    return repr(value) if isinstance(value, int | float | bool | None) else f"a {type(value).__name__}"

@@ -1,0 +1,78 @@
+"""What an operator reports about itself: whether it works, whether it is ready, and its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ..reconciling._metrics import ControllerStats, exposition
+
+if TYPE_CHECKING:
+    from ..calls._metered import Meter
+    from ..reconciling._reconciling import Reconciling
+    from ._election import Election
+
+
+def health(controllers: Mapping[str, Reconciling], election: Election | None) -> tuple[bool, str]:
+    """Return whether every controller and the election work, with a line for each.
+
+    A controller does not work if a run goes on although it was cancelled.
+    """
+    now = anyio.current_time()
+    lines = [
+        (not (stuck := one.workers.stuck(now)), f"controller {name}: {_told(stuck) or 'works'}")
+        for name, one in controllers.items()
+    ]
+    if election is not None:
+        leadership_status = election.leadership_status
+        state = (
+            "leads" if leadership_status.leads else f"stands by for {leadership_status.leader or 'nobody'}"
+        )
+        lines.append((leadership_status.healthy, f"election {election.name}: {state}"))
+    return _listed(lines)
+
+
+def readiness(controllers: Mapping[str, Reconciling]) -> tuple[bool, str]:
+    """Return whether every cache has synced, which those of a candidate do too, with a line for each."""
+    caches = {id(cache): cache for one in controllers.values() for cache in one.caches}
+    lines = [
+        (cache.synced, f"cache of {cache.place}: {cache.sync_status.why or 'in step'}")
+        for cache in caches.values()
+    ]
+    lines += [
+        (one.synced, f"controller {name}: {'ready' if one.synced else 'waits for its caches'}")
+        for name, one in controllers.items()
+    ]
+    return _listed(lines)
+
+
+def metrics_text(controllers: Mapping[str, Reconciling], election: Election | None, meter: Meter) -> str:
+    """Return the metrics of all controllers in Prometheus' text format."""
+    now = anyio.current_time()
+    return exposition(
+        (
+            ControllerStats(
+                name,
+                one.plan.concurrency,
+                one.queue.running,
+                one.tally,
+                one.queue.metrics(now),
+                one.own_writes.machine,
+            )
+            for name, one in controllers.items()
+        ),
+        meter.requests,
+        {} if election is None else {election.name: election.leadership_status.leads},
+    )
+
+
+def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
+    """Return the lines in the form of Kubernetes' own servers, and whether all are good."""
+    text = "".join(f"[{'+' if good else '-'}] {line}\n" for good, line in lines)
+    return all(good for good, _ in lines), text
+
+
+def _told(keys: list[str]) -> str:
+    return f"{', '.join(keys[:5])} does not end, although it was cut off" if keys else ""

@@ -1,0 +1,123 @@
+"""`KeyFeed`: changes of caches become keys in the queue, and so do the keys that triggers bring."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import AsyncIterable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from kubeproto.control import LOW, Exponential, WorkQueue
+
+from ..predicates import is_news_of_deletion
+from ..tasks._stray_cancellations import failures
+
+if TYPE_CHECKING:
+    from kubeproto.control import Change
+
+    from ._sources import KindSource
+
+# Changes that are taken in one step of the event loop: a thousand cost a millisecond or two.
+_STEP: Final = 1000
+
+# A trigger is a connection to something outside, mostly, and that comes back within a minute or so.
+_TRIGGER_RETRIES: Final = Exponential(1.0, 60.0)
+
+
+class KeyFeed:
+    """Adds the keys of what has changed to the queue of one controller, and wakes its workers by `stir`."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[str],
+        log: logging.Logger,
+        *,
+        by_key: bool,
+        stir: Callable[[], None],
+        forget_deleted: Callable[[str], None],
+        now: Callable[[], float],
+    ) -> None:
+        self._queue = queue
+        self._log = log
+        self._by_key = by_key
+        self._stir = stir
+        self._forget_deleted = forget_deleted
+        self._clock = now
+        self._backlog: deque[tuple[Callable[[list[Change[Any]]], None], list[Change[Any]]]] = deque()
+        self._more = anyio.Event()
+
+    def listener(self, source: KindSource) -> Callable[[list[Change[Any]]], None]:
+        """Return what a cache of this source calls with its changes."""
+        queue, passes, when, keys_of = self._queue, self._passes, source.when, source.keys
+        kind, by_key = source.resource.kind, self._by_key
+        reasons = {"ADDED": f"{kind} added", "MODIFIED": f"{kind} modified", "DELETED": f"{kind} deleted"}
+        listed = f"{kind} listed"
+
+        def take(changes: list[Change[Any]]) -> None:
+            now = self._clock()
+            for change in changes:
+                if keys_of is None and change.type == "DELETED":
+                    self._forget_deleted(change.key)  # whatever the predicate says
+                if when is not None and not is_news_of_deletion(change) and not passes(when, change):
+                    continue
+                # What a list brings, or brings again unchanged, may wait until what has changed is done.
+                news = not change.initial and change.old is not change.new
+                priority, reason = (0, reasons[change.type]) if news else (LOW, listed)
+                if keys_of is not None:
+                    for key in keys_of(change):
+                        queue.add(key, now, priority=priority, reason=reason)
+                elif by_key or change.type != "DELETED":
+                    queue.add(change.key, now, priority=priority, reason=reason)
+            self._stir()
+
+        def listen(changes: list[Change[Any]]) -> None:
+            if len(changes) <= _STEP and not self._backlog:
+                take(changes)
+            else:
+                self._backlog.append((take, changes))
+                self._more.set()
+
+        return listen
+
+    async def run(self) -> None:
+        """Take what is too much for one step of the event loop: a list of many objects."""
+        while True:
+            while self._backlog:
+                take, changes = self._backlog[0]
+                for at in range(0, len(changes), _STEP):
+                    take(changes[at : at + _STEP])
+                    await checkpoint()
+                self._backlog.popleft()  # only now: what comes meanwhile has to wait behind it
+            self._more = anyio.Event()
+            await self._more.wait()
+
+    def _passes(self, when: Callable[[Change[Any]], bool], change: Change[Any]) -> bool:
+        try:
+            return when(change)
+        except failures():
+            self._log.exception("a predicate has failed on %s, which passes therefore", change.key)
+            return True
+
+    async def take(self, keys: AsyncIterable[str]) -> None:
+        """Add what a trigger brings. One that fails is iterated anew if it can be; the others go on."""
+        retries = _TRIGGER_RETRIES
+        failed = 0
+        while True:
+            source = aiter(keys)
+            try:
+                async for key in source:
+                    failed = 0
+                    self._queue.add(key, self._clock(), reason="trigger")
+                    self._stir()
+                return
+            except Exception as error:
+                failed += 1
+                if source is keys:  # a generator has ended with its error
+                    self._log.exception("the trigger %r failed and has ended: it adds no more keys", keys)
+                    return
+                wait = retries(failed)
+                self._log.error("the trigger %r failed, retried in %.3g s", keys, wait, exc_info=error)
+            await anyio.sleep(wait)
