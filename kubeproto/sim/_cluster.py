@@ -180,9 +180,8 @@ class Cluster:
     @property
     def due(self) -> float | None:
         """When something happens by itself next; None if nothing will."""
-        self._server.watches = watches = [watch for watch in self._server.watches if not watch.ended]
-        times = [watch.due for watch in watches]
-        times += [self._controllers.due, self._plans[0][0] if self._plans else None]
+        planned = self._plans[0][0] if self._plans else None
+        times = (self._server.watches.due, self._controllers.due, planned)
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, seconds: float) -> None:
@@ -196,11 +195,7 @@ class Cluster:
             self._state.clock.time = max(self.now, due)
             while self._plans and self._plans[0][0] <= self.now:
                 heapq.heappop(self._plans)[2]()
-            for watch in self._server.watches:
-                if watch.due is not None and watch.due <= self.now:
-                    watch.tick()
-                    if watch.wake:
-                        watch.wake()
+            self._server.watches.tick(self.now)
             self.settle()
         self._state.clock.time = max(self.now, time)
 
@@ -308,14 +303,12 @@ class Cluster:
     @lag.setter
     def lag(self, versions: int) -> None:
         self._state.lag = versions
-        for watch in self._server.watches:
-            if watch.wake:
-                watch.wake()
+        self._server.watches.wake_all()
 
     @property
     def watches(self) -> list[Watch]:
         """The watches that are open."""
-        return [watch for watch in self._server.watches if not watch.ended]
+        return list(self._server.watches)
 
     def end_watches(self, kind: type[KubeObject] | str | None = None) -> None:
         """End all watches cleanly, or those of one kind: what a restart or a new schema does."""
@@ -368,6 +361,7 @@ class Cluster:
             self.on_change(change_of(storage, event))
         if self.on_due is not None:
             self.on_due()
-        for watch in self._server.watches:
-            if watch.wake and watch.storage is storage:
-                watch.wake()
+        if self._state.lag:
+            self._server.watches.wake_all()  # this write brings older ones of any resource into sight
+        else:
+            self._server.watches.wake(storage, event.stored.namespace)

@@ -69,11 +69,17 @@ class ServerState:
         self.terminating: set[str] = set()  # namespaces that take nothing new
         self.closing: set[str] = set()  # custom resources whose definition is going
         self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
+        self.on_generation: Callable[[ResourceStorage], None] = _ignore
 
     @property
     def reached(self) -> int:
         """The version that reads from the cache see: the latest, but for a lag."""
         return max(self.storage.version - self.lag, 0)
+
+    def end_watches(self, storage: ResourceStorage) -> None:
+        """End all watches of a resource, because its schema changed or its definition was deleted."""
+        storage.generation += 1
+        self.on_generation(storage)
 
     def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
         """Store an object that was made for the next version, and notify those in `on_event`."""
@@ -88,3 +94,7 @@ class ServerState:
         for notify in self.on_event:
             notify(storage, event)
         return event
+
+
+def _ignore(_: ResourceStorage) -> None:
+    pass

@@ -111,9 +111,10 @@ def test_the_end_of_the_server_ends_watches_with_their_last_chunk(on_loop: Calla
         async def watch(url: str) -> None:
             said.append(await ask(url, get("/api/v1/pods?watch=1")))
 
-        async with anyio.create_task_group() as tasks, serve(cluster) as url:
-            tasks.start_soon(watch, url)
-            await eventually(lambda: bool(cluster.watches))
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks, serve(cluster) as url:
+                tasks.start_soon(watch, url)
+                await eventually(lambda: bool(cluster.watches))
         assert said[0].endswith(b"\r\n0\r\n\r\n")
 
     on_loop(main)

@@ -17,6 +17,22 @@ from kubeproto_serve import serve
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
+class BookSpec(kp.Fields):
+    title: str
+
+
+class MagazineSpec(BookSpec):
+    issue: int
+
+
+class Book(kp.Object[BookSpec, None], group="example.io", version="v1", plural="books"):
+    """A custom resource."""
+
+
+class Magazine(kp.Object[MagazineSpec, None], group="example.io", version="v1", kind="Book", plural="books"):
+    """The same resource with another schema."""
+
+
 def config_map(name: str, text: str = "") -> ConfigMap:
     return ConfigMap(metadata=kp.ObjectMeta(name=name), data={"text": text})
 
@@ -81,6 +97,24 @@ def test_a_websocket_whose_client_is_gone_ends_its_watch() -> None:
                     await anyio.lowlevel.checkpoint()
 
     anyio.run(main)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_new_schema_ends_the_watches_over_the_port_at_once(backend: str) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Book])
+        cluster.namespace("default")
+        with anyio.fail_after(60):
+            async with serve(cluster) as url:
+                target = "/apis/example.io/v1/namespaces/default/books?watch=1"
+                stream = await open_stream(url, target)
+                _, rest = await head_of(stream)
+                cluster.define(Magazine)
+                while not rest.endswith(b"0\r\n\r\n"):
+                    rest += await stream.receive()
+                await stream.aclose()
+
+    anyio.run(main, backend=backend)
 
 
 def test_what_is_no_watch_is_answered_as_if_no_upgrade_was_asked_for() -> None:

@@ -150,12 +150,22 @@ def test_what_is_drawn_is_drawn_from_the_seed_and_stops_when_it_is_calm() -> Non
                 continue
         faults.calm()
         faults.answer(GET)
-        return faults.lines
+        return list(faults.lines)
 
     assert lines(1) == lines(1)
     assert lines(1) != lines(2)
     assert 8 < sum("!!" in line for line in lines(1)) < 32
     assert lines(1)[-1].endswith("-> 200")
+
+
+def test_a_transcript_keeps_the_latest_requests_and_does_not_grow_for_ever() -> None:
+    faults = sim.Faults(cluster())
+    faults.cluster.keeps_log = False
+    for number in range(20_010):
+        faults.answer(Head("GET", f"/{number}"))
+    assert len(faults.lines) == 20_000
+    assert faults.lines[0].endswith("GET /10 -> 404")
+    assert faults.lines[-1].endswith("GET /20009 -> 404")
 
 
 def kp_json(value: Any) -> bytes:

@@ -67,6 +67,20 @@ def test_every_kind_that_is_patched_says_that_it_knows_field_validation(cluster:
     assert {("", "Pod"), ("apps", "Deployment"), ("library.example.io", "Book")} <= patched
 
 
+def test_a_patch_of_a_custom_resource_may_be_of_any_type_but_the_strategic_one(cluster: sim.Cluster) -> None:
+    strategic = "application/strategic-merge-patch+json"
+    others = {"application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"}
+    path = "/apis/library.example.io/v1/namespaces/{namespace}/books/{name}"
+    pod = "/api/v1/namespaces/{namespace}/pods/{name}"
+    books = body(get(cluster, "/openapi/v3/apis/library.example.io/v1"))["paths"]
+    core = body(get(cluster, "/openapi/v3/api/v1"))["paths"]
+    assert books[path]["patch"]["requestBody"]["content"].keys() == others
+    assert core[pod]["patch"]["requestBody"]["content"].keys() == others | {strategic}
+    whole = body(get(cluster, "/openapi/v2"))["paths"]
+    assert set(whole[path]["patch"]["consumes"]) == others
+    assert set(whole[pod]["patch"]["consumes"]) == others | {strategic}
+
+
 def test_schemas_have_kinds_merge_keys_and_the_fields_of_custom_resources(cluster: sim.Cluster) -> None:
     core = body(get(cluster, "/openapi/v3/api/v1"))["components"]["schemas"]
     pod = core["io.k8s.api.core.v1.Pod"]

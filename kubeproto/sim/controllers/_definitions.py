@@ -53,7 +53,7 @@ class Definitions:
             # Whoever watches saw the old schema: all of these watches end.
             self._known[stored.name] = new
             self.state.kinds.define(new, ready_at=0.0)
-            self.state.storage.resource(stored.name).generation += 1
+            self.state.end_watches(self.state.storage.resource(stored.name))
 
     @property
     def due(self) -> float | None:
@@ -190,7 +190,7 @@ class Definitions:
         self._establish |= dict.fromkeys(self._refused, self.state.clock.time + ESTABLISHED_AFTER)
         self.state.closing.discard(name)
         self.state.kinds.forget(name)
-        self.state.storage.resource(name).generation += 1
+        self.state.end_watches(self.state.storage.resource(name))
 
 
 def _without_cleanup(obj: dict[str, Any]) -> None:

@@ -8,11 +8,12 @@
 
 A scripted fault is used once, by the first request that it fits, in the order in which they stand. Drawn
 ones hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests
-meet the same faults, and `transcript` tells what happened.
+meet the same faults, and `transcript` tells what happened to the latest 20,000.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, Literal
@@ -35,6 +36,8 @@ from ..serving._messages import ServerResponse, plain_response, status_response
 
 _EXPIRED: Final = "too old resource version: 1 (2)"
 _STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
+# Lines of a transcript, 100 bytes each: more than any test reads, and what a server on a port can keep.
+_KEPT: Final = 20_000
 _PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>bad gateway</body></html>\n"
 
 
@@ -141,7 +144,7 @@ class Faults:
         self.cluster = cluster
         self.script = list(script)
         self.share = share
-        self.lines: list[str] = []
+        self.lines: deque[str] = deque(maxlen=_KEPT)
         self._chance = Chance(seed)
         self._begun = cluster.now
 
@@ -160,31 +163,27 @@ class Faults:
 
     @property
     def transcript(self) -> str:
-        """What happened, a line a request: when, what, and what went wrong."""
+        """What happened to the latest requests, a line each: when, what, and what went wrong."""
         return "\n".join(self.lines)
 
     def answer(
         self, head: Head, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
         """Answer a request as the cluster does, unless something goes wrong; or a `TransportError`."""
-        chance, script, said = self._chance.state, list(self.script), len(self.lines)
-        try:
-            return self._respond(head, partial(self.cluster.answer, head, user, replies))
-        except PendingCalls:  # the request comes again, and meets the same fault
-            self._chance.state, self.script = chance, script
-            del self.lines[said:]
-            raise
-
-    def _respond(self, head: Head, respond: Callable[[], ServerResponse]) -> ServerResponse:
-        sort = _sort(head)
+        chance, script, sort = self._chance.state, list(self.script), _sort(head)
         fault = self._next(sort)
         line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
-        if fault is None:
-            answer = respond()
-            self.lines.append(f"{line} -> {answer.status}")
-            return answer
-        self.lines.append(f"{line} !! {fault}")
-        return _struck(self.cluster, respond, sort, fault)
+        respond = partial(self.cluster.answer, head, user, replies)
+        try:
+            response = respond() if fault is None else _struck(self.cluster, respond, sort, fault)
+        except PendingCalls:  # the request comes again, and meets the same fault
+            self._chance.state, self.script = chance, script
+            raise
+        except TransportError:
+            self.lines.append(f"{line} !! {fault}")
+            raise
+        self.lines.append(f"{line} -> {response.status}" if fault is None else f"{line} !! {fault}")
+        return response
 
     def _next(self, sort: Sort) -> Fault | None:
         for at, fault in enumerate(self.script):

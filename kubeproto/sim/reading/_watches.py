@@ -28,7 +28,7 @@ LAST_BOOKMARK: Final = 2.0  # before the end
 
 
 class Watch:
-    """One open watch. `wake` is called when something may have come."""
+    """One open watch. `wake` is called when something may have come, `on_end` once when it has ended."""
 
     def __init__(
         self, state: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool
@@ -39,7 +39,8 @@ class Watch:
         self.ended = False
         self.gzip = gzip
         self.wake: Callable[[], None] | None = None
-        self._namespace = route.namespace
+        self.on_end: Callable[[Watch], None] | None = None
+        self.namespace = route.namespace
         self._matches = matcher(route.served, options)
         self._shards = read_shards(options.shards) if options.shards else None
         self._plain = viewer.view == "object" and route.served.as_stored
@@ -71,7 +72,7 @@ class Watch:
         self._read()
         now = self.state.clock.time
         if now >= self._deadline:
-            self.ended = True
+            self._end()
         elif self._bookmarks and now >= self._next_bookmark:
             # A server that was set back has nothing to say to a watch from its future.
             if self.state.reached >= self._after:
@@ -98,19 +99,25 @@ class Watch:
 
     def close(self) -> None:
         """End at once, without a word: what a server does to slow watchers, on a new schema, at shutdown."""
-        self.ended = True
+        self._end()
 
     def fail(self, status: dict[str, Any]) -> None:
         """Say why in an ERROR event, and end."""
         self._read()
         self._pending.append(error_line(status))
-        self.ended = True
+        self._end()
+
+    def _end(self) -> None:
+        if not self.ended:
+            self.ended = True
+            if self.on_end is not None:
+                self.on_end(self)
 
     def _open(self, route: Route, options: ListQuery) -> None:
         version = read_version(options.version or "0")
         assert version is not None  # open_watch has refused any other
         if options.timeout is not None and options.timeout < 0:
-            self.ended = True
+            self._end()
         elif options.initial_events or (version == 0 and options.initial_events is None):
             if version > self.state.reached:
                 modes = self.state.modes
@@ -118,7 +125,7 @@ class Watch:
                     version, self.state.reached, modes.too_large, cached=modes.watch_cache
                 )
                 self._pending.append(error_line(refusal.status))
-                self.ended = True
+                self._end()
                 return
             self._start(route, options)
         elif version:
@@ -150,9 +157,9 @@ class Watch:
         """Read on among the events of the storage."""
         storage = self.storage
         if storage.generation != self._generation:
-            self.ended = True  # after what has happened until now
+            self._end()  # after what has happened until now
         if self._at < storage.first:
-            self.ended = True
+            self._end()
             return
         start = self._at - storage.first
         events = storage.events
@@ -163,7 +170,7 @@ class Watch:
             if event.stored.version > reached:
                 break
             self._at += 1
-            if self._namespace and event.stored.namespace != self._namespace:
+            if self.namespace and event.stored.namespace != self.namespace:
                 continue
             if self._simple:
                 if event.stored.version > self._after:

@@ -34,10 +34,11 @@ from ..reading._negotiation import (
     negotiate,
     takes_gzip,
 )
+from ..reading._open_watches import OpenWatches
 from ..reading._query import is_true, list_options, seconds, split_target, write_options
 from ..reading._routes import Route, find_route
 from ..reading._views import Viewer
-from ..reading._watches import Watch, open_watch
+from ..reading._watches import open_watch
 from ..writing._bodies import check_size, read_object
 from ..writing._deletes import delete, read_delete_options
 from ..writing._patches import APPLY, check_media, patch
@@ -72,7 +73,8 @@ class Server:
         self.state = state
         self.access = access
         self.gatekeeper = Gatekeeper(state, webhooks)
-        self.watches: list[Watch] = []
+        self.watches = OpenWatches()
+        state.on_generation = self.watches.wake_all
 
     def answer(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
         """Answer a request. Whatever it is, there is an answer, and a refusal has changed nothing.
@@ -196,7 +198,7 @@ class Server:
         )
         watch = open_watch(self.state, route, options, viewer, gzip=gzip)
         if not watch.ended:
-            self.watches.append(watch)
+            self.watches.add(watch)
         late = (
             watch.ended and options.initial_events and modes.watch_cache and options.version not in ("", "0")
         )

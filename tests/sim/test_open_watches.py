@@ -1,0 +1,139 @@
+"""Which watches a write wakes, and when watches act by themselves: an index agrees with looking at each."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+from asking import BOOKS, MERGE, Asker
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import sim
+
+MAPS = "/api/v1/configmaps"
+HERE = "/api/v1/namespaces/default/configmaps"
+THERE = "/api/v1/namespaces/kube-system/configmaps"
+SECRETS = "/api/v1/namespaces/default/secrets"
+
+
+def count_wakes(asker: Asker, *targets: str) -> dict[str, int]:
+    """Open a watch of each, and count from now on how often its reader is woken."""
+    counted = dict.fromkeys(targets, 0)
+
+    def counting(target: str) -> None:
+        def wake() -> None:
+            counted[target] += 1
+
+        asker.watch(target).wake = wake
+
+    for target in targets:
+        counting(target)
+    return counted
+
+
+def config_map(namespace: str, name: str = "a", text: str = "1") -> dict[str, Any]:
+    meta = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": text}}
+
+
+def test_a_write_wakes_the_watches_of_its_resource_in_its_namespace_and_in_all() -> None:
+    asker = Asker()
+    woken = count_wakes(asker, HERE, THERE, MAPS, SECRETS)
+    asker.cluster.put(config_map("default"))
+    assert woken == {HERE: 1, THERE: 0, MAPS: 1, SECRETS: 0}
+    asker.cluster.remove("v1/ConfigMap", "a")
+    assert woken == {HERE: 2, THERE: 0, MAPS: 2, SECRETS: 0}
+    asker.cluster.put(config_map("kube-system"))
+    assert woken == {HERE: 2, THERE: 1, MAPS: 3, SECRETS: 0}
+
+
+def test_while_watches_lag_behind_a_write_of_any_resource_brings_older_ones_into_sight() -> None:
+    asker = Asker()
+    asker.cluster.lag = 1
+    watch = asker.watch(f"{HERE}?resourceVersion={asker.cluster.version}")
+    woken = count_wakes(asker, HERE)
+    asker.cluster.put(config_map("default"))
+    assert (woken, watch.take()) == ({HERE: 1}, b"")
+    asker.cluster.put({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}})
+    assert woken == {HERE: 2}
+    assert watch.take()
+
+
+def test_a_new_schema_wakes_the_watches_that_it_ends() -> None:
+    asker = Asker()
+    woken = count_wakes(asker, BOOKS, HERE)
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = asker.ask("GET", path)["spec"]["versions"][0] | {"schema": schema}
+    asker.ask("PATCH", path, {"spec": {"versions": [version]}}, MERGE)
+    assert asker.status == 200
+    assert woken == {BOOKS: 1, HERE: 0}
+
+
+def test_a_definition_that_goes_wakes_the_watches_of_its_objects() -> None:
+    asker = Asker()
+    woken = count_wakes(asker, BOOKS)
+    asker.ask("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io")
+    asker.cluster.settle()
+    assert woken == {BOOKS: 1}
+
+
+def test_watches_that_have_ended_are_not_kept_until_their_time_would_have_come() -> None:
+    cluster = sim.Cluster()
+    asker = Asker(cluster)
+    ended = list[weakref.ref[sim.Stream]]()
+
+    def open_and_close() -> None:
+        watch = asker.watch(HERE)
+        watch.close()
+        ended.append(weakref.ref(watch))
+
+    for _ in range(500):
+        open_and_close()
+    cluster.log.clear()
+    gc.collect()
+    assert cluster.watches == []
+    assert sum(one() is not None for one in ended) < 100
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("open"), st.sampled_from((HERE, THERE, MAPS, SECRETS)), st.integers(1, 300)),
+        st.tuples(st.just("close"), st.integers(0, 9), st.none()),
+        st.tuples(st.just("write"), st.sampled_from(("default", "kube-system")), st.none()),
+        st.tuples(st.just("advance"), st.integers(0, 200), st.none()),
+    ),
+    max_size=40,
+)
+
+
+@given(steps)
+def test_what_is_due_and_who_watches_is_what_looking_at_each_watch_gives(course: list[Any]) -> None:
+    cluster = sim.Cluster()
+    asker = Asker(cluster)
+    opened = list[Any]()
+    for number, (what, value, seconds) in enumerate(course):
+        if what == "open":
+            opened.append(asker.watch(f"{value}?timeoutSeconds={seconds}&allowWatchBookmarks=true"))
+        elif what == "close":
+            for watch in opened[value : value + 1]:
+                watch.close()
+        elif what == "write":
+            cluster.put(config_map(value, text=str(number)))
+        else:
+            cluster.advance(value)
+        still = [watch for watch in opened if not watch.ended]
+        assert cluster.watches == still
+        assert cluster.due == min((watch.due for watch in still), default=None)
+        assert all(watch.due > cluster.now for watch in still)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_watches_that_are_due_at_once_all_act(count: int) -> None:
+    asker = Asker()
+    watches = [asker.watch(f"{HERE}?timeoutSeconds=10") for _ in range(count)]
+    asker.cluster.advance(10)
+    assert all(watch.ended for watch in watches)
