@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from opentelemetry.trace import INVALID_SPAN
 
 import kubeproto as kp
 from kubeproto import sim
@@ -138,56 +139,66 @@ def test_a_request_without_an_answer_counts_as_an_error(backend: Backend) -> Non
     run(main, backend=backend)
 
 
-class FakeTracing(ModuleType):
-    """As much of OpenTelemetry's API as is used."""
+class Recorder:
+    """A tracer and its provider, which note the spans."""
 
     def __init__(self) -> None:
-        super().__init__("opentelemetry.trace")
         self.spans: list[tuple[str, dict[str, Any]]] = []
         self.open = 0
 
-    def get_tracer(self, name: str) -> FakeTracing:
+    def get_tracer(self, name: str, *_args: object, **_options: object) -> Recorder:
         assert name == "kubeproto_runtime"
         return self
 
     @contextmanager
-    def start_as_current_span(self, name: str, attributes: dict[str, Any]) -> Generator[None]:
-        self.spans.append((name, attributes))
+    def start_as_current_span(self, name: str, *_args: object, **options: Any) -> Generator[Any]:
+        self.spans.append((name, options["attributes"]))
         self.open += 1
         try:
-            yield
+            yield INVALID_SPAN
         finally:
             self.open -= 1
 
 
-def test_a_reconcile_is_a_span_where_opentelemetry_is_installed(
+def test_a_reconcile_is_a_span_once_the_program_has_set_up_opentelemetry(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = FakeTracing()
-    monkeypatch.setitem(sys.modules, "opentelemetry", ModuleType("opentelemetry"))
-    monkeypatch.setitem(sys.modules, "opentelemetry.trace", fake)
+    recorder = Recorder()
+    open_spans: list[int] = []
 
     async def main() -> None:
         async with simulated(sim.Cluster(crds=[Book])) as client:
             await client.api(Book).create(Book(metadata=kp.ObjectMeta(name="a")))
 
-            async def reconcile(book: Book, ctx: Context[None]) -> None:
-                assert fake.open == 1
-                if ctx.attempt == 1:
+            async def reconcile(book: Book, ctx: Context[None]) -> Action | None:
+                open_spans.append(recorder.open)
+                if len(open_spans) == 1:
+                    # As `set_tracer_provider` does, which can be called only once in a process.
+                    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", recorder)
+                    return requeue(after=2)
+                if len(open_spans) == 2:
                     raise ValueError("once")
+                return None
 
             operator = Operator()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(operator.run, Controller(client, Book).run(reconcile))
-                await anyio.sleep(1)
+                await anyio.sleep(5)
                 operator.stop()
 
     run(main, backend=backend)
-    assert fake.open == 0
-    assert [(name, said["k8s.object.name"], said["reconcile.attempt"]) for name, said in fake.spans] == [
+    assert (open_spans, recorder.open) == ([0, 1, 1], 0)
+    assert [(name, said["k8s.object.name"], said["reconcile.attempt"]) for name, said in recorder.spans] == [
         ("reconcile Book", "a", 1),
         ("reconcile Book", "a", 2),
     ]
+
+
+def test_a_span_that_nobody_records_is_not_begun() -> None:
+    found = find_tracer()
+    assert found is not None
+    context: Any = SimpleNamespace()  # of which nothing is read
+    assert found.span(context, 0.0) is None
 
 
 def test_without_opentelemetry_there_is_no_tracer(monkeypatch: pytest.MonkeyPatch) -> None:

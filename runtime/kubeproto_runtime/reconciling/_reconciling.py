@@ -220,10 +220,11 @@ class Reconciling:
                 except InvalidObject as error:
                     await self._refuse(work, entry, error, context, began)
                     return
-            if self._tracer is None:
+            span = None if self._tracer is None else self._tracer.span(context, began)
+            if span is None:
                 action = await check_awaitable(plan.reconcile(subject, context))
             else:
-                with self._tracer(context):
+                with span:
                     action = await check_awaitable(plan.reconcile(subject, context))
             check_action(action, "the reconcile")
         except Exception as error:

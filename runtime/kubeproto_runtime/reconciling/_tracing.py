@@ -1,29 +1,42 @@
-"""A span for each reconcile, where OpenTelemetry's API is installed; nothing where it is not."""
+"""A span for each reconcile, where the program has set up OpenTelemetry; nothing where it has not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
 
-from ._context import Context
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
-Tracer: TypeAlias = Callable[[Context[Any]], AbstractContextManager[object]]
+    from ._context import Context
+
+# A program may set its tracer provider late. To ask for it looks into the environment, for more than a µs.
+_ASK_EVERY: Final = 1.0  # seconds
 
 
-def find_tracer() -> Tracer | None:
-    """What makes a span of a context; None without OpenTelemetry.
+class Tracer:
+    """Begins spans, once the program has set a tracer provider.
 
-    Whoever does not set up an exporter pays for spans that record nothing.
+    Many environments have OpenTelemetry's API because something else needs it, and a span that records
+    nothing would take a third of an empty reconcile's time.
     """
-    try:
-        trace: Any = import_module("opentelemetry.trace")
-    except ModuleNotFoundError:
-        return None
-    tracer: Any = trace.get_tracer("kubeproto_runtime")
 
-    def span(context: Context[Any]) -> AbstractContextManager[object]:
+    def __init__(self, trace: Any) -> None:
+        self._trace = trace
+        self._tracer: Any = None
+        self._ask_at = -inf
+
+    def span(self, context: Context[Any], now: float) -> AbstractContextManager[object] | None:
+        """Return the span of a reconcile; None where nobody records it."""
+        if self._tracer is None:
+            if now < self._ask_at:
+                return None
+            self._ask_at = now + _ASK_EVERY
+            provider = self._trace.get_tracer_provider()
+            if isinstance(provider, self._trace.ProxyTracerProvider):
+                return None
+            self._tracer = provider.get_tracer("kubeproto_runtime")
         attributes = {
             "k8s.resource.kind": context.resource.kind,
             "k8s.resource.group": context.resource.group,
@@ -32,9 +45,15 @@ def find_tracer() -> Tracer | None:
             "reconcile.reason": context.reason,
             "reconcile.attempt": context.attempt,
         }
-        started: AbstractContextManager[object] = tracer.start_as_current_span(
+        started: AbstractContextManager[object] = self._tracer.start_as_current_span(
             f"reconcile {context.resource.kind}", attributes=attributes
         )
         return started
 
-    return span
+
+def find_tracer() -> Tracer | None:
+    """Return what begins spans; None without OpenTelemetry's API."""
+    try:
+        return Tracer(import_module("opentelemetry.trace"))
+    except ModuleNotFoundError:
+        return None
