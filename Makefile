@@ -30,7 +30,8 @@ help:
 	@echo 'make soak    kill kubeproto serve 200 times under load, then keep 1,100 watches open on it'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
-	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock'
+	@echo 'make docs    build the documentation in .cache/docs, and check every link in it'
+	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock and docs.lock'
 
 .PHONY: ready
 ready: $(READY)
@@ -114,10 +115,21 @@ bench: $(READY)
 dist: $(READY)
 	@$(BIN)/python -m tools.release
 
-# The lock serves every platform and every Python from 3.11 on, with all hashes; that takes uv, in a folder of its own.
+# In an environment of its own: nothing else needs Sphinx.
+.venv-docs/.ready: pyproject.toml docs.lock tools/environment.py | $(READY)
+	@$(BIN)/python tools/environment.py .venv-docs docs.lock
+
+.PHONY: docs
+docs: .venv-docs/.ready
+	@.venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs .cache/docs
+	@echo 'the documentation is built: .cache/docs/index.html'
+
+# A lock serves every platform and every Python from 3.11 on, with all hashes; that takes uv, in a folder of its own.
+COMPILE := .cache/uv/bin/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+    --generate-hashes --no-annotate --no-header --quiet --upgrade
 .PHONY: lock
 lock: $(READY)
 	@$(BIN)/python -m venv .cache/uv && .cache/uv/bin/pip install --quiet 'uv>=0.13,<0.14'
-	@.cache/uv/bin/uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 \
-	    --generate-hashes --no-annotate --no-header --quiet --upgrade --output-file dev.lock
-	@echo 'dev.lock is written; `make check` sets up what it pins'
+	@$(COMPILE) --group dev --output-file dev.lock
+	@$(COMPILE) --group docs --output-file docs.lock
+	@echo 'dev.lock and docs.lock are written; `make check` and `make docs` set up what they pin'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import runpy
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from kubeproto_runtime import calls
 ROOT: Final = Path(__file__).resolve().parent.parent
 SHOWN: Final = "\n".join(
     path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.py"))
+    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.py"))
     if path.name != "vocabulary.md"
 )
 CODE: Final = "\n".join(re.findall(r"^```python\n.*?^```|`[^`\n]+`", SHOWN, re.DOTALL | re.MULTILINE)) + SHOWN
@@ -54,14 +53,3 @@ def test_each_error_that_calls_raise_is_on_the_first_level() -> None:
 def test_a_name_that_nobody_shows_is_found() -> None:
     assert not is_shown("NoSuchName")
     assert is_shown("Controller")
-
-
-def test_the_snippets_of_the_guide_to_objects_run_in_order(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (ROOT / "docs" / "objects.md").read_text(encoding="utf-8")
-    program = tmp_path / "guide_to_objects.py"
-    program.write_text("\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)))
-    runpy.run_path(str(program))
-    said = capsys.readouterr().out
-    assert "Harbour.sea.example.com default/nantucket\nTrue True\nHarbour nantucket\nnot a manifest:" in said

@@ -1,4 +1,4 @@
-"""Makes the developers' virtual environment: what dev.lock pins, hash by hash, and this project, editable.
+"""Makes a virtual environment of what a lock file pins, hash by hash, and this project, editable.
 
 It runs on a bare Python, so it uses the standard library alone. `.ready` is written last: a folder without
 it is half made, and is made anew.
@@ -18,18 +18,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main(arguments: list[str]) -> None:
-    if len(arguments) != 1:
-        give_up("usage: python tools/environment.py FOLDER")
+    if len(arguments) not in (1, 2):
+        give_up("usage: python tools/environment.py FOLDER [LOCK]")
     folder = ROOT / arguments[0]
+    lock = arguments[1] if len(arguments) == 2 else "dev.lock"
     ready = folder / ".ready"
     if ready.exists() and runs_this_python(folder):
         # It was whole once, so pip can bring it up to date. If that is cut short, no `.ready` is left.
         ready.unlink()
-        print(f"bringing {folder.name} up to date with pyproject.toml and dev.lock ...", flush=True)
+        print(f"bringing {folder.name} up to date with pyproject.toml and {lock} ...", flush=True)
     else:
         print(f"setting up {folder.name} on Python {version()}; once, it takes a minute ...", flush=True)
         make_empty(folder)
-    install(folder, "--require-hashes", "-r", "dev.lock")
+    install(folder, "--require-hashes", "-r", lock)
     # hatchling is pinned like all else; an isolated build would fetch whatever is newest today.
     install(folder, "--no-build-isolation", "--no-deps", "-e", ".")
     # git, ruff and pyright then pass by, whatever the folder is called.

@@ -1,0 +1,69 @@
+"""Every Python snippet of the README and of the documentation runs, and prints what the page says.
+
+The snippets of a page are one program, in their order. A ```text block behind one is what it prints, line by
+line; lines that a page leaves out are a line of `…`. A snippet with the name of a file is that file: those
+named test_… run under pytest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from pages_shown import Snippet, name_of, pages, snippets
+
+PROGRAMS = [page for page in pages() if any(one.language == "python" for one in snippets(page))]
+
+
+def blanked(page: Path, snippet: Snippet) -> types.CodeType:
+    # Keeping the line numbers makes a failure point into the page.
+    return compile("\n" * snippet.line + snippet.text, str(page), "exec")
+
+
+def assert_printed(shown: str, said: str, where: str) -> None:
+    """Each run of shown lines is in what was said, one after the other."""
+    position = 0
+    for part in re.split(r"^…\n", shown, flags=re.MULTILINE):
+        found = said.find(part, position)
+        assert found >= 0, f"{where} shows\n{part}\nand prints\n{said}"
+        position = found + len(part)
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
+def test_the_snippets_of_a_page_run_and_print_what_it_shows(
+    page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = re.sub(r"\W", "_", name_of(page))
+    module = types.ModuleType(name)
+    monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.chdir(tmp_path)
+    said = ""
+    for snippet in snippets(page):
+        where = f"{name_of(page)}:{snippet.line + 1}"
+        if snippet.language == "text":
+            assert_printed(snippet.text, said, where)
+        elif snippet.file:
+            (tmp_path / snippet.file).write_text(snippet.text)
+        elif snippet.language == "python":
+            exec(blanked(page, snippet), module.__dict__)
+            said = capsys.readouterr().out
+    if list(tmp_path.glob("test_*.py")):
+        run_pytest(tmp_path)
+
+
+def run_pytest(folder: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_not_printed_is_noticed() -> None:
+    assert_printed("one\n…\nthree\n", "one\ntwo\nthree\n", "a page")
+    with pytest.raises(AssertionError, match="a page shows"):
+        assert_printed("three\n…\none\n", "one\ntwo\nthree\n", "a page")
