@@ -1,4 +1,4 @@
-"""A Kubernetes API server as a pure machine: requests in, answers out, on a virtual clock."""
+"""A Kubernetes API server as a pure machine: requests in, responses out, on a virtual clock."""
 
 from ._clocks import DriftingClock
 from ._cluster import Cluster, RecordedExchange

@@ -1,14 +1,14 @@
-"""A simulated cluster: the server, its controllers and its clock, in one value that a test holds.
+"""A simulated cluster: the server, its controllers and its clock, in one object that a test holds.
 
 ::
 
     cluster = sim.Cluster(crds=[Book])
-    answer = cluster.answer(request.head)          # a Head in, an Answer out
+    response = cluster.answer(request.head)        # a Head in, a ServerResponse out
     cluster.advance(60)                            # bookmarks, timeouts, grace periods, garbage
     cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
 
-Nothing happens by itself: time moves when `advance` is called, or when somebody reads from a watch that has
-nothing to say, through a transport. The same calls give the same answers, down to uids and times.
+Nothing happens by itself: time passes when `advance` is called, or when a client of a transport reads from a
+watch that has no events. The same calls give the same responses, down to uids and times.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NO_TOKENS: Final[Mapping[str, User]] = {}
 
 
 class RecordedExchange(Struct, frozen=True):
-    """One request that was made: when, what it was, and the status of its answer."""
+    """One request that was made: its time, its head, and the status of the response."""
 
     at: float
     head: Head
@@ -70,17 +70,17 @@ class RecordedExchange(Struct, frozen=True):
 
 
 class Cluster:
-    """A Kubernetes API server and what belongs to it, on a virtual clock.
+    """A Kubernetes API server with its controllers, on a virtual clock.
 
-    `crds` are custom resources that are there from the beginning: classes, definitions or their JSON. `seed`
-    decides uids and generated names. `window` is how many events of a kind can be watched again.
-    `populated` begins with what a new cluster has, such as roles, priority classes and service accounts.
-    `authorization="RBAC"` lets a request do what the roles and bindings of the cluster allow its user, who is
-    named by its transport, by a bearer token among `tokens`, or by the token of a service account; the roles
-    of a new cluster are there from the beginning. Otherwise everybody may do everything.
-    `managed_fields=False` leaves the book on fields out, which makes writes faster. Who drives the clock may
-    set `on_due`: it is called when something is due that was not before. Who keeps a journal sets
-    `on_change`: it is called with each object as it is stored or deleted.
+    `crds` are custom resources that exist from the beginning: classes, definitions or their JSON. `seed`
+    determines uids and generated names. `window` is how many events of a kind are kept for watches.
+    `populated` clusters begin with the objects of a new cluster: roles, priority classes, service accounts.
+    `authorization="RBAC"` allows a request what the roles and bindings of the cluster allow its user, who is
+    given by its transport, by a bearer token in `tokens`, or by the token of a service account; the roles of
+    a new cluster exist from the beginning. Without it everybody may do everything.
+    `managed_fields=False` records no managedFields, which makes writes faster. A driver of the clock may set
+    `on_due`: it is called when something has become due earlier than before. A journal sets `on_change`: it
+    is called with each object that is stored or deleted.
     """
 
     def __init__(
@@ -125,16 +125,16 @@ class Cluster:
         self._controllers = ControllerManager(state, populated=self._populated)
         state.on_event = [*self._controllers.callbacks, self._wake]
 
-    # What comes in, and what goes out.
+    # Requests and responses.
 
     def answer(
         self, head: Head, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
-        """Answer a request; the body of the answer is bytes, or a watch that goes on.
+        """Respond to a request; the body of the response is bytes, or a watch that stays open.
 
-        `user` is who makes the request. Without one its headers say so, as on a port. Whoever can send
-        requests to webhooks gives `replies`, empty at first: `PendingCalls` then says what is to be sent, and
-        the request is made again with the reply to each call under its `key`.
+        `user` is who makes the request. Without it the headers of the request say so, as on a port. A caller
+        that can send requests to webhooks gives `replies`, empty at first: `PendingCalls` then says what to
+        send, and the request is made again with the reply to each call under its `key`.
         """
         chance = self._state.chance.state
         try:
@@ -147,27 +147,27 @@ class Cluster:
         return answer
 
     def transport(self, user: User | str | None = None) -> SimTransport:
-        """The core's transport to this cluster. It needs no event loop and never waits: time jumps.
+        """Return an async transport to this cluster. It needs no event loop and never waits: time jumps.
 
-        With a `user`, whatever goes over it is that user's: ``cluster.transport("alice")``.
+        With a `user`, every request over it is made by that user: ``cluster.transport("alice")``.
         """
         from ._transports import SimTransport
 
         return SimTransport(self, partial(self.answer, user=user))
 
     def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
-        """The same for synchronous use."""
+        """Return a blocking transport to this cluster."""
         from ._transports import BlockingSimTransport
 
         return BlockingSimTransport(self, partial(self.answer, user=user))
 
     @property
     def authorization(self) -> AuthorizationMode:
-        """Whether roles decide what a request may do, or everybody may do everything."""
+        """Whether roles decide what a request may do (RBAC), or everybody may do everything."""
         return self._authorization
 
     def user_of(self, token: str) -> User | None:
-        """Return who bears a token: one of `tokens`, or one of a service account; None for any other."""
+        """Return the user of a token, be it one of `tokens` or of a service account; None for any other."""
         return self._server.access.user_of(token)
 
     # Time.
@@ -179,17 +179,17 @@ class Cluster:
 
     @property
     def due(self) -> float | None:
-        """When something happens by itself next; None if nothing will."""
+        """When something happens without a request next; None if nothing will."""
         planned = self._plans[0][0] if self._plans else None
         times = (self._server.watches.due, self._controllers.due, planned)
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, and everything happen that is due."""
+        """Let time pass, and do everything that is due."""
         self.advance_to(self.now + seconds)
 
     def advance_to(self, time: float) -> None:
-        """Let time pass until then. A time that is past settles what has come up, and no more."""
+        """Let time pass until `time`. If that is past, only what the controllers have left to do is done."""
         self.settle()
         while (due := self.due) is not None and due <= time:
             self._state.clock.time = max(self.now, due)
@@ -200,16 +200,16 @@ class Cluster:
         self._state.clock.time = max(self.now, time)
 
     def show_time(self, time: float) -> None:
-        """Let the clock show a later time, and leave what is due by then to the next `advance_to`.
+        """Set the clock to a later time, and leave what is due by then to the next `advance_to`.
 
-        A server on real time calls it before each request: objects carry the time at which they are written.
+        A server on real time calls it before each request, because objects carry the time of their writes.
         """
         self._state.clock.time = max(self.now, time)
 
     def wait(self, condition: Callable[[], T], seconds: float = 60.0) -> T:
-        """Let time pass until a condition holds, and return what it gave; or `DeadlineExceeded`.
+        """Let time pass until a condition holds, and return its value; or raise `DeadlineExceeded`.
 
-        Time goes from one moment at which something happens to the next, so the answer is the first true one.
+        Time passes from one event to the next, so the value is the first true one.
         """
         end = self.now + seconds
         self.settle()
@@ -224,17 +224,17 @@ class Cluster:
         return found
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Do something when so much time has passed: a write of somebody else, a fault, the end of a test."""
+        """Call something after so many seconds: another client's write, a fault, the end of a test."""
         heapq.heappush(self._plans, (self.now + seconds, self._planned, action))
         self._planned += 1
         if self.on_due is not None:
             self.on_due()
 
     def settle(self) -> None:
-        """Let the controllers do what has come up, until they have nothing left to do."""
+        """Let the controllers work until they have nothing left to do."""
         self._controllers.settle()
 
-    # What a test does behind the server's back.
+    # What a test does without a request.
 
     def define(self, *definitions: Definition) -> None:
         """Serve custom resources from now on, established and ready."""
@@ -243,42 +243,43 @@ class Cluster:
         self._controllers.establish_at_once()
 
     def namespace(self, name: str) -> None:
-        """Make a namespace, if it is not there."""
+        """Create a namespace, unless it exists."""
         ensure_namespace(self._state, name)
 
     def put(self, obj: KubeObject | dict[str, Any] | bytes, *, manager: str = "test") -> dict[str, Any]:
-        """Create an object, or replace it whatever its version; its namespace is made if need be.
+        """Create an object, or replace it whatever its version; its namespace is created if it does not
+        exist.
 
-        What a server would refuse is refused here too, as the `Refused` that it would answer with.
+        What a server would refuse raises the `Rejection` that it would respond with.
         """
         return put_object(self._state, obj, manager)
 
     def get(
         self, kind: type[KubeObject] | str, name: str, namespace: str = "default"
     ) -> dict[str, Any] | None:
-        """An object as it is stored; None if there is none.
+        """Return an object as it is stored; None if it does not exist.
 
-        A kind in text is ``v1/Pod`` or ``apps/v1/Deployment``.
+        A kind as text is ``v1/Pod`` or ``apps/v1/Deployment``.
         """
         return get_object(self._state, kind, name, namespace)
 
     def objects(self, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
-        """All objects of a kind, in the order of a list."""
+        """Return all objects of a kind, in the order of a list."""
         return get_objects(self._state, kind)
 
     def remove(self, kind: type[KubeObject] | str, name: str, namespace: str = "default") -> None:
-        """Take an object away at once, whatever its finalizers; KeyError if it is not there."""
+        """Delete an object at once, whatever its finalizers; KeyError if it does not exist."""
         remove_object(self._state, kind, name, namespace)
 
     def edit(
         self, kind: type[KubeObject] | str, name: str, change: Callable[[dict[str, Any]], None],
         namespace: str = "default",
     ) -> None:  # fmt: skip
-        """Change an object in place, as a controller of the cluster would; KeyError if it is not there."""
+        """Change an object in place, as a controller of the cluster would; KeyError if it does not exist."""
         edit_object(self._state, kind, name, change, namespace)
 
     def compact(self, version: int | None = None) -> None:
-        """Forget the history up to a version, or all of it: older reads and watches get 410 from now on."""
+        """Forget the history up to a version, or all of it: reads and watches of older versions get 410."""
         self._state.storage.compact(version)
 
     @property
@@ -288,7 +289,7 @@ class Cluster:
 
     @property
     def modes(self) -> Modes:
-        """How this server differs from a new one; to be set at any time."""
+        """How this server differs from a new one; can be set at any time."""
         return self._state.modes
 
     @modes.setter
@@ -297,7 +298,7 @@ class Cluster:
 
     @property
     def lag(self) -> int:
-        """How many versions reads from the cache, and watches, are behind; to be set at any time."""
+        """By how many versions the watch cache is behind; can be set at any time."""
         return self._state.lag
 
     @lag.setter
@@ -307,11 +308,11 @@ class Cluster:
 
     @property
     def watches(self) -> list[Watch]:
-        """The watches that are open."""
+        """The open watches."""
         return list(self._server.watches)
 
     def end_watches(self, kind: type[KubeObject] | str | None = None) -> None:
-        """End all watches cleanly, or those of one kind: what a restart or a new schema does."""
+        """End all watches cleanly, or those of one kind, as a restart or a new schema does."""
         storage = None if kind is None else served_kind(self._state, kind).storage
         for watch in self.watches:
             if storage is None or watch.storage is storage:
@@ -320,7 +321,7 @@ class Cluster:
                     watch.wake()
 
     def fork(self) -> Cluster:
-        """A cluster that goes on from here by itself. Watches, plans and the log stay with this one."""
+        """Return an independent copy of the cluster. Watches, plans and the log stay with this one."""
         self.settle()
         twin = Cluster.__new__(Cluster)
         old = self._state
@@ -342,15 +343,15 @@ class Cluster:
 
     @property
     def seed(self) -> int:
-        """What the next uid and generated name depend on."""
+        """The state of the randomness from which the next uid and generated name are drawn."""
         return self._state.chance.state
 
     def snapshot(self) -> Snapshot:
-        """Return all that is stored."""
+        """Return everything that is stored."""
         return take_snapshot(self._state)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Replace all that is stored. Open watches end, and history begins anew, as after a restart."""
+        """Replace everything that is stored. Open watches end and history is empty, as after a restart."""
         self.end_watches()
         load_snapshot(self._state, snapshot)
         self._begin()

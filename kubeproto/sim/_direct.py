@@ -1,4 +1,4 @@
-"""Objects read and written without a request: what a test does to a cluster behind the server's back."""
+"""Objects read and written without a request: what a test does to a cluster behind its server's back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | byte
 
 
 def served_as(state: ServerState, api_version: str, kind: str) -> Served:
-    """Return how a kind is served; or `LocalProtocolError`, because the test names a kind that is not."""
+    """Return how a kind is served; `LocalProtocolError` if it is not, because the test is wrong then."""
     served = state.kinds.of_kind(api_version, kind)
     if served is None:
         raise LocalProtocolError(
@@ -31,7 +31,7 @@ def served_as(state: ServerState, api_version: str, kind: str) -> Served:
 
 
 def served_kind(state: ServerState, kind: type[KubeObject] | str) -> Served:
-    """Return how a kind is served that is given as a class, or as text such as ``apps/v1/Deployment``."""
+    """Return how a kind is served, given its class or text such as ``apps/v1/Deployment``."""
     if isinstance(kind, str):
         api_version, _, name = kind.rpartition("/")
         return served_as(state, api_version, name)

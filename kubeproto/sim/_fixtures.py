@@ -1,6 +1,7 @@
-"""Fixtures for pytest: a simulated cluster for a test, and what was asked of it when the test fails.
+"""Fixtures for pytest: a simulated cluster for a test, and its last requests when the test fails.
 
-Pytest finds them by entry point. A project says once, in its `conftest.py`, which custom resources it has::
+Pytest finds them by entry point. A project defines once, in its `conftest.py`, which custom resources it
+has::
 
     @pytest.fixture
     def sim_crds():
@@ -24,7 +25,7 @@ import pytest
 from ._cluster import Cluster
 from ._direct import Definition
 
-# Requests that a failing test shows: the last ones led to the failure.
+# How many requests a failing test shows: the last ones led to the failure.
 _SHOWN = 50
 
 
@@ -36,7 +37,7 @@ def sim_crds() -> Sequence[Definition]:
 
 @pytest.fixture
 def sim_clusters(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
-    """Makes clusters, for tests that need a seed, modes or more than one."""
+    """A function that makes clusters, for tests that need a seed, modes or more than one."""
     made: list[Cluster] = []
 
     def make(**options: Any) -> Cluster:

@@ -1,7 +1,7 @@
-"""What a cluster holds, as values: taken from one, kept by somebody else, and put into another.
+"""The content of a cluster as a value, which can be kept and loaded into another cluster.
 
 A snapshot has the objects and what the next write depends on (version, time, randomness). It has no history:
-a server that was restarted has none either, and watches from before it are told that their version is gone.
+a restarted server has none either, and responds to watches from before the restart with 410.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StoredObject(Struct, frozen=True):
-    """One object under the name of its resource and its key; without data, its deletion."""
+    """One object under the name of its resource and its key; without data, a deletion."""
 
     resource: str
     key: str
@@ -37,14 +37,14 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 
 def change_of(storage: ResourceStorage, event: StoredEvent) -> StoredObject:
-    """A change as a journal keeps it."""
+    """Return a change as a journal keeps it."""
     stored = event.stored
     data = None if event.change == "DELETED" else stored.data
     return StoredObject(storage.name, stored.key, stored.version, data)
 
 
 def take_snapshot(state: ServerState) -> Snapshot:
-    """Return everything that is stored, in the order in which it was written."""
+    """Return everything that is stored, in the order of the writes."""
     found = [
         StoredObject(storage.name, stored.key, stored.version, stored.data)
         for storage in state.storage.resources.values()
@@ -57,7 +57,7 @@ def take_snapshot(state: ServerState) -> Snapshot:
 
 
 def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
-    """Replace what is stored. The controllers of the cluster have to be made anew after it."""
+    """Replace what is stored. The controllers of the cluster have to be created again after it."""
     storage = Storage(state.storage.window)
     for one in snapshot.objects:
         if one.data is None:

@@ -13,15 +13,15 @@ from ._chance import Chance
 from .kinds._kinds import Kinds
 from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
 
-# 2026-01-01T00:00:00Z: where the virtual clock starts, so that times look like times.
+# 2026-01-01T00:00:00Z: where the virtual clock starts, so that times look realistic.
 START: Final = 1_767_225_600.0
 
 
 class Modes(Struct, frozen=True, kw_only=True):
     """How the server differs from a Kubernetes 1.36 with its watch cache, which is the default.
 
-    `streaming_lists=False` refuses `sendInitialEvents` (before 1.32). `end_mark` is what stands at the end of
-    the initial events: some aggregated servers never send it. `gone` is how the server reports an expired
+    `streaming_lists=False` refuses `sendInitialEvents` (before 1.32). `end_mark` is the annotation at the end
+    of the initial events: some aggregated servers never send it. `gone` is how the server reports an expired
     watch: in the stream, or as HTTP 410 with one of two reasons. `too_large` is how three generations of
     servers report a version that they have not reached. `compress_watches` is Kubernetes 1.37.
     """
@@ -37,7 +37,7 @@ class Modes(Struct, frozen=True, kw_only=True):
 
 
 class VirtualClock:
-    """The virtual time, in seconds since 1970; whole seconds are what objects carry."""
+    """The virtual time, in seconds since 1970; objects carry whole seconds."""
 
     def __init__(self, time: float = START) -> None:
         self.time = time
@@ -45,7 +45,7 @@ class VirtualClock:
         self._stamp = ""
 
     def stamp(self, after: float = 0.0) -> str:
-        """The time, or one a little later, as objects carry it."""
+        """Return the time, or one a little later, as objects carry it."""
         second = int(self.time + after)
         if second != self._second:
             when = datetime.datetime.fromtimestamp(second, datetime.UTC)
@@ -54,26 +54,26 @@ class VirtualClock:
 
 
 class ServerState:
-    """The state of a simulated cluster. It stores and removes objects, and notifies whoever follows that."""
+    """The state of a simulated cluster. It stores and deletes objects, and notifies those who follow that."""
 
     def __init__(self, *, seed: int, window: int, modes: Modes) -> None:
         self.storage = Storage(window)
         self.kinds = Kinds(self.storage)
         self.clock = VirtualClock()
         self.chance = Chance(seed)
-        # With it the tokens of service accounts are signed.
+        # The key that signs the tokens of service accounts.
         self.signing_key = hashlib.sha256(b"kubeproto.sim %d" % seed).digest()
         self.modes = modes
-        self.tracks = True  # whether writes leave their trace in managedFields
-        self.lag = 0  # how many versions the watch cache is behind
-        self.terminating: set[str] = set()  # namespaces that take nothing new
-        self.closing: set[str] = set()  # custom resources whose definition is going
+        self.tracks = True  # whether writes are recorded in managedFields
+        self.lag = 0  # by how many versions the watch cache is behind
+        self.terminating: set[str] = set()  # namespaces that accept no new objects
+        self.closing: set[str] = set()  # custom resources whose definition is being deleted
         self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
         self.on_generation: Callable[[ResourceStorage], None] = _ignore
 
     @property
     def reached(self) -> int:
-        """The version that reads from the cache see: the latest, but for a lag."""
+        """The version that reads from the watch cache see: the latest, less the lag."""
         return max(self.storage.version - self.lag, 0)
 
     def end_watches(self, storage: ResourceStorage) -> None:

@@ -1,4 +1,4 @@
-"""What a body that goes on can do, be it a watch or a watch with something wrong on the way."""
+"""What the body of an open response can do, be it a watch or a watch with a fault."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Protocol
 
 
 class Stream(Protocol):
-    """Bytes that come as time passes. `wake` is called when something may have come."""
+    """Bytes that arrive as time passes. `wake` is called when there may be some."""
 
     wake: Callable[[], None] | None
 
     @property
     def ended(self) -> bool:
-        """Whether nothing will come any more, beyond what `take` still gives."""
+        """Whether no more bytes will come, beyond what `take` still returns."""
         ...
 
     def take(self) -> bytes:
-        """What has come since the last time."""
+        """Return the bytes since the last call."""
         ...
 
     def close(self) -> None:
-        """Nobody listens any more."""
+        """Close the stream: the client has stopped reading."""
         ...

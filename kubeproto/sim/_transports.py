@@ -1,9 +1,9 @@
-"""The core's transports to a simulated cluster: nothing is carried anywhere, and nothing waits.
+"""The core's transports to a simulated cluster, which neither do I/O nor wait.
 
-Where a real transport would wait for bytes, time jumps to the next moment at which something happens by
-itself: a bookmark, a timeout, the end of a grace period. So an idle watch ends when its time is over, and
-silence that lasts longer than `idle` is a `DeadlineExceeded`, both at once. Who has a clock of his own to
-drive the cluster by asks it for answers and takes from their streams himself.
+Where a real transport would wait for bytes, time jumps to the next moment at which something happens: a
+bookmark, a timeout, the end of a grace period. So an idle watch ends at once with its timeout, and silence
+that lasts longer than `idle` is a `DeadlineExceeded` at once. A driver with a clock of its own uses
+`Cluster.answer` instead, and reads from the streams itself.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ class VirtualServer(Protocol):
 
     @property
     def due(self) -> float | None:
-        """When something happens by itself next; None if nothing will."""
+        """When something happens without a request next; None if nothing will."""
         ...
 
     def answer(self, head: Head) -> ServerResponse:
-        """Answer a request."""
+        """Respond to a request."""
         ...
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, and everything happen that is due."""
+        """Let time pass, and do everything that is due."""
         ...
 
     def advance_to(self, time: float) -> None:
-        """Let time pass until then."""
+        """Let time pass until `time`."""
         ...
 
     def settle(self) -> None:
-        """Let the controllers do what has come up."""
+        """Let the controllers do what is left to do."""
         ...
 
 
 class Receiving:
-    """An answer whose body is still arriving: iterate for its bytes, once, in either way."""
+    """A response whose body is still arriving: iterate over its bytes, once, async or not."""
 
     def __init__(
         self, cluster: VirtualServer, answer: ServerResponse, deadline: float | None, idle: float | None
@@ -75,7 +75,7 @@ class Receiving:
             yield piece
 
     def _next(self) -> bytes | None:
-        """The next bytes; None at the end. Time jumps until there are some."""
+        """Return the next bytes; None at the end. Time jumps until there are some."""
         body = self.body
         if isinstance(body, bytes):
             self.body = b""
@@ -86,7 +86,7 @@ class Receiving:
                 return data
             if body.ended:
                 return None
-            self._cluster.settle()  # what controllers have to do is done before any time passes
+            self._cluster.settle()  # controllers do what is left to do before any time passes
             if data := body.take():
                 return data
             if not body.ended:
@@ -98,7 +98,7 @@ class Receiving:
         end, due = min(ends, default=None), cluster.due
         if due is None or (end is not None and end < due):
             if end is None:
-                raise DeadlineExceeded("nothing will ever come on this stream, and no limit was given")
+                raise DeadlineExceeded("nothing will ever arrive on this stream, and no limit was given")
             cluster.advance_to(end)
             raise DeadlineExceeded(f"no bytes came until {end - silent_since:g} s had passed")
         cluster.advance_to(due)
@@ -108,7 +108,7 @@ class Receiving:
 
 
 class _Exchange:
-    """One request on its way. Leaving it closes what is still open."""
+    """One request under way. Leaving it closes what is still open."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class _Exchange:
         limits = [limit for limit in (self._timeout, self._idle) if limit is not None]
         if answer.after > min(limits, default=answer.after):
             cluster.advance(min(limits))
-            raise DeadlineExceeded(f"no answer within {min(limits):g} s")
+            raise DeadlineExceeded(f"no response within {min(limits):g} s")
         if answer.after:
             cluster.advance(answer.after)
         return Receiving(cluster, answer, deadline, self._idle)
@@ -159,9 +159,9 @@ class SimTransport:
         self._answering = answering or cluster.answer
 
     def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> _Exchange:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         return _Exchange(self.cluster, self._answering, head, timeout, idle)
 
 
 class BlockingSimTransport(SimTransport):
-    """The same for synchronous use."""
+    """Send a request and return the head of its response, for blocking use."""

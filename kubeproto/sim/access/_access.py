@@ -1,4 +1,4 @@
-"""Who may do what in a cluster: from the headers of a request to a user, and from a user to yes or no."""
+"""Authentication and authorization: from the headers of a request to a user, and what the user may do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._tokens import ISSUER, BadToken, is_ours, verify_token
 from ._users import NOBODY, User, authenticated
 
 Mode = Literal["AlwaysAllow", "RBAC"]
-# Who asks without credentials where everybody may do everything.
+# The user without credentials where everybody may do everything.
 _ANYBODY: Final = User("sim", groups=("system:authenticated",))
 _ALLOWED: Final = Decision(allowed=True)
 
@@ -34,7 +34,7 @@ class Access:
         self._impersonation = Impersonator(self.decide)
 
     def decide(self, user: User, asked: Attributes) -> Decision:
-        """Whether a user may do something."""
+        """Return whether a user may do something."""
         return _ALLOWED if self.mode == "AlwaysAllow" else self.rbac.decide(user, asked)
 
     def admit(
@@ -63,14 +63,14 @@ class Access:
         return user
 
     def user_of(self, token: str) -> User | None:
-        """Return who bears a token that is good for this cluster; None for any other."""
+        """Return the user of a token that is valid for this cluster; None for any other."""
         try:
             return self.review_token(token, [ISSUER])[0]
         except BadToken:
             return None
 
     def review_token(self, token: str, audiences: list[str]) -> tuple[User, list[str]]:
-        """Return who bears a token, and the audiences for which it is good; or `BadToken`."""
+        """Return the user of a token, and the audiences for which it is valid; or `BadToken`."""
         if (user := self.tokens.get(token)) is not None:
             return authenticated(user), [ISSUER] if ISSUER in audiences else []
         if not is_ours(token):
@@ -80,7 +80,7 @@ class Access:
 
 
 class Caller(Struct, frozen=True):
-    """Who makes a request, and what it is about."""
+    """A user, and what their request is about."""
 
     access: Access
     user: User
@@ -93,7 +93,7 @@ class Caller(Struct, frozen=True):
 
 
 def _bearer_token(headers: tuple[tuple[str, str], ...]) -> str | None:
-    """The token that a request shows; None if it shows none."""
+    """Return the bearer token of a request; None if there is none."""
     for name, value in headers:
         if name.lower() == "authorization":
             scheme, _, token = value.strip().partition(" ")

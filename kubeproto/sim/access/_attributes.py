@@ -1,7 +1,7 @@
 """What a request is about, as authorization sees it: read from its method and URL alone.
 
 Authorization comes before anything else, so a request for a group, resource or object that does not exist
-has attributes like any other, and who may not ask is not told whether it exists.
+has attributes like any other, and a user who may not ask is not told whether it exists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_NAMESPACES: Final = ("status", "finalize")
 
 
 class Attributes(Struct, frozen=True, kw_only=True):
-    """What is asked for: something about a resource, or a path such as ``/healthz``."""
+    """What is requested: something about a resource, or a path such as ``/healthz``."""
 
     verb: str
     group: str = ""
@@ -41,7 +41,7 @@ class Attributes(Struct, frozen=True, kw_only=True):
 
 
 def read_attributes(method: str, path: str, query: Query) -> Attributes:
-    """The attributes of a request."""
+    """Return the attributes of a request."""
     parts = [part for part in path.strip("/").split("/") if path.strip("/")]
     groupless = parts[:1] == ["api"]
     if len(parts) < (3 if groupless else 4) or parts[0] not in ("api", "apis"):
@@ -69,7 +69,7 @@ def read_attributes(method: str, path: str, query: Query) -> Attributes:
 
 
 def _selected_name(selector: str) -> str:
-    """The name that a field selector asks for, by which a rule with resourceNames can allow a list."""
+    """Return the name that a field selector requires, by which a rule with resourceNames can allow a list."""
     if "metadata.name" not in selector:
         return ""
     try:
@@ -92,7 +92,7 @@ def denied(attributes: Attributes, user: str, reason: str = "") -> Rejection:
             f"User {quoted(user)} cannot {attributes.verb} resource {quoted(attributes.combined)} in API"
             f" group {quoted(attributes.group)} {where if attributes.namespace else 'at the cluster scope'}"
         )
-    # A server does not let its errors look like HTML.
+    # A server escapes its errors so that they cannot be read as HTML.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     why = f"{text}: {reason}" if reason else text
     return forbidden_for(attributes.resource, attributes.group, attributes.name, why)

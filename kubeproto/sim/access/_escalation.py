@@ -1,7 +1,8 @@
-"""Nobody grants what they do not have: the check on writing roles and bindings.
+"""Privilege escalation: writers of roles and bindings may not grant what they do not have.
 
-A role may be written by who holds all that it grants, or may ``escalate`` it; a binding by who holds all that
-its role grants, or may ``bind`` it. https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+A role may be written by a user who holds all that it grants, or may ``escalate`` it; a binding by one who
+holds its role grants, or may ``bind`` it.
+https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def check_escalation(
     if asked.group != GROUP or asked.resource not in (*_ROLES, *_BINDINGS) or MASTERS in user.groups:
         return
     if old is not None and _without_cleanup(obj) == _without_cleanup(old):
-        return  # the garbage collector must be able to do its work
+        return  # the garbage collector must be able to delete them
     if asked.resource in _ROLES:
         _check_role(rbac, user, asked, obj, old)
     else:
@@ -70,14 +71,14 @@ def _check_binding(rbac: Rbac, user: User, asked: Attributes, obj: dict[str, Any
         return
     rules = rbac.rules_of(kind, name, asked.namespace)
     if rules is None:
-        # The registry names what was asked for, not what it looked for.
+        # The message of the registry has the name in the request, not the one it looked up.
         raise not_found(asked.resource, GROUP, name)
     if missing := _missing(rbac, user, asked, rules):
         raise forbidden_for(asked.resource, GROUP, obj["metadata"].get("name", ""), missing)
 
 
 def _missing(rbac: Rbac, user: User, asked: Attributes, wanted: Iterable[PolicyRule]) -> str:
-    """What a server says if the user does not hold all of these rules; empty if it does."""
+    """Return what a server says if the user does not hold all of these rules; empty if it does."""
     grants = list(rbac.grants(user, asked.namespace))
     held = [grant.rule for grant in grants if grant.rule is not None]
     lacking = uncovered(held, wanted)
@@ -97,7 +98,7 @@ def _unresolved(grants: list[HeldRule], resource: str) -> str:
 
 
 def uncovered(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """The single permissions among the wanted rules that no held rule covers."""
+    """Return the single permissions among the wanted rules that no held rule covers."""
     held = list(held)
     return [
         one for rule in wanted for one in _broken_down(rule) if not any(_covers(each, one) for each in held)
@@ -105,7 +106,7 @@ def uncovered(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> list[
 
 
 def _broken_down(rule: PolicyRule) -> Iterable[PolicyRule]:
-    """A rule as rules with one verb, one resource and one name each."""
+    """Return a rule as rules with one verb, one resource and one name each."""
     for group in rule.api_groups:
         for resource in rule.resources:
             for verb in rule.verbs:
@@ -117,7 +118,7 @@ def _broken_down(rule: PolicyRule) -> Iterable[PolicyRule]:
 
 
 def _covers(held: PolicyRule, one: PolicyRule) -> bool:
-    """Whether a held rule covers a single permission."""
+    """Return whether a held rule covers a single permission."""
     return (
         _has(held.verbs, one.verbs)
         and _has(held.api_groups, one.api_groups)
@@ -144,7 +145,7 @@ def _covers_resource(held: tuple[str, ...], resource: str) -> bool:
 
 
 def _compacted(rules: list[PolicyRule]) -> list[PolicyRule]:
-    """The same permissions with the verbs of each resource together."""
+    """Return the same permissions with the verbs of each resource together."""
     together: dict[tuple[object, ...], PolicyRule] = {}
     paths: list[PolicyRule] = []
     for rule in rules:

@@ -1,4 +1,4 @@
-"""Acting as somebody else: the Impersonate headers, and who may send them.
+"""Impersonation: the Impersonate headers, and who may send them.
 
 A server first tries the constrained modes (verbs such as ``impersonate:user-info`` together with
 ``impersonate-on:user-info:get``, on by default since Kubernetes 1.36), then the old verb ``impersonate``. The
@@ -24,11 +24,11 @@ Decide = Callable[[User, Attributes], Decision]
 _GROUP: Final = "authentication.k8s.io"
 _NODE: Final = "system:node:"
 _EXTRA: Final = "impersonate-extra-"
-_MANY: Final = 4  # groups or values from which one question for all of them comes first
+_MANY: Final = 4  # with more groups or values than this, all of them are checked at once first
 
 
 class Wanted(Struct, frozen=True):
-    """Whom the headers name, with nothing added."""
+    """Return whom the headers name, with nothing added."""
 
     name: str
     uid: str
@@ -37,12 +37,12 @@ class Wanted(Struct, frozen=True):
 
     @property
     def only_name(self) -> bool:
-        """Whether nothing but a name is asked for."""
+        """Whether only a user name is requested."""
         return not (self.uid or self.groups or self.extra)
 
 
 def wanted_user(headers: Sequence[tuple[str, str]]) -> Wanted | None:
-    """Whom a request wants to act as; None if it does not."""
+    """Return whom a request wants to act as; None if it does not."""
     name = uid = ""
     groups: list[str] = []
     extra: dict[str, list[str]] = {}
@@ -69,7 +69,7 @@ def wanted_user(headers: Sequence[tuple[str, str]]) -> Wanted | None:
 
 
 def _go_user(uid: str, groups: list[str], extra: dict[str, list[str]]) -> str:
-    """A user as Go's %#v prints it."""
+    """Return a user as Go's %#v prints it."""
 
     def strings(values: list[str]) -> str:
         return f"[]string{{{', '.join(map(_quoted, values))}}}" if values else "[]string(nil)"
@@ -86,7 +86,7 @@ def _quoted(text: str) -> str:
 
 
 class Impersonator:
-    """Decides who may act as whom. It remembers which mode served a user last, and asks that one first."""
+    """Decides who may act as whom. It remembers which mode allowed a user last, and tries that one first."""
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
@@ -167,7 +167,7 @@ class Impersonator:
 
 
 def _modes(wanted: Wanted) -> Iterator[str]:
-    """The modes that apply to whom a request wants to act as; the empty one is the old verb."""
+    """Return the modes that apply to the user to act as; the empty one is the old verb."""
     is_node = wanted.name.startswith(_NODE) and wanted.name != _NODE
     is_account = account_of(wanted.name) is not None
     if is_node or is_account:
@@ -179,7 +179,7 @@ def _modes(wanted: Wanted) -> Iterator[str]:
 
 
 def _with_standing(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """The groups, with the one that says whether the user is authenticated."""
+    """Return the groups, with the one that says whether the user is authenticated."""
     standing = UNAUTHENTICATED if name == ANONYMOUS else AUTHENTICATED
     if standing in groups or UNAUTHENTICATED in groups:
         return groups

@@ -1,7 +1,7 @@
 """RBAC evaluated from its objects: which rules a user has in a namespace, and what allows a request.
 
-Bindings are read once for each state of the four kinds, not once a request: a controller asks thousands of
-times between two changes of a role.
+Bindings are read once for each state of the four kinds, not once a request: a controller makes thousands of
+requests between two changes of a role.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RESOURCES: Final = ("clusterrolebindings", "rolebindings", "clusterroles", "rol
 
 
 class Decision(Struct, frozen=True):
-    """Whether a request is allowed, and why, as far as a server says it."""
+    """Whether a request is allowed, and why, as far as a server reports it."""
 
     allowed: bool
     reason: str = ""
@@ -40,14 +40,14 @@ class HeldRule(Struct, frozen=True):
 
 
 class Subject(Struct, frozen=True):
-    """Whom a binding is for."""
+    """A subject of a binding."""
 
     kind: str
     name: str
     namespace: str = ""
 
     def is_for(self, user: User, namespace: str) -> bool:
-        """Whether this is the user, one of its groups, or its service account."""
+        """Return whether this is the user, one of its groups, or its service account."""
         match self.kind:
             case "User":
                 return user.name == self.name
@@ -60,7 +60,7 @@ class Subject(Struct, frozen=True):
                 return False
 
     def described(self, namespace: str) -> str:
-        """The subject as reasons name it."""
+        """Return the subject as reasons name it."""
         if self.kind == "ServiceAccount":
             return f"{self.kind} {quoted(f'{self.name}/{self.namespace or namespace}')}"
         return f"{self.kind} {quoted(self.name)}"
@@ -90,7 +90,7 @@ class Rbac:
         self._rules: dict[tuple[str, str, str], tuple[PolicyRule, ...]] = {}
 
     def decide(self, user: User, asked: Attributes) -> Decision:
-        """Whether a user may do something."""
+        """Return whether a user may do something."""
         if MASTERS in user.groups:
             return Decision(allowed=True)
         missing: list[str] = []
@@ -102,7 +102,7 @@ class Rbac:
         return Decision(allowed=False, reason=f"RBAC: {aggregate(missing)}" if missing else "")
 
     def grants(self, user: User, namespace: str) -> Iterator[HeldRule]:
-        """The rules of a user: those of the whole cluster first, then those of the namespace."""
+        """Return the rules of a user: those of the whole cluster first, then those of the namespace."""
         self._refresh()
         for home in ("", namespace) if namespace else ("",):
             for binding in self._bindings.get(home, ()):
@@ -118,7 +118,7 @@ class Rbac:
                     yield HeldRule(rule, source)
 
     def rules_of(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
-        """The rules of a role; None if it does not exist."""
+        """Return the rules of a role; None if it does not exist."""
         self._refresh()
         return self._rules.get((kind, namespace if kind == "Role" else "", name))
 
@@ -150,13 +150,13 @@ class Rbac:
 
 
 def not_found_text(grant: HeldRule, asked: str = "") -> str:
-    """How a role is missed: authorization says its kind, the registry the resource of the request."""
+    """Return how a missing role is reported: authorization names its kind, the registry its resource."""
     assert grant.missing is not None  # only such grants have no rule
     kind, name = grant.missing
     return f"{asked or kind.lower()}.{GROUP} {quoted(name)} not found"
 
 
 def aggregate(errors: list[str]) -> str:
-    """Several errors as Go prints them together: each once, in brackets if there are more than one."""
+    """Return several errors as Go joins them: each once, in brackets if there are more than one."""
     each = list(dict.fromkeys(errors))
     return each[0] if len(each) == 1 else f"[{', '.join(each)}]"

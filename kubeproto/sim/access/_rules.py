@@ -26,7 +26,7 @@ class PolicyRule(Struct, frozen=True, rename={
     non_resource_urls: tuple[str, ...] = ()
 
     def allows(self, asked: Attributes) -> bool:
-        """Whether the rule allows a request."""
+        """Return whether the rule allows a request."""
         if not _matches(self.verbs, asked.verb):
             return False
         if not asked.about_resource:
@@ -62,15 +62,15 @@ def _matches(offered: tuple[str, ...], asked: str) -> bool:
 
 
 def covers_path(offered: str, path: str) -> bool:
-    """Whether a path of a rule covers another: a star at its end stands for anything."""
+    """Return whether a path of a rule covers another: a star at its end stands for anything."""
     return offered == path or (offered.endswith("*") and path.startswith(offered.rstrip("*")))
 
 
 def go_list(values: Iterable[str]) -> str:
-    """Texts as Go's %q prints a list of them."""
+    """Return texts as Go's %q prints a list of them."""
     return f"[{' '.join(map(quoted, values))}]"
 
 
 def read_rules(role: dict[str, Any]) -> tuple[PolicyRule, ...]:
-    """The rules of a role."""
+    """Return the rules of a role."""
     return msgspec.convert(role.get("rules") or (), tuple[PolicyRule, ...])

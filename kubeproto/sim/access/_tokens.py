@@ -1,8 +1,8 @@
 """Tokens of service accounts: JSON Web Tokens that this cluster signs and verifies.
 
 They carry what a real server's tokens carry and live as long. Only the signature differs: HS256 with a key
-that follows from the cluster's seed, where a real server signs with a private key, so nobody but the cluster
-can verify one. Clients never do; they ask for a TokenReview.
+derived from the cluster's seed, where a real server signs with a private key, so only the cluster can
+verify one. Clients never do; they use a TokenReview.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class BadToken(Exception):
-    """A token that does not say who its bearer is; the text is what a server says of it."""
+    """A token that is not valid; the text is what a server says of it."""
 
 
 def make_token(
@@ -55,7 +55,7 @@ def make_token(
 
 
 def is_ours(token: str) -> bool:
-    """Whether a token says that this cluster issued it."""
+    """Return whether a token says that this cluster issued it."""
     parts = token.split(".")
     if len(parts) != 3:
         return False
@@ -67,7 +67,7 @@ def is_ours(token: str) -> bool:
 
 
 def verify_token(state: ServerState, token: str, audiences: list[str]) -> tuple[User, list[str]]:
-    """Return the service account that bears a token, and which of the audiences it is for; or `BadToken`."""
+    """Return the service account of a token, and which of the audiences it is for; or `BadToken`."""
     text, _, signature = token.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(state, text).encode()):
         raise BadToken("go-jose/go-jose: error in cryptographic primitive")
@@ -98,7 +98,7 @@ def _account(state: ServerState, claims: dict[str, Any]) -> Stored:
 
 
 def _bound(state: ServerState, claims: dict[str, Any]) -> dict[str, list[str]]:
-    """What a token that is bound to an object adds to its user; the token ends with that object."""
+    """Return what a token that is bound to an object adds to its user; the token ends with that object."""
     extra: dict[str, list[str]] = {}
     for kind in ("pod", "secret", "node"):
         held: dict[str, str] | None = claims.get(kind)

@@ -17,7 +17,7 @@ _ACCOUNT: Final = re.compile(
 
 
 class User(Struct, frozen=True):
-    """Who makes a request, as authentication knows them.
+    """The user who makes a request, as authentication determines it.
 
     ``User("alice", groups=("dev",))``. A user named like a service account needs no groups: they follow from
     the name. ``system:authenticated`` is added when the user makes a request.
@@ -30,7 +30,7 @@ class User(Struct, frozen=True):
 
     @property
     def info(self) -> dict[str, Any]:
-        """The user as reviews show it."""
+        """Return the user as reviews show it."""
         found: dict[str, Any] = {"username": self.name}
         if self.uid:
             found["uid"] = self.uid
@@ -45,18 +45,18 @@ NOBODY: Final = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 
 
 def account_of(username: str) -> tuple[str, str] | None:
-    """The namespace and name of the service account that a user name stands for."""
+    """Return the namespace and name of the service account that a user name stands for."""
     found = _ACCOUNT.fullmatch(username)
     return (found[1], found[2]) if found else None
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:
-    """The groups of every service account of a namespace."""
+    """Return the groups of every service account of a namespace."""
     return ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
 
 
 def authenticated(user: User) -> User:
-    """The user with the groups that being authenticated brings."""
+    """Return the user with the groups of an authenticated user."""
     if user.name == ANONYMOUS:
         return user
     groups = user.groups

@@ -1,1 +1,1 @@
-"""What stands between a client's write and storage: admission webhooks."""
+"""Admission: the webhooks and policies that a client's write passes before it is stored."""

@@ -1,9 +1,9 @@
-"""Calls of webhooks: what is sent where, what may come of it, and who answers in process.
+"""Calls of webhooks: what is sent where, how a call can end, and handlers that answer in process.
 
 The cluster opens no connection. A webhook whose service or URL has a handler (`Webhooks.handle`) is answered
-in process, at once. Any other needs somebody who can send a request: the answer to the client's request is
-put off by `PendingCalls`, which holds what is to be sent, and given when the request is made again with the
-replies. Nothing has changed until then, so it does not matter how often that happens.
+in process, at once. Any other needs a driver that can send a request: the client's request is interrupted
+with `PendingCalls`, which holds what to send, and made again with the replies. Nothing has changed until
+then, so it does not matter how often that happens.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WebhookCall(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What makes two calls the same: all but what is drawn anew when a request is made again."""
+        """What makes two calls the same: everything except what is drawn when a request is made again."""
         review: dict[str, Any] = msgspec.json.decode(self.body)
         request = member(review, "request")
         for name in ("object", "oldObject"):
@@ -63,7 +63,7 @@ class WebhookCall(Struct, frozen=True):
 
 
 class WebhookReply(Struct, frozen=True):
-    """What came of a call: a status and a body, or the text of why there is none."""
+    """The outcome of a call: a status and a body, or the text of the failure."""
 
     status: int = 0
     body: bytes = b""
@@ -81,7 +81,7 @@ class PendingCalls(Exception):
 
 
 class WebhookError(Exception):
-    """What a handler in process raises to answer with an HTTP error instead of a review."""
+    """What a handler in process raises to respond with an HTTP error instead of a review."""
 
     def __init__(self, status: int, body: bytes = b"") -> None:
         super().__init__(f"HTTP {status}")
@@ -93,7 +93,7 @@ Replies = Mapping[str, WebhookReply]
 
 
 class Webhooks:
-    """Who answers the webhooks of a cluster in process, and what goes wrong with them."""
+    """The handlers of the webhooks of a cluster, and the faults that are injected into their calls."""
 
     def __init__(self) -> None:
         self._handlers: dict[str, Callable[[bytes], bytes]] = {}
@@ -119,16 +119,17 @@ class Webhooks:
         self._handlers[target] = handler
 
     def fail(self, target: str, fault: WebhookFault, times: int = 1) -> None:
-        """Let the next calls of a webhook go wrong.
+        """Make the next calls of a webhook fail.
 
-        A webhook can take too long, refuse the connection, answer with HTTP 500, or with what is no review.
+        A webhook can take too long, refuse the connection, respond with HTTP 500, or with something that is
+        not a review.
         """
         self._faults.setdefault(target, []).extend(fault for _ in range(times))
 
     def reply_to(self, call: WebhookCall, replies: Replies | None) -> WebhookReply:
-        """Return what comes of a call; `PendingCalls` if it has to be sent.
+        """Return the outcome of a call; `PendingCalls` if it has to be sent.
 
-        Without `replies` nobody can send anything, and a webhook without a handler is not there.
+        Without `replies` nothing can be sent, and a webhook without a handler cannot be reached.
         """
         target = target_of(call)
         self.calls.append(call)
@@ -150,14 +151,14 @@ class Webhooks:
 
 
 def target_of(call: WebhookCall) -> str:
-    """How handlers are registered for the webhook of a call."""
+    """Return the key under which handlers are registered for the webhook of a call."""
     if not call.service:
         return call.url
     return call.service + "/" + call.url.partition("://")[2].partition("/")[2]
 
 
 def make_call(client: dict[str, Any], body: bytes, timeout: int) -> WebhookCall:
-    """The call that a `clientConfig` describes."""
+    """Return the call that a `clientConfig` describes."""
     bundle: str = client.get("caBundle", "")
     authority = msgspec.convert(bundle, bytes).decode() if bundle else ""
     if "service" not in client:
@@ -170,7 +171,7 @@ def make_call(client: dict[str, Any], body: bytes, timeout: int) -> WebhookCall:
 
 
 def posted(call: WebhookCall) -> str:
-    """The call as errors name it."""
+    """Return the call as errors name it."""
     query = "&" if "?" in call.url else "?"
     return f'Post "{call.url}{query}timeout={call.timeout}s"'
 

@@ -1,7 +1,7 @@
-"""CEL over a write that is to be admitted: the match conditions of a webhook.
+"""CEL over a write that is being admitted: the match conditions of a webhook.
 
-Without the extra ``cel`` nothing can be evaluated here, and a webhook with conditions fails as its
-`failurePolicy` says: it is never passed over in silence.
+Without the extra ``cel`` nothing can be evaluated here, and a webhook with conditions fails according to its
+`failurePolicy`: it is never skipped silently.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class ConditionFailed(Exception):
 
 
 def conditions_hold(conditions: list[Json], request: Json) -> bool:
-    """Whether all conditions hold. One that does not counts more than one that fails."""
+    """Return whether all conditions hold. One that does not counts more than one that fails."""
     variables = admission_variables(request)
     errors: list[str] = []
     for condition in conditions:
@@ -38,6 +38,6 @@ def conditions_hold(conditions: list[Json], request: Json) -> bool:
 
 
 def admission_variables(request: Json) -> Json:
-    """What expressions about a write may name."""
+    """Return the names that expressions about a write may use."""
     about = {name: value for name, value in request.items() if name not in ("object", "oldObject")}
     return {"object": request["object"], "oldObject": request["oldObject"], "request": about}

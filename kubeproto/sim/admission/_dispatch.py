@@ -1,7 +1,7 @@
 """One write on its way through the webhooks: mutating ones in turn, then validating ones.
 
-When a mutating webhook changes the object, those before it are called once more if their configuration says
-so (`reinvocationPolicy: IfNeeded`). Validating webhooks see the object as it is to be stored.
+When a mutating webhook changes the object, those before it are called again if their configuration says so
+(`reinvocationPolicy: IfNeeded`). Validating webhooks see the object as it will be stored.
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
 
@@ -74,7 +74,7 @@ class WebhookAdmission:
         return write.obj
 
     def validate(self, write: AdmittedWrite) -> None:
-        """Refuse what a policy or a validating webhook denies. All are asked; the first refusal counts."""
+        """Refuse what a policy or a validating webhook denies. All are called; the first refusal counts."""
 
         def shown(version: Served) -> Json:
             return self._request(write, version, "")
@@ -102,7 +102,7 @@ class WebhookAdmission:
             raise first
 
     def _concerns(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
-        """The version in which a webhook is to see a write; None if it is not called."""
+        """Return the version in which a webhook sees a write; None if it is not called."""
         version = self._hooks.concerned_version(hook, write)
         conditions = hook.spec.get("matchConditions")
         if version is None or not conditions:
@@ -116,7 +116,7 @@ class WebhookAdmission:
         return version if holds else None
 
     def _mutated(self, hook: Webhook, version: Served, write: AdmittedWrite, tidy: Tidy) -> Json | None:
-        """The object as a webhook has changed it; None if it has not."""
+        """Return the object as a webhook has changed it; None if it has not."""
         verdict = self._ask(hook, version, write, "mutating")
         if verdict is None or not verdict.operations:
             return None
@@ -134,7 +134,7 @@ class WebhookAdmission:
         return None if made == write.obj else made
 
     def _ask(self, hook: Webhook, version: Served, write: AdmittedWrite, phase: Phase) -> Verdict | None:
-        """The verdict of a webhook; None if it cannot be asked and need not be."""
+        """Return the verdict of a webhook; None if it cannot be called and may be ignored."""
         if write.dry_run and hook.spec.get("sideEffects") not in _QUIET:
             raise bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
         uid = self._state.chance.uid()
@@ -180,7 +180,7 @@ def _forbidden(write: AdmittedWrite, why: str) -> Rejection:
 
 
 def _as_version(obj: Json, served: Served, version: Served) -> Json:
-    """An object of one version of a resource as another version shows it."""
+    """Return an object of one version of a resource as another version shows it."""
     shown: Json = (
         msgspec.json.decode(served.write(obj)) if version is served else version.read(served.kept(obj))
     )

@@ -1,4 +1,4 @@
-"""Webhook configurations: which webhooks there are, and which of them a write concerns."""
+"""Webhook configurations: which webhooks there are, and which of them are called for a write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..storage._parts import listed, member, texts
 
 Phase = Literal["mutating", "validating"]
 GROUP: Final = "admissionregistration.k8s.io"
-# A broken webhook must not keep anybody from mending its configuration.
+# A broken webhook must not prevent anybody from repairing its configuration.
 EXEMPT: Final = frozenset(
     f"{plural}.{GROUP}"
     for plural in (
@@ -26,31 +26,31 @@ Json = dict[str, Any]
 
 
 class Webhook(Struct, frozen=True):
-    """One webhook of one configuration; `spec` is as the configuration says it."""
+    """One webhook of one configuration; `spec` is as the configuration has it."""
 
     key: str
     spec: Json
 
     @property
     def name(self) -> str:
-        """The name by which errors speak of it."""
+        """The name of the webhook in errors."""
         name: str = self.spec["name"]
         return name
 
     @property
     def ignores_failures(self) -> bool:
-        """Whether a write goes on when the webhook cannot be asked."""
+        """Whether a write goes on when the webhook cannot be called."""
         return self.spec.get("failurePolicy") == "Ignore"
 
     @property
     def timeout(self) -> int:
-        """Seconds that it has to answer."""
+        """Its timeout, in seconds."""
         seconds: int = self.spec.get("timeoutSeconds", 10)
         return seconds
 
 
 class AdmittedWrite(Struct, frozen=True, kw_only=True):
-    """What is to be admitted: a resource, what is done to it, and the object before and after."""
+    """What is to be admitted: a resource, the operation, and the object before and after."""
 
     served: Served
     operation: str
@@ -64,7 +64,7 @@ class AdmittedWrite(Struct, frozen=True, kw_only=True):
 
 
 class HookReader:
-    """Reads the webhooks from the configurations, anew when one has changed."""
+    """Reads the webhooks from the configurations, again whenever one has changed."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
@@ -72,7 +72,7 @@ class HookReader:
         self._hooks: dict[Phase, list[Webhook]] = {}
 
     def hooks(self, phase: Phase) -> list[Webhook]:
-        """The webhooks of a phase in the order in which they are called: by configuration, then as listed."""
+        """Return the webhooks of a phase in the order of their calls: by configuration, then as listed."""
         storage = self.state.storage.resource(f"{phase}webhookconfigurations.{GROUP}")
         seen = (self.state.storage, storage.end)
         if self._seen.get(phase) != seen:
@@ -87,11 +87,11 @@ class HookReader:
         return self._hooks[phase]
 
     def concerned_version(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
-        """The version in which a webhook sees a write; None if its rules and selectors leave it out."""
+        """Return the version in which a webhook sees a write; None if its rules and selectors exclude it."""
         return None if write.served.full_name in EXEMPT else self.version_for(hook.spec, write)
 
     def version_for(self, spec: Json, write: AdmittedWrite) -> Served | None:
-        """The version in which a webhook or policy sees a write; None if it is not concerned."""
+        """Return the version in which a webhook or policy sees a write; None if it does not apply."""
         served = self._matching(listed(spec, "rules"), spec.get("matchPolicy", "Equivalent"), write)
         if served is None or not self.in_namespaces(member(spec, "namespaceSelector"), write):
             return None
@@ -109,7 +109,7 @@ class HookReader:
         return None
 
     def in_namespaces(self, selector: Json, write: AdmittedWrite) -> bool:
-        """Whether the namespace of a write is selected; what has none is not asked."""
+        """Return whether the namespace of a write is selected; cluster-scoped objects always are."""
         chosen = Selector.from_object(selector)
         if not chosen:
             return True
@@ -123,7 +123,7 @@ class HookReader:
 
 
 def selects(selector: Json, write: AdmittedWrite) -> bool:
-    """Whether the labels of the object are selected, as it was or as it is to be."""
+    """Return whether the labels of the object are selected, before or after the write."""
     chosen = Selector.from_object(selector)
     return not chosen or any(
         chosen.matches(member(member(one, "metadata"), "labels"))
@@ -133,7 +133,7 @@ def selects(selector: Json, write: AdmittedWrite) -> bool:
 
 
 def _fits(rule: Json, served: Served, write: AdmittedWrite) -> bool:
-    """Whether a rule names this resource, in this version, and what is done to it."""
+    """Return whether a rule matches this resource, in this version, and the operation."""
     scope = rule.get("scope", "*")
     namespaced = served.namespaced
     return (

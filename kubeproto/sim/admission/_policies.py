@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 class Policies:
-    """The policies of a cluster and their bindings, read anew when one has changed."""
+    """The policies of a cluster and their bindings, read again when one has changed."""
 
     def __init__(self, state: ServerState, matching: HookReader) -> None:
         self._state = state
@@ -35,7 +35,7 @@ class Policies:
         self._bound: list[tuple[Json, Json]] = []
 
     def bound(self) -> list[tuple[Json, Json]]:
-        """Each policy with each of its bindings."""
+        """Return each policy with each of its bindings."""
         policies = self._state.storage.resource(f"validatingadmissionpolicies.{GROUP}")
         bindings = self._state.storage.resource(f"validatingadmissionpolicybindings.{GROUP}")
         seen = (self._state.storage, policies.end, bindings.end)
@@ -89,7 +89,7 @@ class Policies:
     def _faults(
         self, policy: Json, binding: Json, request: Json, write: AdmittedWrite
     ) -> Iterator[tuple[str, str]]:
-        """The reason and the message of each validation that does not hold."""
+        """Yield the reason and the message of each validation that does not hold."""
         ignores = policy.get("failurePolicy") == "Ignore"
         try:
             params = self._params(policy, binding, write)
@@ -137,7 +137,7 @@ class Policies:
 
 
 def _computed(named: list[Json], variables: Json) -> Json:
-    """The values of a policy's variables; one that fails is not there, and who names it fails, too."""
+    """Return the values of a policy's variables; one that fails is missing, so using it fails too."""
     values: Json = {}
     for one in named:
         try:
@@ -150,7 +150,7 @@ def _computed(named: list[Json], variables: Json) -> Json:
 
 
 def _fault(validation: Json, variables: Json, *, ignores: bool) -> str:
-    """Why a validation does not hold; empty if it does."""
+    """Return why a validation does not hold; empty if it does."""
     expression: str = validation["expression"].strip()
     try:
         result = evaluate_with(expression, variables)

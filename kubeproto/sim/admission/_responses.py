@@ -1,4 +1,4 @@
-"""What a webhook has answered: a verdict, or why its answer is none; in a server's words."""
+"""The response of a webhook: a verdict, or what is wrong with it; in a server's words."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Json = dict[str, Any]
 
 
 class CallFailed(Exception):
-    """A webhook could not be asked, or has answered with nonsense."""
+    """A webhook could not be called, or its response cannot be used."""
 
 
 class Verdict(Struct, frozen=True):
-    """What a webhook says of a write."""
+    """The verdict of a webhook on a write."""
 
     allowed: bool
     status: Json
@@ -81,7 +81,7 @@ def _review(reply: WebhookReply) -> Json:
 
 
 def _of_status(reply: WebhookReply) -> str:
-    """What a client of Go's says of an HTTP error."""
+    """Return what a Go client says of an HTTP error."""
     try:
         said: Any = msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -120,7 +120,7 @@ def _operations(patch: Any) -> list[Json]:
 
 
 def denial(name: str, status: Json) -> Rejection:
-    """The refusal of a write that a webhook has denied."""
+    """Return the refusal of a write that a webhook has denied."""
     said = dict(status)
     code: Any = said.get("code")
     message, reason = said.get("message", ""), said.get("reason", "")
@@ -138,5 +138,5 @@ def internal(why: str) -> Rejection:
 
 
 def failed_call(name: str, why: str) -> Rejection:
-    """500: a webhook that must be asked could not be."""
+    """500: a webhook that has to be called could not be."""
     return internal(f"failed calling webhook {quoted(name)}: {why}")

@@ -1,11 +1,11 @@
-"""Server-side apply, and the book that a server keeps on which manager owns which field.
+"""Server-side apply, and the managedFields in which a server records which manager owns which field.
 
-- Who applies an object owns the fields in it, and no others: what they applied before and leave out now is
-  removed, unless somebody else owns it too.
-- Who writes in another way owns what they changed, and takes it from all others.
-- Several may own a field while they agree on its value. Who applies another one is refused, or takes the
-  field by force.
-- Identity and what the server keeps itself (name, uid, resourceVersion, …) is never owned.
+- A manager who applies an object owns the fields in it, and no others: what it applied before and leaves out
+  now is removed, unless another manager owns it too.
+- A manager who writes in another way owns what it changed, and takes it from all others.
+- Several may own a field while they agree on its value. A manager who applies another value is refused, or
+  takes the field by force.
+- Identity and what the server sets itself (name, uid, resourceVersion, …) are never owned.
 
 ::
 
@@ -14,7 +14,7 @@
         case Conflicts() as conflicts: ...     # a 409 with these causes
     metadata["managedFields"] = update(before, after, manager="m", facts=facts, api_version="v1", now=now)
 
-Times are texts as a server writes them. Of a body sent to an endpoint that leaves a part of the object alone
+Times are texts as a server writes them. Of a body sent to a subresource that ignores a part of the object
 (the status, or all but it), only the part that it writes is given here.
 """
 
@@ -47,12 +47,12 @@ from ._typing import misfits
 
 __all__ = ["AppliedObject", "ApplyRefused", "Conflicts", "FieldConflict", "apply", "check_applied", "update"]
 
-# Whatever a body says of these, the server knows better.
+# Whatever a body says of these, the server decides.
 _SERVERS_OWN: Final = ("creationTimestamp", "generation", "resourceVersion", "selfLink")
 
 
 class AppliedObject(Struct, frozen=True):
-    """The object as it is to be stored, its `managedFields` in place; `changed` if it is not as it was."""
+    """The object as it is to be stored, its `managedFields` in place; `changed` if it differs."""
 
     object: Object
     managed_fields: Entries
@@ -79,14 +79,14 @@ def apply(
     case = _Case(before, without_managed_fields(applied), managers, owner, facts, api_version)
     outcome = _apply(case, force=force)
     if isinstance(outcome, Conflicts) and manager == "kubectl":
-        # What kubectl applied on its own side, before servers could, it may go on with here.
+        # kubectl may continue with what it applied on the client side, before servers could.
         left = outcome.apart_from(allowed_by_last_applied(before, facts))
         outcome = left or _apply(case, force=True)
     if isinstance(outcome, Conflicts):
         return outcome
     object_, owners = outcome
     if owner in owners and object_ != before:
-        # Who applies what is there already comes into the book without a time.
+        # A manager who applies what is there already gets an entry without a time.
         owners = {**owners, owner: OwnedFields(owners[owner].fields, api_version, now)}
     if manager == "kubectl":
         object_ = with_last_applied(object_, applied)
@@ -105,7 +105,7 @@ class _Case(Struct, frozen=True):
 
 
 def _apply(case: _Case, *, force: bool) -> tuple[Object, Managers] | Conflicts:
-    """The object and its owners, their times as they were; or the conflicts."""
+    """Return the object and its owners, their times as they were; or the conflicts."""
     facts, owner = case.facts, case.owner
     last = case.managers.get(owner)
     mine = OwnedFields(fields_of(case.applied, facts), case.api_version, last.time if last else "")
@@ -128,15 +128,15 @@ def _apply(case: _Case, *, force: bool) -> tuple[Object, Managers] | Conflicts:
 
 
 def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> Object:
-    """Take out what this manager applied last time and nobody owns any more."""
+    """Remove what this manager applied last time and nobody owns any more."""
     last = with_parents(last, facts)
     there = with_parents(fields_of(result, facts), facts)
     owned = EMPTY
     for held in claimed.values():
         owned = union(owned, held.fields)
     owned = with_parents(owned, facts)
-    # A field that goes takes along what is inside; so what is owned by somebody is put back, and what was
-    # never this manager's as well.
+    # Removing a field removes what is inside; so what is owned by another manager is restored, and so is what
+    # never was this manager's.
     without = _left(result, last, facts)
     kept = _left(result, difference(there, union(without, owned)), facts)
     gone = difference(intersection(difference(there, kept), last), UNOWNED)
@@ -144,16 +144,16 @@ def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> 
 
 
 def _left(result: Object, fields: FieldSet, facts: Facts) -> FieldSet:
-    """The fields of an object when these are taken out; what gets empty is still there."""
+    """Return the fields of an object when these are removed; a map that becomes empty stays."""
     return with_parents(fields_of(removed(result, fields, facts, emptied=None), facts), facts)
 
 
 def _live(
     live: Object | None, facts: Facts, api_version: str, now: str, apart: Collection[str]
 ) -> tuple[Object, Managers]:
-    """The object to apply to and its owners. What was never tracked belongs to one who came before.
+    """Return the object to apply to and its owners. Untracked fields belong to an earlier manager.
 
-    What this endpoint leaves alone does not count: it is set `apart`.
+    What this subresource ignores does not count: it is set `apart`.
     """
     before = without_managed_fields(live or {})
     managers = read_managers(live)
@@ -180,7 +180,7 @@ def check_applied(applied: Object, facts: Facts, api_version: str, kind: str) ->
 
 
 def _servers_own(before: Object, result: Object) -> Object:
-    """The merged object with what only the server may set as it was; a new one is left to who stores it."""
+    """Return the merged object with what only the server may set as it was; a new one has none of it yet."""
     if not before:
         return result
     kept = members(before.get("metadata"))

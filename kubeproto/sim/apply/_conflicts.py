@@ -1,4 +1,4 @@
-"""Why an object is not applied: the fields that others own, in the words of a server."""
+"""Conflicts of an apply: the fields that others own, in the words of a server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Conflicts(Struct, frozen=True):
     conflicts: tuple[FieldConflict, ...]
 
     def apart_from(self, allowed: FieldSet) -> Conflicts | None:
-        """The conflicts about other fields than these; None if there are no others."""
+        """Return the conflicts about other fields than these; None if there are none."""
         left = [each for each in self.conflicts if not intersection(fieldset([each.path]), allowed)]
         return Conflicts(tuple(left)) if left else None
 

@@ -1,4 +1,4 @@
-"""What tells the elements of a list apart: their keys, or the value itself in a set."""
+"""What identifies the elements of a list: their keys, or the value itself in a set."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ._fieldsets import keys_step, value_step
 
 
 class Unidentified(ValueError):
-    """An element that cannot be told from the others; the message is a server's."""
+    """An element that cannot be distinguished from the others; the message is a server's."""
 
 
 def step_of(element: Any, facts: Facts) -> str:
-    """The step from a list to one of its elements."""
+    """Return the step from a list to one of its elements."""
     if not facts.keys:
         return _value_step(element)
     if element is None:
@@ -40,20 +40,20 @@ def step_of(element: Any, facts: Facts) -> str:
 
 
 def by_step(elements: Iterable[Any], facts: Facts) -> dict[str, list[Any]]:
-    """The elements of a list by their steps, those that stand there twice too, in the order of the list."""
+    """Return the elements of a list by their steps, duplicates included, in the order of the list."""
     result: dict[str, list[Any]] = {}
     for element in elements:
         try:
             step = step_of(element, facts)
         except Unidentified:
-            continue  # such a thing can stand in an old object; nobody can own it
+            continue  # old objects can contain such elements; nobody can own them
         result.setdefault(step, []).append(element)
     return result
 
 
 def _value_step(element: Any) -> str:
     if is_map(element):
-        # A server takes maps into a set where they have one owner each; as a step they are their text.
+        # A server accepts maps in a set, where each has one owner; their step is their text.
         return value_step(element)
     if is_list(element):
         raise Unidentified("not supported: associative list with lists as elements")

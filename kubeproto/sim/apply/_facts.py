@@ -1,4 +1,5 @@
-"""`Facts`: what a server knows of the values at one place, whether the kind is built in, custom or unknown.
+"""`Facts`: what a server knows of the values at one place of an object of any kind, built in, custom or
+unknown.
 
 Merging, applying and tracking of fields walk an object and its facts side by side::
 
@@ -29,15 +30,15 @@ class _Absent:
 
 
 ABSENT: Final[Any] = _Absent()
-"""What stands in the place of a value that is not there: null is a value."""
+"""The value of what is missing: null is a value."""
 
 
 class Facts:
-    """The facts of one place. They never change; what lies below is worked out when first asked for.
+    """The facts of one place. They never change; what is below is computed when first needed.
 
-    `atomic` values have one owner as a whole. `keys` tell the elements of a list apart; a list that is
-    neither atomic nor has keys is a set. `merges`, `replaces` and `merge_key` are what strategic merge
-    patches go by. `zero` is what a server's typed object holds where JSON has nothing, or ABSENT.
+    `atomic` values have one owner as a whole. `keys` identify the elements of a list; a list that is neither
+    atomic nor has keys is a set. `merges`, `replaces` and `merge_key` are for strategic merge patches. `zero`
+    is what a server's typed object has where JSON has nothing, or ABSENT.
     """
 
     def __init__(
@@ -69,44 +70,44 @@ class Facts:
 
     @functools.cached_property
     def fields(self) -> Mapping[str, Facts]:
-        """The fields that are declared by name."""
+        """Return the fields that are declared by name."""
         return self._fields()
 
     @functools.cached_property
     def rest(self) -> Facts | None:
-        """The facts of the elements of a list, or of what a map holds beyond its fields."""
+        """Return the facts of the elements of a list, or of what a map has beyond its fields."""
         return self._rest()
 
     @functools.cached_property
     def zeros(self) -> Mapping[str, Any]:
-        """The fields that a server's typed object always has, with what they are when nobody set them."""
+        """Return the fields that a server's typed object always has, with their values when unset."""
         return {name: facts.zero for name, facts in self.fields.items() if facts.zero is not ABSENT}
 
     def member(self, name: str) -> Facts | None:
-        """The facts of one field; None if a server would not take it."""
+        """Return the facts of one field; None if a server would not accept it."""
         return self.fields.get(name) or self.rest
 
     @property
     def element(self) -> Facts:
-        """The facts of a list's elements."""
+        """Return the facts of a list's elements."""
         return self.rest or UNTYPED
 
 
 # What the API leaves open is one value as a whole; what a schema says to preserve is taken apart.
 UNTYPED: Final = Facts("any", atomic=True)
 NOTHING_KNOWN: Final[Facts] = Facts("any", rest=lambda: NOTHING_KNOWN)
-"""The facts of a kind without any schema."""
+"""Return the facts of a kind without any schema."""
 
 
 def facts_of_kind(gvk: GroupVersionKind) -> Facts:
-    """The facts of a built-in kind; KeyError if there is none of that name."""
+    """Return the facts of a built-in kind; KeyError if there is none of that name."""
     from ...kinds import table
 
     return _type(table().type_of(gvk))
 
 
 def facts_of_schema(schema: Mapping[str, Any]) -> Facts:
-    """The facts of a custom resource by its structural schema, metadata included."""
+    """Return the facts of a custom resource by its structural schema, metadata included."""
     return _schema({**schema, "x-kubernetes-embedded-resource": True})
 
 
@@ -138,7 +139,7 @@ def _typed_fields(name: str) -> Mapping[str, Facts]:
 
 
 def _field(field: FieldFacts) -> Facts:
-    """The facts of a field of a built-in type."""
+    """Return the facts of a field of a built-in type."""
     merges, replaces = "merge" in field.patch_strategy, "replace" in field.patch_strategy
     match field.form:
         case ("list", *inner):
@@ -179,7 +180,7 @@ def _field(field: FieldFacts) -> Facts:
 
 
 def _plain(type_: str, form: Sequence[str]) -> Facts:
-    """The facts of an element, about which the field that holds it says no more than the type."""
+    """Return the facts of an element, of which the field says no more than the type."""
     match form:
         case ["list", *inner]:
             return Facts("list", atomic=True, rest=lambda: _plain(type_, inner))
@@ -198,7 +199,7 @@ _JSON_SCALARS: Final = {"string": "string", "integer": "numeric", "number": "num
 
 
 def _schema(schema: Mapping[str, Any]) -> Facts:
-    """The facts of one level of a structural schema."""
+    """Return the facts of one level of a structural schema."""
     preserves = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     if schema.get("x-kubernetes-int-or-string"):
         return Facts("any", default=schema.get("default"))

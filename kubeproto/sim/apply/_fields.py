@@ -1,7 +1,7 @@
 """Which fields an object has, and which of them a write adds, changes or removes.
 
-A field of an object is a scalar, an atomic value, an empty map, or an element of a list. A map that holds
-something counts only where it is an element, or a member of an open map: what is inside speaks for it.
+A field of an object is a scalar, an atomic value, an empty map, or an element of a list. A map that is not
+empty counts only where it is an element, or a member of an open map: otherwise its members count.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Changes(Struct, frozen=True, gc=False):
 
 
 def fields_of(value: Any, facts: Facts) -> FieldSet:
-    """The fields of an object, as one who applies it would own them."""
+    """Return the fields of an object, as a manager who applies it would own them."""
     return _inside(value, facts) or EMPTY
 
 
 def _inside(value: Any, facts: Facts) -> FieldSet | None:
-    """The fields within a value; None if the value is one as a whole."""
+    """Return the fields within a value; None if the value is one as a whole."""
     if _is_leaf(value, facts):
         return None
     found: dict[str, FieldSet] = {}
@@ -61,11 +61,11 @@ def _put(found: dict[str, FieldSet], step: str, below: FieldSet | None) -> None:
 
 
 def _is_leaf(value: Any, facts: Facts) -> bool:
-    """Whether the value is owned as a whole."""
+    """Return whether the value is owned as a whole."""
     if is_map(value):
         return facts.shape not in ("map", "any") or facts.atomic
     if is_list(value):
-        # Where nothing is known, elements cannot be told apart.
+        # Where nothing is known, elements cannot be identified.
         return facts.shape != "list" or facts.atomic
     if value is None:
         return facts.shape == "scalar" or facts.atomic
@@ -73,7 +73,7 @@ def _is_leaf(value: Any, facts: Facts) -> bool:
 
 
 def compare(before: Any, after: Any, facts: Facts) -> Changes:
-    """What a write did, field by field. Maps that come or go as a whole count themselves, too."""
+    """Return what a write did, field by field. Maps that are added or removed as a whole count too."""
     found = _Found({}, {}, {})
     if is_map(before) or is_map(after):
         _compare_maps(before, after, facts, found)
@@ -106,7 +106,7 @@ def _compare_lists(before: Any, after: Any, facts: Facts, found: _Found) -> None
     for step in [*old, *(step for step in new if step not in old)]:
         ours, theirs = old.get(step, []), new.get(step, [])
         if len(ours) > 1 or len(theirs) > 1:
-            # Elements that stand there several times are looked at as one.
+            # Duplicate elements are treated as one.
             if not json_equal(ours, theirs):
                 side = found.added if not ours else found.modified if theirs else found.removed
                 side[step] = {}
@@ -117,7 +117,7 @@ def _compare_lists(before: Any, after: Any, facts: Facts, found: _Found) -> None
 
 
 def _compare_pair(step: str, old: Any, new: Any, facts: Facts, found: _Found) -> None:
-    """What became of a value that was there."""
+    """Note what happened to a value that existed before."""
     if new is ABSENT:
         found.removed[step] = _whole(old, facts)
     elif not _same(old, new):
@@ -127,13 +127,13 @@ def _compare_pair(step: str, old: Any, new: Any, facts: Facts, found: _Found) ->
             return
         inside = compare(old, new, facts)
         _put(found.added, step, node(inside.added, member=False))
-        # One kind of value gave way to another: a map to a string.
+        # A value of another type: a map became a string.
         _put(found.modified, step, node(inside.modified, member=_other_kind(old, new)))
         _put(found.removed, step, node(inside.removed, member=False))
 
 
 def _whole(value: Any, facts: Facts) -> FieldSet:
-    """All that comes or goes with a value, itself included."""
+    """Yield all that is added or removed with a value, itself included."""
     if _is_leaf(value, facts):
         return {}
     inside: dict[str, FieldSet] = {}
@@ -147,7 +147,7 @@ def _whole(value: Any, facts: Facts) -> FieldSet:
 
 
 def _typed(value: Any, facts: Facts) -> dict[str, Any]:
-    """The members of a map, with those that a server's typed object always has where it is there at all."""
+    """Return the members of a map, with those that a server's typed object always has."""
     if not is_map(value):
         return {}
     return {**facts.zeros, **value} if facts.zeros else value
@@ -158,7 +158,7 @@ def _elements(value: Any, facts: Facts) -> dict[str, list[Any]]:
 
 
 def _ends(value: Any, facts: Facts) -> bool:
-    """Whether there is nothing inside of the value to compare. An empty map or list is a field of its own."""
+    """Return whether the value has nothing inside to compare. An empty map or list is a field of its own."""
     return not value or _is_leaf(value, facts)
 
 
@@ -172,7 +172,7 @@ def _other_kind(old: Any, new: Any) -> bool:
 
 
 def _same(old: Any, new: Any) -> bool:
-    """A quick yes: whatever reads the same is the same. A no means little, for the order of keys counts."""
+    """Compare quickly: equal texts are equal values; others may be equal in another order of keys."""
     if type(old) is not type(new):
         return False
     if is_map(old) or is_list(old):

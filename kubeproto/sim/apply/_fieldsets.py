@@ -6,8 +6,8 @@
      "f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:image": {}}}}}
 
 A key is a step: ``f:`` a field, ``k:`` an element of a list by its keys, ``v:`` an element of a set, ``i:``
-one by its index. What leads to ``{}`` belongs to the set; what leads further only if there is a ``.`` inside.
-No map is empty but for that, so equal sets are equal as maps. Sets are never changed in place.
+one by its index. What leads to ``{}`` is in the set; what leads further only if there is a ``.`` inside.
+No map is empty otherwise, so equal sets are equal as maps. Sets are never changed in place.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ _ME: Final[dict[str, FieldSet]] = {_SELF: {}}
 
 
 def field_step(name: str) -> str:
-    """The step to a field."""
+    """Return the step to a field."""
     return "f:" + name
 
 
 def keys_step(keys: Mapping[str, Any]) -> str:
-    """The step to the element of a list that has these keys."""
+    """Return the step to the element of a list that has these keys."""
     return "k:" + msgspec.json.encode(keys, order="sorted").decode()
 
 
 def value_step(value: Any) -> str:
-    """The step to an element of a set."""
+    """Return the step to an element of a set."""
     return "v:" + msgspec.json.encode(value, order="sorted").decode()
 
 
 def fieldset(paths: Iterable[Path]) -> FieldSet:
-    """The set of these paths."""
+    """Return the set of these paths."""
     return functools.reduce(union, map(_single, paths), EMPTY)
 
 
 def node(inside: FieldSet, *, member: bool) -> FieldSet | None:
-    """What stands behind a step: its own membership and what is inside; None if there is nothing to say."""
+    """Return what is behind a step: its own membership and what is inside; None if neither."""
     if not inside:
         return {} if member else None
     return {**_ME, **inside} if member else inside
 
 
 def union(a: FieldSet, b: FieldSet) -> FieldSet:
-    """What is in one of them."""
+    """Return the union."""
     if not a or not b:
         return a or b
     result = dict(a)
@@ -70,7 +70,7 @@ def union(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def intersection(a: FieldSet, b: FieldSet) -> FieldSet:
-    """What is in both of them."""
+    """Return the intersection."""
     result: dict[str, FieldSet] = {}
     for step, mine in a.items():
         below = b.get(step)
@@ -84,7 +84,7 @@ def intersection(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def difference(a: FieldSet, b: FieldSet) -> FieldSet:
-    """What is in the first alone. A field does not take with it what is inside of it."""
+    """Return the difference. A field does not take with it what is inside of it."""
     if not b:
         return a
     result: dict[str, FieldSet] = {}
@@ -101,19 +101,19 @@ def difference(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def has(fields: FieldSet, step: str) -> bool:
-    """Whether the field one step away is itself in the set."""
+    """Return whether the field one step away is itself in the set."""
     below = fields.get(step)
     return below is not None and _is_member(below)
 
 
 def below(fields: FieldSet, step: str) -> FieldSet:
-    """What is in the set inside of the field one step away."""
+    """Return what is in the set inside of the field one step away."""
     found = fields.get(step)
     return _inside(found) if found else EMPTY
 
 
 def paths(fields: FieldSet) -> Iterator[Path]:
-    """Every path of the set, in a server's order: the fields of one level before what is inside of them."""
+    """Yield every path of the set, in a server's order: the fields of a level before what is inside."""
     steps = sorted((step for step in fields if step != _SELF), key=_order)
     yield from ((step,) for step in steps if _is_member(fields[step]))
     for step in steps:
@@ -121,22 +121,22 @@ def paths(fields: FieldSet) -> Iterator[Path]:
 
 
 def leaves(fields: FieldSet) -> FieldSet:
-    """The members with nothing inside of them that is in the set too."""
+    """Return the members that contain no other member."""
     return {step: leaves(held) for step, held in fields.items() if step != _SELF}
 
 
 def encode_fields(fields: FieldSet) -> dict[str, Any]:
-    """The `fieldsV1` of a set, its keys in a server's order."""
+    """Return the `fieldsV1` of a set, its keys in a server's order."""
     return {step: encode_fields(fields[step]) for step in sorted(fields, key=_order)}
 
 
 def decode_fields(fields_v1: Any) -> FieldSet:
-    """The set of a `fieldsV1`; ValueError if that is none."""
+    """Return the set of a `fieldsV1`; ValueError if it is not one."""
     return _decode(fields_v1, member=False) or EMPTY
 
 
 def format_path(path: Path) -> str:
-    """A path as messages have it: ``.spec.containers[name="c"].image``."""
+    """Return a path as messages have it: ``.spec.containers[name="c"].image``."""
     return "".join(map(_format_step, path))
 
 
@@ -157,12 +157,12 @@ def _inside(below: FieldSet) -> FieldSet:
 
 def _decode(fields: Any, *, member: bool) -> FieldSet | None:
     if not is_map(fields):
-        raise ValueError(f"{fields!r} is no set of fields: those are objects inside of objects")
+        raise ValueError(f"{fields!r} is not a set of fields: those are objects inside of objects")
     inside: dict[str, FieldSet] = {}
     for step, held in fields.items():
         if step == _SELF:
             continue
-        _order(step)  # refuses what is no step
+        _order(step)  # refuses what is not a step
         inside[step] = _decode(held, member=not held) or {}
     return node(inside, member=member or _SELF in fields)
 
@@ -172,22 +172,22 @@ _RANKS: Final = {"f": 1, "k": 2, "v": 3, "i": 4}
 
 @functools.lru_cache(maxsize=4096)
 def _order(step: str) -> tuple[Any, ...]:
-    """A key that sorts steps as a server does; ValueError for what is no step."""
+    """Return a key that sorts steps as a server does; ValueError for what is not a step."""
     if step == _SELF:
         return (0,)
     rank = _RANKS.get(step[:1]) if step[1:2] == ":" else None
     if rank is None:
-        raise ValueError(f"{step!r} is no step of a path: those begin with f:, k:, v: or i:")
+        raise ValueError(f"{step!r} is not a step of a path: those begin with f:, k:, v: or i:")
     if rank == 1:
         return rank, step
     try:
         value = msgspec.json.decode(step[2:])
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{step!r} is no step of a path: {error}") from None
+        raise ValueError(f"{step!r} is not a step of a path: {error}") from None
     if rank == 2 and not is_map(value):
-        raise ValueError(f"{step!r} is no step of a path: the keys of an element are an object")
+        raise ValueError(f"{step!r} is not a step of a path: the keys of an element are an object")
     if rank == 4 and not isinstance(value, int):
-        raise ValueError(f"{step!r} is no step of a path: an index is a number")
+        raise ValueError(f"{step!r} is not a step of a path: an index is a number")
     if is_map(value):
         return rank, *((name, *_value_order(value[name])) for name in sorted(value))
     return rank, *_value_order(value)

@@ -1,7 +1,7 @@
-"""The annotation in which kubectl keeps what it applied on its own side, for as long as it is there.
+"""The annotation in which kubectl records what it applied on the client side.
 
-Only for the manager called kubectl: applying refreshes the annotation, and does not conflict with whatever it
-says kubectl applied before.
+Only for the manager called kubectl: applying updates the annotation, and does not conflict with what it
+says was applied before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Object = dict[str, Any]
 
 
 def with_last_applied(object_: Object, applied: Object) -> Object:
-    """The object, its annotation brought up to date if it has one."""
+    """Return the object, its annotation updated if it has one."""
     metadata = members(object_.get("metadata"))
     annotations = members(metadata.get("annotations"))
     if not annotations.get(LAST_APPLIED):
@@ -36,7 +36,7 @@ def with_last_applied(object_: Object, applied: Object) -> Object:
 
 
 def allowed_by_last_applied(live: Object, facts: Facts) -> FieldSet:
-    """The fields that kubectl applied on its own side."""
+    """Return the fields that kubectl applied on the client side."""
     text = members(members(live.get("metadata")).get("annotations")).get(LAST_APPLIED)
     try:
         last = msgspec.json.decode(text) if isinstance(text, str) and text else None

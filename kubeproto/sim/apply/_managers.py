@@ -12,14 +12,14 @@ from ...objects import parse_time
 from ..storage._values import is_list, is_map, members
 from ._fieldsets import FieldSet, decode_fields, encode_fields, union
 
-# A server keeps this many managers that write without applying; KEP-555 wants an object to stay small.
+# A server keeps this many managers that write without applying; KEP-555 wants objects to stay small.
 MAX_UPDATERS: Final = 10
 ANCIENT: Final = "ancient-changes"
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
 class Owner(Struct, frozen=True, kw_only=True, order=True):
-    """A manager as such. Who applies is the same in every version, who updates is another in each.
+    """A manager. One that applies is the same in every version; one that updates is another in each.
 
     The order of the fields is that in which a server names several owners in a message.
     """
@@ -42,7 +42,7 @@ class Owner(Struct, frozen=True, kw_only=True, order=True):
 
 
 class OwnedFields(Struct, frozen=True):
-    """The fields that an owner holds, the version in which they are named, and since when.
+    """The fields that an owner has, the version in which they are named, and since when.
 
     `entry` is how that was read, to be written again as long as nothing changes.
     """
@@ -57,15 +57,15 @@ Managers = dict[Owner, OwnedFields]
 
 
 def owner_of(manager: str, operation: str, api_version: str, subresource: str = "") -> Owner:
-    """The owner that a write acts for."""
+    """Return the owner that a write acts for."""
     version = "" if operation == "Apply" else api_version
     return Owner(manager=manager, operation=operation, api_version=version, subresource=subresource)
 
 
 def decode_managers(entries: Any) -> Managers:
-    """The owners that a body names; ValueError if an entry cannot be read."""
+    """Return the owners in a body; ValueError if an entry cannot be read."""
     if not is_list(entries):
-        raise ValueError("managedFields is no list")
+        raise ValueError("managedFields is not a list")
     managers: Managers = {}
     for entry in entries:
         owner = _check(entry)
@@ -77,7 +77,7 @@ def decode_managers(entries: Any) -> Managers:
 
 
 def read_managers(object_: Mapping[str, Any] | None) -> Managers:
-    """The owners of a stored object, whose entries were written here."""
+    """Return the owners of a stored object, whose entries were written here."""
     managers: Managers = {}
     for entry in members((object_ or {}).get("metadata")).get("managedFields") or ():
         owner = owner_of(
@@ -89,19 +89,19 @@ def read_managers(object_: Mapping[str, Any] | None) -> Managers:
 
 def _check(entry: Any) -> Owner:
     if not is_map(entry) or entry.get("operation") not in ("Apply", "Update"):
-        raise ValueError(f"{entry!r} is no entry of managedFields: its operation is Apply or Update")
+        raise ValueError(f"{entry!r} is not an entry of managedFields: its operation is Apply or Update")
     if entry.get("fieldsType") != "FieldsV1":
-        raise ValueError(f"{entry.get('fieldsType')!r} is no type of fields: there is only FieldsV1")
+        raise ValueError(f"{entry.get('fieldsType')!r} is not a type of fields: there is only FieldsV1")
     texts = {name: entry.get(name) or "" for name in ("manager", "apiVersion", "subresource", "time")}
     if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
-        raise ValueError(f"{wrong[0]} of an entry of managedFields is no string: {texts[wrong[0]]!r}")
+        raise ValueError(f"{wrong[0]} of an entry of managedFields is not a string: {texts[wrong[0]]!r}")
     if not texts["apiVersion"]:
-        raise ValueError(f"{entry!r} is no entry of managedFields: it has no apiVersion")
+        raise ValueError(f"{entry!r} is not an entry of managedFields: it has no apiVersion")
     return owner_of(texts["manager"], entry["operation"], texts["apiVersion"], texts["subresource"])
 
 
 def encode_managers(managers: Mapping[Owner, OwnedFields]) -> list[dict[str, Any]]:
-    """The entries, those that apply first, then the oldest, the keys in the order of a built-in kind."""
+    """Return the entries: those that apply first, then the oldest, keys in the order of a built-in kind."""
     entries = list(managers.items())
     if len(entries) > 1:
         entries.sort(key=lambda entry: _place(*entry))
@@ -109,7 +109,7 @@ def encode_managers(managers: Mapping[Owner, OwnedFields]) -> list[dict[str, Any
 
 
 def capped(managers: Managers) -> Managers:
-    """The managers with the oldest updaters put together, a heap a version, when there are too many."""
+    """Return the managers; the oldest that update are merged, by version, if there are too many."""
     updaters = [owner for owner in managers if not owner.applies]
     if len(updaters) <= MAX_UPDATERS:
         return managers
@@ -121,7 +121,7 @@ def capped(managers: Managers) -> Managers:
             break
         version = result[owner].api_version
         if version not in heaps:
-            # One alone is no heap: it keeps its name until a second one comes.
+            # A single one is not merged: it keeps its name until there is a second one.
             heaps[version] = owner
             continue
         older, newer = result.pop(heaps[version]), result.pop(owner)

@@ -1,4 +1,4 @@
-"""An applied object laid over the live one, and fields taken out of an object again."""
+"""Merging an applied object into the live one, and removing fields from an object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._fieldsets import FieldSet, below, field_step, has, node
 
 
 def merged(live: Any, applied: Any, facts: Facts) -> Any:
-    """What both say, the applied object having the last word; neither is changed."""
+    """Return both merged, where the applied object wins; neither is changed."""
     if applied is ABSENT:
         return copied(live)
     if live is ABSENT or facts.atomic or not _meet(live, applied, facts):
@@ -28,7 +28,7 @@ def merged(live: Any, applied: Any, facts: Facts) -> Any:
 
 
 def removed(value: Any, fields: FieldSet, facts: Facts, *, emptied: Any = ABSENT) -> Any:
-    """The value without these fields. `emptied`, if given, takes the place of a map or list left empty."""
+    """Return the value without these fields. `emptied`, if given, replaces a map or list left empty."""
     if not fields or facts.atomic:
         return value
     left: Any
@@ -49,9 +49,9 @@ def removed(value: Any, fields: FieldSet, facts: Facts, *, emptied: Any = ABSENT
 
 
 def with_parents(fields: FieldSet, facts: Facts) -> FieldSet:
-    """The set with each declared field that something in it lies inside of.
+    """Return the set with each declared field that contains one of its members.
 
-    Who owns all that is in a struct owns the struct: when that goes, no empty shell stays.
+    A manager who owns everything in a struct owns the struct: when that is removed, no empty struct stays.
     """
     result: dict[str, FieldSet] = {}
     for step in fields:
@@ -68,9 +68,9 @@ def with_parents(fields: FieldSet, facts: Facts) -> FieldSet:
 
 
 def _meet(live: Any, applied: Any, facts: Facts) -> bool:
-    """Whether the two can be merged: maps with maps, and lists whose elements can be told apart.
+    """Return whether the two can be merged: maps, and lists whose elements can be identified.
 
-    Null is an empty one of its kind, and applied over something it takes nothing away.
+    Null counts as an empty value of the other's type, and applying it removes nothing.
     """
     if is_map(live) and live:
         return (is_map(applied) or applied is None) and facts.shape in ("map", "any")
@@ -80,7 +80,7 @@ def _meet(live: Any, applied: Any, facts: Facts) -> bool:
 
 
 def _left(value: list[Any], fields: FieldSet, facts: Facts) -> Iterator[tuple[Any, str]]:
-    """The elements that are not in the set, with their steps."""
+    """Return the elements that are not in the set, with their steps."""
     for element in value:
         try:
             step = step_of(element, facts)
@@ -90,7 +90,7 @@ def _left(value: list[Any], fields: FieldSet, facts: Facts) -> Iterator[tuple[An
             yield element, step
 
 
-# Lists: the live order stays, and what is applied anew goes where the applied list has it.
+# Lists: the live order stays, and new elements go where the applied list has them.
 
 
 def _merged_lists(live: list[Any], applied: list[Any], facts: Facts) -> list[Any]:
@@ -102,12 +102,12 @@ def _elements(step: str, old: dict[str, list[Any]], new: dict[str, list[Any]], f
     if step not in new:
         return [copied(element) for element in old[step]]
     was = old.get(step, [])
-    # Elements that the live list has twice give way to the one that is applied.
+    # Duplicate elements of the live list are replaced by the one that is applied.
     return [merged(was[0] if len(was) == 1 else ABSENT, new[step][0], facts.element)]
 
 
 def _order(live: list[str], applied: list[str]) -> list[str]:
-    """Both lists as one: shared elements as applied, those of the live list alone where they stood."""
+    """Return both lists as one: shared elements as applied, those of the live list alone in their places."""
     wanted = set(applied)
     lived = set(live)
     shared = iter([step for step in applied if step in lived])
@@ -123,7 +123,7 @@ def _order(live: list[str], applied: list[str]) -> list[str]:
                 at += 1
                 continue
             if to < len(applied) and following not in (None, step):
-                at += 1  # it comes where the applied list has it
+                at += 1  # it goes where the applied list has it
                 continue
             if step in taken or (to < len(applied) and step == applied[to]):
                 at += 1

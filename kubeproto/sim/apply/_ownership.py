@@ -1,4 +1,4 @@
-"""The book that a server keeps on ordinary writes: who changes a field takes it from all others."""
+"""The managedFields of ordinary writes: a manager who changes a field takes it from all others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._managers import (
 Object = dict[str, Any]
 Entries = list[dict[str, Any]]
 
-# Identity, and what the server keeps itself.
+# Identity, and what the server sets itself.
 _UNOWNED_METADATA: Final = frozenset(
     {
         "clusterName",
@@ -52,10 +52,10 @@ def update(
     now: str,
     subresource: str = "",
 ) -> Entries:
-    """The `managedFields` after a create, replace or patch; `before` is None for a create.
+    """Return the `managedFields` after a create, replace or patch; `before` is None for a create.
 
-    What `after` itself says of managers counts if there is something to it; ``[]`` or ``[{}]`` ends the
-    keeping of the book, until somebody applies.
+    The managers in `after` itself count unless they are empty; ``[]`` or ``[{}]`` ends the tracking until an
+    apply.
     """
     managers = _managers_of_update(before, after, subresource)
     if not managers and before is not None:
@@ -67,7 +67,7 @@ def update(
 def taken_by(
     before: Object, after: Object, owner: Owner, managers: Managers, facts: Facts, now: str
 ) -> Managers:
-    """The owners after a write that takes whatever it changes."""
+    """Return the owners after a write that takes whatever it changes."""
     changes = compare(_tracked(before), _tracked(after), facts)
     written, gone = changes.written, changes.removed
     lost = union(written, gone)
@@ -87,7 +87,7 @@ def taken_by(
 
 def _managers_of_update(before: Object | None, after: Object, subresource: str) -> Managers:
     sent = members(after.get("metadata")).get("managedFields")
-    # A client that knows nothing of this sends back what it read, or nothing at all.
+    # A client that does not know managedFields sends back what it read, or nothing at all.
     if (
         not subresource
         and is_list(sent)
@@ -98,12 +98,12 @@ def _managers_of_update(before: Object | None, after: Object, subresource: str) 
         try:
             return decode_managers(sent)
         except ValueError:
-            pass  # a server takes what it cannot read for nothing said
+            pass  # a server treats what it cannot read as missing
     return read_managers(before)
 
 
 def _tracked(object_: Object) -> Object:
-    """The object without what nobody owns: less to compare."""
+    """Return the object without what nobody owns: less to compare."""
     rest = {name: value for name, value in object_.items() if name not in ("apiVersion", "kind")}
     if metadata := members(rest.pop("metadata", None)):
         metadata = {name: value for name, value in metadata.items() if name not in _UNOWNED_METADATA}
@@ -111,7 +111,7 @@ def _tracked(object_: Object) -> Object:
 
 
 def without_managed_fields(object_: Object) -> Object:
-    """The object without its `managedFields`."""
+    """Return the object without its `managedFields`."""
     metadata = members(object_.get("metadata"))
     if "managedFields" not in metadata:
         return object_

@@ -1,4 +1,4 @@
-"""What a server answers to a body that it cannot apply: a code, a reason and a message."""
+"""How a server refuses a body that it cannot apply: a code, a reason and a message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Strategic merge patches: what a merge patch does to maps, and to lists by their merge keys.
 
-A patch may also speak to the merge itself. In a map or an element of a list, ``$patch: replace`` or
+A patch can also contain directives: in a map or an element of a list, ``$patch: replace`` or
 ``$patch: delete``; beside a field ``x``, ``$deleteFromPrimitiveList/x`` (strings to take out),
 ``$setElementOrder/x`` (the order of the elements) and ``$retainKeys`` (the only fields that stay).
 """
@@ -26,11 +26,11 @@ _ORDER: Final = "$setElementOrder"
 
 
 class PatchRefused(ApplyRefused):
-    """A strategic merge patch that a server refuses, with the code and the message that it answers with."""
+    """A strategic merge patch that a server refuses, with the code and the message of its Status."""
 
 
 def strategic_merge(current: Map, patch: Map, facts: Facts) -> Map:
-    """The object after the patch; neither argument is changed. PatchRefused if the patch makes no sense."""
+    """Return the object after the patch; neither argument is changed. PatchRefused if it is malformed."""
     return _merge_maps(current, patch, facts)
 
 
@@ -75,7 +75,7 @@ def _directed(patch: Map) -> Map:
 
 
 def _retained(current: Map, patch: Map) -> Map:
-    """What `$retainKeys` leaves of a map; without it, all."""
+    """Return what `$retainKeys` leaves of a map; without it, all."""
     if _RETAIN not in patch:
         return {key: copied(value) for key, value in current.items()}
     keep = patch[_RETAIN]
@@ -87,7 +87,7 @@ def _retained(current: Map, patch: Map) -> Map:
 
 
 def _field_of(directive: str, prefix: str) -> str:
-    """The field that a directive beside it is about."""
+    """Return the field that a directive beside it is about."""
     head, slash, name = directive.partition("/")
     if head != prefix or not slash:
         what = "primitive" if prefix == _DELETE else "setElementOrder"
@@ -102,7 +102,7 @@ def _delete_from(result: Map, name: str, gone: Any, facts: Facts) -> None:
     elif is_list(current) and is_list(gone) and (facts.member(name) or UNTYPED).merges:
         result[name] = [value for value in current if value not in gone]
     elif is_list(current) and is_list(gone):
-        # Without the merge strategy the list of what should go takes the place of what was there.
+        # Without the merge strategy the list of what to remove replaces what was there.
         result[name] = copied(gone)
 
 
@@ -138,7 +138,7 @@ def _merge_elements(
 
 
 def _without_directives(current: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
-    """The live elements that stay, and the elements of the patch that are no directives."""
+    """Return the live elements that stay, and the elements of the patch that are not directives."""
     plain: list[Any] = []
     replaces = False
     for element in patch:
@@ -154,12 +154,12 @@ def _without_directives(current: list[Any], patch: list[Any], merge_key: str) ->
                 raise PatchRefused(500, "merging lists cannot yet be specified in the patch")
             case other:
                 raise _unknown_directive(other, element)
-    # A replacement is merged into nothing: its elements are all there is.
+    # A replacement is merged into nothing: it has all the elements.
     return ([], plain) if replaces else (current, plain)
 
 
 def _merge_in_order(result: Map, name: str, patch: Map, facts: Facts) -> None:
-    """Merge one field whose order the patch sets; the order counts more than that of the patch's own list."""
+    """Merge one field whose order the patch sets, which counts more than that of the patch's list."""
     order = patch[f"{_ORDER}/{name}"]
     below = facts.member(name) or UNTYPED
     live, changes = result.get(name), patch.get(name)
@@ -175,20 +175,20 @@ def _merge_in_order(result: Map, name: str, patch: Map, facts: Facts) -> None:
     else:
         merged = copied(live) if changes is None else _new(changes)
     if not live and not changes:
-        # A server asks for the type of the elements before it puts them in order.
+        # A server asks for the type of the elements before it sorts them.
         raise PatchRefused(500, "no elements in any of the given slices")
     result[name] = ordered(merged, by=order, live=live or [], identity=identity)
 
 
 def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any], Hashable]) -> None:
-    """The elements of the patch stand in the order it sets, apart from those that are directives."""
+    """Return the elements of the patch in the order it sets, apart from directives."""
     if not order:
         return
     places = iter([identity(element) for element in order])
     for element in changes:
         if is_map(element) and _DIRECTIVE in element:
             continue
-        if identity(element) not in places:  # looks on from where the last was found
+        if identity(element) not in places:  # continues where the last was found
             raise PatchRefused(
                 500,
                 f"The order in patch list:\n{go_text(changes)}\n"
@@ -200,7 +200,7 @@ def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any],
 
 
 def _new(value: Any) -> Any:
-    """A value that meets nothing of its kind: without nulls in its maps, without directives."""
+    """Return a value that meets nothing of its type: without nulls in its maps, without directives."""
     if is_map(value):
         if _DIRECTIVE in value:
             return _directed(value)
@@ -214,7 +214,7 @@ def _directs(key: str) -> bool:
     return key == _RETAIN or key.startswith((f"{_DELETE}/", f"{_ORDER}/"))
 
 
-# Elements and how they are told apart.
+# Elements and how they are identified.
 
 
 def _by_key(merge_key: str) -> Callable[[Any], Hashable]:
@@ -233,12 +233,12 @@ def _key_value(element: Any, merge_key: str) -> Hashable:
 
 
 def _scalar(value: Any) -> Hashable:
-    """What can be compared: anything but a scalar by its text, and true is not 1."""
+    """Return a comparable form: anything but a scalar as its text, and true differs from 1."""
     return value if isinstance(value, str) else msgspec.json.encode(value)
 
 
 def _holds_maps(elements: Iterable[Any]) -> bool:
-    """Whether a list is one of maps; PatchRefused for a mixture, or for lists in lists."""
+    """Return whether a list consists of maps; PatchRefused for a mixture, or for lists in lists."""
     kinds = {"list" if is_list(element) else "map" if is_map(element) else "scalar" for element in elements}
     if "list" in kinds:
         raise PatchRefused(422, _REFUSED)

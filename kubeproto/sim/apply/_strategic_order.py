@@ -1,4 +1,4 @@
-"""The order of a merged list: what the patch says, and between that what the live list says.
+"""The order of a merged list: that of the patch, then that of the live list.
 
 The order of the patch counts most, that of the live list as far as it does not contradict. So an element
 that only the server has stays before its old neighbours where it can, and goes to the end where it cannot.
@@ -13,7 +13,7 @@ from typing import Any
 def ordered(
     merged: list[Any], *, by: list[Any], live: list[Any], identity: Callable[[Any], Hashable]
 ) -> list[Any]:
-    """The elements of `merged` in the order `by`, with those that it does not name in their live order."""
+    """Return the elements of `merged` in the order `by`, with others in their live order."""
     wished = {identity(element): place for place, element in reversed([*enumerate(by)])}
     lived: dict[Hashable, int] = {identity(element): place for place, element in reversed([*enumerate(live)])}
 
@@ -27,7 +27,7 @@ def ordered(
     result: list[Any] = []
     for element in named:
         place = lived.get(identity(element))
-        # Those that the live list has further up come first; the first that it has not stops the others.
+        # Elements further up in the live list come first; the first that it does not have stops the others.
         while others and place is not None and in_live_order(others[0]) < place:
             result.append(others.pop(0))
         result.append(element)

@@ -1,4 +1,4 @@
-"""What an applied object may not hold: undeclared fields, wrong kinds of values, elements twice."""
+"""What an applied object may not contain: undeclared fields, values of wrong types, duplicate elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._fieldsets import Path, field_step, format_path
 
 
 def misfits(value: Any, facts: Facts) -> str:
-    """What does not fit the schema, as a server says it; empty if all does."""
+    """Return what does not fit the schema, as a server words it; empty if all does."""
     found = [f"{format_path(path)}: {what}" if path else what for path, what in _misfits(value, facts, ())]
     if len(found) < 2:
         return "".join(found)
@@ -62,7 +62,7 @@ def _elements(value: list[Any], facts: Facts, path: Path) -> Iterator[tuple[Path
 
 
 def _wrong_scalar(value: Any, scalar: str) -> str:
-    """What a server says of another scalar than it expected, and of what is none; empty if this is it."""
+    """Return what a server says of another scalar than it expects, or of something else; empty if it fits."""
     match scalar:
         case "string" if not isinstance(value, str):
             return f"expected string, got &value.valueUnstructured{{Value:{go_source(value)}}}"

@@ -1,1 +1,1 @@
-"""What a cluster does by itself: definitions, garbage collection, the life of namespaces."""
+"""What a cluster does without requests: definitions, garbage collection, the lifecycle of namespaces."""

@@ -17,7 +17,7 @@ CLUSTER_ROLES: Final = "clusterroles.rbac.authorization.k8s.io"
 
 
 class RoleAggregation:
-    """Keeps the rules of aggregated cluster roles as those that they select."""
+    """Keeps the rules of aggregated cluster roles equal to those that they select."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
@@ -29,13 +29,13 @@ class RoleAggregation:
             self._changed = True
 
     def work(self) -> bool:
-        """Gather the rules anew, if any cluster role has changed."""
+        """Gather the rules again, if any cluster role has changed."""
         if not self._changed:
             return False
         self._changed = False
         before = self.state.storage.version
         served = self.state.kinds.of_storage(CLUSTER_ROLES)
-        assert served is not None  # a kind of the server's own
+        assert served is not None  # a built-in kind is always served
         storage = served.storage
         for key in list(storage.in_order()):
             stored = storage.objects[key]
@@ -48,7 +48,7 @@ class RoleAggregation:
         return self.state.storage.version != before
 
     def adopt(self, other: RoleAggregation) -> None:
-        """Know what another one knows."""
+        """Take over what the controller of a forked cluster knows."""
         self._changed = other._changed
 
     def _gather(self, storage: ResourceStorage, role: dict[str, Any]) -> list[Any]:

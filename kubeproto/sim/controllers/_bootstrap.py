@@ -1,9 +1,9 @@
 """The objects that a new cluster has, and those that every new namespace gets.
 
-What an API server and its controller manager make at their start was read from one (`tools/new_cluster`):
+What an API server and its controller manager create when they start was read from one (`tools/new_cluster`):
 roles and their bindings, priority classes, flow schemas, API services and the `kubernetes` Service. A default
-ServiceAccount and the certificate of the cluster's authority come into each namespace, and come back when
-they are deleted.
+ServiceAccount and the certificate of the cluster's authority are created in each namespace, and again when
+they they are deleted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Defaults:
         self._lacking: set[str] = set()
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note namespaces that are new, and those that have lost what they should have."""
+        """Note new namespaces, and those whose default objects were deleted."""
         stored = event.stored
         if storage.name == "namespaces" and event.change == "ADDED":
             self._lacking.add(stored.name)
@@ -63,7 +63,7 @@ class Defaults:
             self._lacking.add(stored.namespace)
 
     def work(self) -> bool:
-        """Store what is missing, unless the namespace is going."""
+        """Store what is missing, unless the namespace is being deleted."""
         lacking, self._lacking = self._lacking, set()
         made = False
         for namespace in sorted(lacking):

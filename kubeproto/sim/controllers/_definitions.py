@@ -17,7 +17,7 @@ from ..writing._edits import edit
 
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
-# How long a server took from the POST to Established, and from there to storage that answers.
+# How long a server took from the POST to Established, and from there to storage that can be used.
 ESTABLISHED_AFTER: Final = 0.1
 READY_AFTER: Final = 0.05
 
@@ -33,7 +33,7 @@ class Definitions:
         self.hurried = False  # established at once, storage ready: for clusters that begin with definitions
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note what became of a definition."""
+        """Note the change of a definition."""
         if storage.name != DEFINITIONS:
             return
         stored = event.stored
@@ -50,7 +50,7 @@ class Definitions:
             return
         new = read_definition(stored.data)
         if new != self._known[stored.name]:
-            # Whoever watches saw the old schema: all of these watches end.
+            # Open watches have the old schema, so all of them end.
             self._known[stored.name] = new
             self.state.kinds.define(new, ready_at=0.0)
             self.state.end_watches(self.state.storage.resource(stored.name))
@@ -61,7 +61,7 @@ class Definitions:
         return min(self._establish.values(), default=None)
 
     def work(self) -> bool:
-        """Establish what is due; empty what is going."""
+        """Establish what is due; delete the objects of what is being deleted."""
         before = self.state.storage.version
         now = self.state.clock.time
         for name in list(self._establish):
@@ -73,7 +73,7 @@ class Definitions:
         return self.state.storage.version != before
 
     def adopt(self, other: Definitions) -> None:
-        """Serve what another one serves."""
+        """Take over what the controller of a forked cluster knows."""
         self._known, self._establish = dict(other._known), dict(other._establish)
         self._refused = dict(other._refused)
         for kind in self._known.values():
@@ -81,7 +81,7 @@ class Definitions:
             self.state.kinds.define(kind, ready_at=found.ready_at if found else 0.0)
 
     def resume(self, stored: Stored) -> None:
-        """Go on with a definition that was stored before: serve it at once if it was served then."""
+        """Continue with a definition that was stored before: serve it at once if it was served then."""
         obj: dict[str, Any] = msgspec.json.decode(stored.data)
         conditions: list[dict[str, Any]] = obj.get("status", {}).get("conditions") or []
         if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
@@ -94,7 +94,7 @@ class Definitions:
 
     def _serve(self, name: str) -> None:
         definitions = self.state.kinds.of_storage(DEFINITIONS)
-        assert definitions is not None  # a kind of the server's own
+        assert definitions is not None  # a built-in kind is always served
         stored = definitions.storage.objects.get(name)
         if stored is None:
             return
@@ -110,7 +110,7 @@ class Definitions:
         edit(self.state, definitions, stored, self._established)
 
     def _taken(self, storage: ResourceStorage, name: str, spec: dict[str, Any]) -> dict[str, str]:
-        """Which of the names of a definition other kinds of its group have, by the field that holds them."""
+        """Return which names of a definition other kinds of its group have, by the field that holds them."""
         resources: set[str] = set()
         kinds: set[str] = set()
         for stored in storage.objects.values():
@@ -163,9 +163,9 @@ class Definitions:
             finalizers.append(CLEANUP)
 
     def _close(self, name: str) -> None:
-        """Delete the objects of a definition that is going, then let it go."""
+        """Delete the objects of a definition that is being deleted, then the definition."""
         definitions, served = self.state.kinds.of_storage(DEFINITIONS), self.state.kinds.of_storage(name)
-        assert definitions is not None  # a kind of the server's own
+        assert definitions is not None  # a built-in kind is always served
         if served is not None:
             for stored in list(served.storage.objects.values()):
                 if b'"deletionTimestamp":' not in stored.data:
@@ -179,14 +179,14 @@ class Definitions:
             edit(self.state, definitions, stored_definition, _without_cleanup)
 
     def _delete(self, served: Served, stored: Stored) -> None:
-        with suppress(Rejection):  # it may have gone by itself
+        with suppress(Rejection):  # it may have been deleted meanwhile
             delete(self.state, served, stored.key, stored.name, DeleteOptions())
 
     def _forget(self, name: str) -> None:
         self._establish.pop(name, None)
         self._known.pop(name, None)
         self._refused.pop(name, None)
-        # Names are free now that others may have waited for.
+        # Others may have waited for the names that are free now.
         self._establish |= dict.fromkeys(self._refused, self.state.clock.time + ESTABLISHED_AFTER)
         self.state.closing.discard(name)
         self.state.kinds.forget(name)

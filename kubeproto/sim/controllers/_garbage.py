@@ -1,7 +1,7 @@
-"""The garbage collector: what happens to the objects that another one owns, when that one goes.
+"""The garbage collector: what happens to dependents when their owner is deleted.
 
-Background: the owner goes first. Foreground: what blocks its deletion goes first. Orphan: they stay, and
-lose their reference. An object whose owners are all gone, or never were, goes too.
+Background: the owner is deleted first. Foreground: dependents that block its deletion are deleted first.
+Orphan: dependents stay, and lose their reference. An object whose owners are all missing is deleted too.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Place = tuple[str, str]
 
 
 class Garbage:
-    """Follows owner references. `work` does what has come up since the last time."""
+    """Follows owner references. `work` does what has become necessary since the last time."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
         self.dependents: dict[str, set[Place]] = {}
-        self.waiting: dict[str, Place] = {}  # owners whose dependents go first, or are let go
+        self.waiting: dict[str, Place] = {}  # owners whose dependents are deleted or orphaned first
         self._gone: list[str] = []
         self._doubtful: list[Place] = []
 
@@ -57,7 +57,7 @@ class Garbage:
             self.waiting[stored.uid] = place
 
     def work(self) -> bool:
-        """Do what has come up; whether there was anything."""
+        """Do what is left to do; return whether there was anything."""
         if not (self._gone or self._doubtful or self.waiting):
             return False
         before = self.state.storage.version
@@ -73,7 +73,7 @@ class Garbage:
         return self.state.storage.version != before
 
     def adopt(self, other: Garbage) -> None:
-        """Know what another one knows."""
+        """Take over what the controller of a forked cluster knows."""
         self.dependents = {uid: set(places) for uid, places in other.dependents.items()}
         self.waiting = dict(other.waiting)
 
@@ -83,7 +83,7 @@ class Garbage:
         return (served, stored) if served and stored else None
 
     def _collect(self, place: Place) -> None:
-        """Delete an object if none of its owners is left; drop the references to those that are not."""
+        """Delete an object if none of its owners is left; drop the references to those that are missing."""
         found = self._find(place)
         if found is None or not found[1].owners:
             return
@@ -98,12 +98,12 @@ class Garbage:
     def _is_there(self, owner: dict[str, Any], namespace: str) -> bool:
         served = self.state.kinds.of_kind(owner["apiVersion"], owner["kind"])
         if served is None:
-            return True  # a kind that nobody knows: a real collector waits for it to come
+            return True  # an unknown kind: a real collector waits until it is served
         found = served.storage.objects.get(served.key(namespace, owner["name"]))
         return found is not None and found.uid == owner["uid"]
 
     def _unblock(self, uid: str, place: Place) -> None:
-        """Bring an owner that waits for its dependents a step on."""
+        """Continue with an owner that waits for its dependents."""
         found = self._find(place)
         if found is None or found[1].uid != uid:
             self.waiting.pop(uid, None)
@@ -126,7 +126,7 @@ class Garbage:
             self.waiting.pop(uid, None)
 
     def _attempt(self, served: Served, stored: Stored) -> None:
-        """Delete a dependent of an owner that is going; one with another owner only loses the reference."""
+        """Delete a dependent of an owner that is being deleted, or its reference if it has another owner."""
         owners: list[dict[str, Any]] = msgspec.json.decode(stored.data)["metadata"]["ownerReferences"]
         left = [owner for owner in owners if self._stays(owner, stored.namespace)]
         if left:
@@ -155,7 +155,7 @@ class Garbage:
         edit(self.state, served, stored, change)
 
     def _delete(self, served: Served, stored: Stored, policy: str) -> None:
-        # A namespace may not be one that can go, an object may have gone by itself.
+        # Some namespaces cannot be deleted, and an object may have been deleted meanwhile.
         with suppress(Rejection):
             delete(self.state, served, stored.key, stored.name, DeleteOptions(propagation_policy=policy))
 

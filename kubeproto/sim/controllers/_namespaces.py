@@ -1,4 +1,4 @@
-"""The life of namespaces, and of pods without a kubelet: what the cluster itself does as time goes by."""
+"""The lifecycle of namespaces, and the end of pods, which have no kubelet."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _CONDITIONS: Final = (
 
 
 class NamespaceController:
-    """Empties namespaces that are going, and ends them."""
+    """Empties namespaces that are being deleted, and removes them."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note which namespaces are going."""
+        """Note which namespaces are being deleted."""
         if storage.name != "namespaces":
             return
         name = event.stored.name
@@ -43,7 +43,7 @@ class NamespaceController:
             self.state.terminating.discard(name)
 
     def work(self) -> bool:
-        """Delete what is in them, pods first; end those that are empty."""
+        """Delete the objects in them, pods first; remove those that are empty."""
         before = self.state.storage.version
         for name in sorted(self.state.terminating):
             self._work_on(name)
@@ -51,7 +51,7 @@ class NamespaceController:
 
     def _work_on(self, name: str) -> None:
         served = self.state.kinds.of_storage("namespaces")
-        assert served is not None  # a kind of the server's own
+        assert served is not None  # a built-in kind is always served
         stored = served.storage.objects.get(name)
         if stored is None:
             self.state.terminating.discard(name)
@@ -67,7 +67,7 @@ class NamespaceController:
             edit(self.state, served, stored, lambda obj: self._condition(obj, left))
 
     def _empty(self, name: str) -> int:
-        """Delete the content of a namespace; how much of it is still there."""
+        """Delete the content of a namespace; return how many objects are left."""
         left = 0
         kinds = sorted(
             self.state.kinds.by_storage.values(), key=lambda one: (one.full_name != "pods", one.full_name)
@@ -86,7 +86,7 @@ class NamespaceController:
     def _delete(self, served: Served, one: Stored) -> None:
         if b'"deletionTimestamp":' in one.data:
             return
-        with suppress(Rejection):  # it may have gone by itself
+        with suppress(Rejection):  # it may have been deleted meanwhile
             delete(self.state, served, one.key, one.name, DeleteOptions(propagation_policy="Background"))
 
     def _condition(self, obj: dict[str, Any], left: int) -> None:
@@ -108,14 +108,14 @@ class NamespaceController:
 
 
 class Pods:
-    """Stands in for the kubelets: a pod that is being deleted is gone when its grace is over."""
+    """Acts for the kubelets: a pod that is being deleted is removed after its grace period."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
         self._ending: dict[str, float] = {}
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note pods that are ending, and until when."""
+        """Note pods that are being deleted, and until when."""
         if storage.name != "pods":
             return
         key = event.stored.key
@@ -127,19 +127,19 @@ class Pods:
                 self._ending[key] = parse_time(meta["deletionTimestamp"]).timestamp()
 
     def adopt(self, other: Pods) -> None:
-        """Wait for the pods that another one waits for."""
+        """Take over what the controller of a forked cluster knows."""
         self._ending = dict(other._ending)
 
     @property
     def due(self) -> float | None:
-        """When the next one is over."""
+        """When the next grace period ends."""
         return min(self._ending.values(), default=None)
 
     def work(self) -> bool:
-        """End what is over: the last word of a kubelet is a delete without grace."""
+        """Remove the pods whose grace period has ended, as a kubelet does: by a delete without grace."""
         over = sorted(key for key, at in self._ending.items() if at <= self.state.clock.time)
         served = self.state.kinds.of_storage("pods")
-        assert served is not None  # a kind of the server's own
+        assert served is not None  # a built-in kind is always served
         for key in over:
             del self._ending[key]
             stored = served.storage.objects.get(key)

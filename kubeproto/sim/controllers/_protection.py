@@ -1,4 +1,4 @@
-"""Claims and volumes stay while something uses them: a finalizer of theirs that a controller takes off."""
+"""Claims and volumes stay while something uses them: a controller removes their finalizer after that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..writing._edits import edit
 
 
 class Protection:
-    """Takes the finalizer off what is being deleted and not in use."""
+    """Removes the finalizer of what is being deleted and not in use."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
@@ -31,7 +31,7 @@ class Protection:
                 self._going.add(place)
 
     def work(self) -> bool:
-        """Let go what is not in use any more."""
+        """Remove the finalizer of what is not in use any more."""
         before = self.state.storage.version
         for name, key in sorted(self._going):
             served = self.state.kinds.of_storage(name)
@@ -43,7 +43,7 @@ class Protection:
         return self.state.storage.version != before
 
     def adopt(self, other: Protection) -> None:
-        """Know what another one knows."""
+        """Take over what the controller of a forked cluster knows."""
         self._going = set(other._going)
 
     def _used(self, name: str, stored: Stored) -> bool:

@@ -6,9 +6,9 @@
     faults = sim.Faults(cluster, seed=7, share=0.1)
     client = faults.transport()
 
-A scripted fault is used once, by the first request that it fits, in the order in which they stand. Drawn
-ones hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests
-meet the same faults, and `transcript` tells what happened to the latest 20,000.
+A scripted fault is used once, by the first request that it fits, in the order of the script. Drawn faults
+hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests meet
+the same faults, and `transcript` shows what happened to the latest 20,000.
 """
 
 from __future__ import annotations
@@ -42,38 +42,38 @@ _PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>bad gatew
 
 
 class Cut(Struct, frozen=True):
-    """The body stops after so many bytes: the connection breaks, or, `clean`, ends as if all were said."""
+    """The body stops after so many bytes: the connection breaks, or, if `clean`, ends as if complete."""
 
     after: int = 0
     clean: bool = False
 
 
 class HalfOpen(Struct, frozen=True):
-    """The body stops after so many bytes, and nobody ever says that the other side is gone."""
+    """The body stops after so many bytes, and the client never learns that the server is gone."""
 
     after: int = 0
 
 
 class Delay(Struct, frozen=True):
-    """The answer takes longer."""
+    """The response takes longer."""
 
     seconds: float = 5.0
 
 
 class Lag(Struct, frozen=True):
-    """A read is answered by a replica that is some versions behind."""
+    """A read gets its response from a replica that is some versions behind."""
 
     versions: int = 3
 
 
 class Expire(Struct, frozen=True):
-    """A read is told that its version is gone, in one of the forms that servers have for it."""
+    """A read gets 410, in one of the forms that servers have for it."""
 
     form: Literal["in-stream", "http-expired", "http-gone"] = "in-stream"
 
 
 class FutureVersion(Struct, frozen=True):
-    """A read is told that its version has not come yet."""
+    """A read gets the error that its version has not been reached."""
 
 
 class ErrorEvent(Struct, frozen=True):
@@ -96,11 +96,11 @@ class Fail(Struct, frozen=True):
 
 
 class LoseResponse(Struct, frozen=True):
-    """The request takes effect, and its answer is lost."""
+    """The request takes effect, and its response is lost."""
 
 
 class RefuseConnection(Struct, frozen=True):
-    """No connection comes to be."""
+    """The connection is refused."""
 
 
 class ForceConflict(Struct, frozen=True):
@@ -108,13 +108,13 @@ class ForceConflict(Struct, frozen=True):
 
 
 class Html(Struct, frozen=True):
-    """Something that stands before the server answers, in HTML."""
+    """A proxy in front of the server responds, in HTML."""
 
     code: int = 502
 
 
 class Empty(Struct, frozen=True):
-    """An answer with nothing in it."""
+    """A response without a body."""
 
 
 class ExpireCredentials(Struct, frozen=True):
@@ -136,7 +136,7 @@ _FITS: Final[dict[type[Any], tuple[Sort, ...]]] = {
 
 
 class Faults:
-    """Stands between clients and a cluster, and lets things go wrong."""
+    """Injects faults between clients and a cluster."""
 
     def __init__(
         self, cluster: Cluster, *, script: Iterable[Fault] = (), seed: int = 0, share: float = 0.0
@@ -149,34 +149,34 @@ class Faults:
         self._begun = cluster.now
 
     def transport(self, user: User | str | None = None) -> SimTransport:
-        """A transport on which things go wrong."""
+        """Return an async transport with these faults."""
         return SimTransport(self.cluster, partial(self.answer, user=user))
 
     def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
-        """The same for synchronous use."""
+        """Return a blocking transport with these faults."""
         return BlockingSimTransport(self.cluster, partial(self.answer, user=user))
 
     def calm(self) -> None:
-        """Nothing goes wrong from now on."""
+        """Inject no more faults."""
         self.script.clear()
         self.share = 0.0
 
     @property
     def transcript(self) -> str:
-        """What happened to the latest requests, a line each: when, what, and what went wrong."""
+        """The latest requests, one line each: when, what, and which fault."""
         return "\n".join(self.lines)
 
     def answer(
         self, head: Head, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
-        """Answer a request as the cluster does, unless something goes wrong; or a `TransportError`."""
+        """Respond to a request as the cluster does, unless a fault changes that; or a `TransportError`."""
         chance, script, sort = self._chance.state, list(self.script), _sort(head)
         fault = self._next(sort)
         line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
         respond = partial(self.cluster.answer, head, user, replies)
         try:
             response = respond() if fault is None else _struck(self.cluster, respond, sort, fault)
-        except PendingCalls:  # the request comes again, and meets the same fault
+        except PendingCalls:  # the request is repeated, and meets the same fault
             self._chance.state, self.script = chance, script
             raise
         except TransportError:
@@ -207,7 +207,7 @@ def _drawn(chance: Chance, sort: Sort) -> Fault:
 
 
 def _somewhere(chance: Chance) -> int:
-    """A place in a body: small ones as often as large ones."""
+    """Return a place in a body: small ones as often as large ones."""
     return chance.below(1 << chance.below(14))
 
 
@@ -244,13 +244,13 @@ _DRAWN: Final[dict[Sort, tuple[_Maker, ...]]] = {
 def _struck(
     cluster: Cluster, respond: Callable[[], ServerResponse], sort: Sort, fault: Fault
 ) -> ServerResponse:
-    """The answer to a request that something happens to."""
+    """Return the response to a request with a fault."""
     match fault:
         case RefuseConnection():
             raise ConnectError("the connection was refused")
         case LoseResponse():
             respond()
-            raise TransportError("the connection was reset before an answer came")
+            raise TransportError("the connection was reset before a response arrived")
         case Fail(after=after):
             if after:
                 respond()
@@ -316,7 +316,7 @@ def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
 
 
 def _lagging(cluster: Cluster, respond: Callable[[], ServerResponse], versions: int) -> ServerResponse:
-    """A replica that is behind answers; a watch there catches up as soon as it is open."""
+    """Return the response of a replica that is behind; a watch there catches up as soon as it is open."""
     before = cluster.lag
     cluster.lag = before + versions
     try:
@@ -342,7 +342,7 @@ Ending = Literal["clean", "cut", "silent"]
 
 
 class BrokenBody:
-    """A body that stops after so many bytes. Until then it is what it would be."""
+    """A body that stops after so many bytes. Until then it is unchanged."""
 
     def __init__(self, source: Stream | None, data: bytes, limit: int, ending: Ending) -> None:
         self.wake: Callable[[], None] | None = None
@@ -355,18 +355,18 @@ class BrokenBody:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing will come any more; what is half open never says so."""
+        """Whether no more bytes will come; a half-open stream never ends."""
         if self._left > 0:
             return not self._data and (self._source is None or self._source.ended)
         return self._ending == "clean"
 
     @property
     def due(self) -> float | None:
-        """When something happens by itself; the watch behind it is asked by the cluster."""
+        """When something happens; the watch behind it is driven by the cluster."""
         return None
 
     def take(self) -> bytes:
-        """What has come; at the place of the cut a `TransportError`."""
+        """Return the bytes that have arrived; at the place of the cut a `TransportError`."""
         if self._left <= 0:
             if self._ending == "cut":
                 raise TransportError("the connection was reset")
@@ -380,7 +380,7 @@ class BrokenBody:
         return data
 
     def close(self) -> None:
-        """Nobody listens any more."""
+        """Close the stream: the client has stopped reading."""
         if self._source is not None:
             self._source.close()
 

@@ -1,4 +1,4 @@
-"""What a real server was seen to do with the fields of built-in kinds: the table in builtin.json.
+"""What a real server was observed to do with the fields of built-in kinds: the table in builtin.json.
 
 ``make probe`` writes it, by asking a real server; nothing in it is written by hand. It is read when the first
 object of a built-in kind is written.
@@ -22,7 +22,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class BuiltinRule(Struct, frozen=True):
-    """What is refused of one field."""
+    """The rules of one field."""
 
     required: str | None = None
     enum: list[str] | None = None
@@ -34,8 +34,8 @@ class BuiltIn(Struct, frozen=True):
     """The table, by type and field.
 
     A default is a list of one value, or the name of a neighbour and a value for each text of that; the
-    neighbour ``<kind>`` is the type of the whole object. `zeros` tells whether an empty value is kept,
-    `nulls` what is written as null where there is nothing.
+    neighbour ``<kind>`` is the type of the whole object. `zeros` says whether an empty value is kept, and
+    `nulls` which fields are written as null when they are missing.
     """
 
     generated: str
@@ -48,7 +48,7 @@ class BuiltIn(Struct, frozen=True):
 
 @functools.cache
 def built_in() -> BuiltIn:
-    """The table of what a real server does with built-in kinds."""
+    """Return the table of what a real server does with built-in kinds."""
     data = pkgutil.get_data("kubeproto.sim.kinds", "builtin.json")
     if data is None:
         raise RuntimeError("kubeproto.sim was installed without its builtin.json")
@@ -64,7 +64,7 @@ class _Plan(Struct):
 
 @functools.cache
 def _matters(type_: str) -> bool:
-    """Whether a type, or any below it, has defaults."""
+    """Return whether a type, or any below it, has defaults."""
     return _reaches(type_, frozenset(built_in().defaults), set())
 
 

@@ -1,4 +1,4 @@
-"""The rules of builtin.json on an object: what is required, which values there are, ranges and forms."""
+"""The rules of builtin.json on an object: required fields, permitted values, ranges and formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PORT_NAME: Final = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])
 
 
 def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
-    """What the table refuses in an object of a type, field by field."""
+    """Return what the table refuses in an object of a type, field by field."""
     rules = built_in().rules.get(type_, {})
     for name, field in table().types[type_].fields.items():
         if not path and name in ("metadata", "status", "apiVersion", "kind"):
@@ -42,7 +42,7 @@ def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
 
 
 def _needs_nothing(type_: str, name: str, obj: Json) -> bool:
-    """Whether a field that others need may be empty here: ports of a Service that forwards nothing itself."""
+    """Return whether a field that others need may be empty: ports of a Service without endpoints."""
     if (type_, name) != ("core_v1.ServiceSpec", "ports") or obj.get("ports"):
         return False
     return obj.get("type") == "ExternalName" or obj.get("clusterIP") == "None"
@@ -66,7 +66,7 @@ def _below(type_: str, form: tuple[str, ...], value: Any, where: str) -> Iterato
 
 @functools.cache
 def _ruled(type_: str) -> bool:
-    """Whether a type, or any below it, has rules."""
+    """Return whether a type, or any below it, has rules."""
     return _reaches(type_, set())
 
 
@@ -82,7 +82,7 @@ def _reaches(type_: str, seen: set[str]) -> bool:
 def _check(
     type_: str, name: str, field: FieldFacts, rule: BuiltinRule, value: Any, where: str
 ) -> Iterator[Violation]:
-    # A selector without members is one all the same: it selects everything.
+    # A selector without members is still a selector: it selects everything.
     nothing: tuple[Any, ...] = ("", []) if name == "selector" and "." in field.type else ("", [], {})
     empty = value is None or value in nothing or (value == 0 and _counts(field))
     if empty:

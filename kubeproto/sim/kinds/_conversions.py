@@ -1,7 +1,7 @@
 """Built-in kinds that are stored together: the same object, read and written in two versions or groups.
 
 A server keeps an Event of either group as one of core/v1, and a HorizontalPodAutoscaler of either version as
-one of autoscaling/v2. What the other form has no field for stands in annotations there.
+one of autoscaling/v2. Fields that the other form does not have are kept in annotations there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CPU: Final = "targetCPUUtilizationPercentage"
 
 
 class Version(Protocol):
-    """A version of a kind, as far as a conversion needs to know it."""
+    """A version of a kind, as far as a conversion needs it."""
 
     @property
     def type(self) -> str:
@@ -39,17 +39,17 @@ class Version(Protocol):
 
     @property
     def api_version(self) -> str:
-        """Its group and version, as objects say them."""
+        """Its group and version, as objects have them."""
         ...
 
     @property
     def kind(self) -> str:
-        """Its kind, as objects say it."""
+        """Its kind, as objects have it."""
         ...
 
 
 def convert(obj: Json, source: Version, target: Version) -> Json:
-    """An object in another version that it is stored together with."""
+    """Return an object in another version that it is stored together with."""
     made = _CONVERSIONS[source.type](obj)
     return made | {"apiVersion": target.api_version, "kind": target.kind}
 
@@ -108,7 +108,7 @@ def _with(made: Json, meta: Json, notes: Json, spec: Json) -> Json:
 
 
 def _internal(behavior: Json) -> Json:
-    """A behavior as the annotation has it: Go's own names, and null for what is left out."""
+    """Return a behavior as the annotation has it: Go's own names, and null for what is left out."""
     return {
         field: None
         if rules is None
@@ -123,7 +123,7 @@ def _internal(behavior: Json) -> Json:
 
 
 def _recased(value: Any, case: Callable[[str], str]) -> Any:
-    """JSON whose names begin in another case; what is null is left out."""
+    """Return JSON with the first letter of its names in the other case; null is left out."""
     if is_map(value):
         held = {name: one for name, one in value.items() if one is not None}
         return {case(name[:1]) + name[1:]: _recased(one, case) for name, one in held.items()}
@@ -131,7 +131,7 @@ def _recased(value: Any, case: Callable[[str], str]) -> Any:
 
 
 def _metric_to_v1(metric: Json) -> Json:
-    """A metric as autoscaling/v1 writes it into an annotation, with targets as fields of their own."""
+    """Return a metric as autoscaling/v1 writes it into an annotation, with targets as fields of their own."""
     made = {"type": metric.get("type")} | metric  # in the order of Go's fields
     for source in ("resource", "containerResource"):
         if held := member(metric, source):

@@ -1,4 +1,4 @@
-"""What a server fills in: the defaults of the table, those that it computes, what it adds to objects."""
+"""What a server fills in: the defaults of the table, computed ones, and what it adds to new objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._builtin import built_in, fill
 from ._kinds import Served
 
 Json = dict[str, Any]
-# What admission adds to every pod: it may stay five minutes on a node in trouble.
+# What admission adds to every pod: it may stay five minutes on a node with problems.
 _TOLERATIONS: Final = tuple(
     {
         "key": f"node.kubernetes.io/{what}",
@@ -32,7 +32,7 @@ POD_SPECS: Final = {
     ("replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps",
      "jobs.batch"), ("spec", "template", "spec"),
 )  # fmt: skip
-# The finalizers of what stays as long as something uses it.
+# The finalizers of objects that stay as long as something uses them.
 FINALIZERS: Final = {
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
     "persistentvolumes": "kubernetes.io/pv-protection",
@@ -58,7 +58,7 @@ def fill_in(served: Served, obj: Json) -> None:
 
 
 def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
-    """The spec of the pod that an object holds, if it holds one."""
+    """Return the spec of the pod that an object contains; None if it contains none."""
     if (path := POD_SPECS.get(served.full_name)) is not None:
         for name in path:
             obj = member(obj, name)
@@ -67,7 +67,7 @@ def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
 
 
 def admit(served: Served, obj: Json) -> None:
-    """What a server adds of its own to a new object: nobody owns these fields."""
+    """Add what a server adds to a new object; nobody owns these fields."""
     match served.full_name:
         case "pods":
             _admit_pod(obj["spec"])
@@ -114,7 +114,7 @@ def _fresh_status(served: Served, obj: Json) -> None:
 
 
 def _pod_spec(spec: Json, *, whole: bool) -> None:
-    """What the spec of a pod gets that hangs on more than one field; `whole` is a pod and not a template."""
+    """Fill in what depends on more than one field of a pod's spec; `whole` is a pod and not a template."""
     for container in (one for field in _CONTAINERS for one in listed(spec, field)):
         container.setdefault("imagePullPolicy", _pull_policy(container.get("image", "")))
         if whole and (limits := member(member(container, "resources"), "limits")):
@@ -148,7 +148,7 @@ def _admit_pod(spec: Json) -> None:
 
 
 def _admit_job(obj: Json) -> None:
-    """A job selects its pods by its own uid, unless it says how."""
+    """Select the pods of a job by its own uid, unless it has its own selector."""
     spec, meta = obj["spec"], obj["metadata"]
     if spec.get("manualSelector") or "uid" not in meta:
         return
@@ -169,7 +169,7 @@ def _job(obj: Json) -> None:
 
 
 def _controller(obj: Json) -> None:
-    """A ReplicationController is labelled as its pods are, and selects them by all of their labels."""
+    """Label a ReplicationController as its pods are, and select them by all of their labels."""
     spec = obj.setdefault("spec", {})
     if labels := member(member(member(spec, "template"), "metadata"), "labels"):
         spec.setdefault("selector", dict(labels))
@@ -199,7 +199,7 @@ def _network_policy(obj: Json) -> None:
 
 
 def _autoscaler(obj: Json) -> None:
-    """The two directions of a behavior have other defaults; none has any as long as there is no behavior."""
+    """Fill in the two directions of a behavior, whose defaults differ; without a behavior there are none."""
     notes = member(obj["metadata"], "annotations")
     if obj.get("apiVersion") == "autoscaling/v1" and _METRICS not in notes:
         obj.setdefault("spec", {}).setdefault("targetCPUUtilizationPercentage", 80)
@@ -230,7 +230,7 @@ def _limit_range(obj: Json) -> None:
 
 
 def _binding(obj: Json) -> None:
-    """Users and groups belong to the group of roles, service accounts to none."""
+    """Fill in the group of subjects: users and groups have that of roles, service accounts none."""
     for one in listed(obj, "subjects"):
         if not one.get("apiGroup"):
             one["apiGroup"] = "rbac.authorization.k8s.io" if one.get("kind") in ("User", "Group") else ""

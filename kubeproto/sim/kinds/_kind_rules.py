@@ -1,4 +1,4 @@
-"""What single built-in kinds ask of their objects: those that programs write most, and no others."""
+"""Rules of single built-in kinds: of those that programs write most, and no others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REQUIRED_DATA: Final = {
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
 }
-# What may be changed of the spec of a pod that is there.
+# What may be changed in the spec of an existing pod.
 _POD_CHANGES: Final = (
     "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "containers", "initContainers",
 )  # fmt: skip
@@ -41,13 +41,13 @@ _POD_TEXT: Final = (
 
 
 def check_kind(served: Served, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
-    """What the kind of an object refuses in it, or in the way it changes."""
+    """Return what the kind of an object refuses in it, or in the way it changes."""
     rule = _RULES.get(served.full_name)
     return list(rule(obj, old)) if rule else []
 
 
 def check_bytes(served: Served, obj: dict[str, Any], where: str = "") -> None:
-    """Refuse data that is no base64, as the decoder of a server does: `Misfit`; it says `where` first."""
+    """Refuse data that is not base64, as a server's decoder does: `Misfit`; `where` begins its text."""
     name = {"secrets": "data", "configmaps": "binaryData"}.get(served.full_name, "")
     for text in member(obj, name).values() if name else ():
         try:
@@ -140,7 +140,7 @@ def _pod(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]
 
 
 def _fixed(spec: dict[str, Any]) -> dict[str, Any]:
-    """What may not change of the spec of a pod."""
+    """Return the part of a pod's spec that may not change."""
     kept = {name: value for name, value in spec.items() if name not in _POD_CHANGES}
     for field in ("containers", "initContainers"):
         kept[field] = [

@@ -1,4 +1,4 @@
-"""The kinds that a server serves: how each is addressed, what it does with writes, how its JSON is made.
+"""The kinds that a server serves: how they are addressed, how writes are treated, how their JSON is made.
 
 A kind is one entry for each of its versions; the versions of a custom resource share one storage, and their
 objects are kept in the version that the definition stores (conversion is none: only apiVersion differs).
@@ -27,7 +27,7 @@ _ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "pat
 _CUSTOM_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
-# Kinds whose spec is counted by metadata.generation; the others keep what the client sends.
+# Kinds whose metadata.generation counts changes of the spec; the others keep what the client sends.
 _COUNTED: Final = frozenset((
     "pods",
     "podtemplates",
@@ -56,21 +56,21 @@ _COUNTED: Final = frozenset((
     "flowschemas.flowcontrol.apiserver.k8s.io",
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
 ))  # fmt: skip
-# A PUT to a missing object creates it (tried on a 1.36 server; the others answer 404).
+# A PUT to a missing object creates it (tried on a 1.36 server; other kinds get 404).
 _MADE_BY_UPDATE: Final = frozenset((
     "leases.coordination.k8s.io", "endpoints", "events", "events.events.k8s.io", "limitranges", "services",
     "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
     "clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
     "runtimeclasses.node.k8s.io", "leasecandidates.coordination.k8s.io",
 ))  # fmt: skip
-# A PUT to one of these has to say which version it replaces (tried on a 1.36 server).
+# A PUT to one of these has to name the version that it replaces (tried on a 1.36 server).
 _AT_A_VERSION: Final = frozenset((
     "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "csidrivers.storage.k8s.io",
     "runtimeclasses.node.k8s.io", "customresourcedefinitions.apiextensions.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io",
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
 ))  # fmt: skip
-# A DELETE that is done at once answers with the object instead of a Status.
+# A DELETE that is done at once responds with the object instead of a Status.
 _ANSWERS_WITH_OBJECT: Final = frozenset((
     "services", "serviceaccounts", "pods", "persistentvolumeclaims", "persistentvolumes", "jobs.batch",
     "replicationcontrollers",
@@ -85,7 +85,7 @@ _META_CODEC: Final = TypedCodec("meta_v1.ObjectMeta", "ObjectMeta")
 
 
 def _plain(meta: dict[str, Any]) -> bool:
-    """Whether metadata holds only what most objects have, so that no value can be of a wrong type."""
+    """Return whether metadata has only the usual fields, so that no value can be of a wrong type."""
     for name, value in meta.items():
         if type(value) is str:
             if name in _NO_TEXTS:
@@ -116,7 +116,7 @@ class SchemaCodec:
         self.rules = b'"x-kubernetes-validations"' in _sorted_json(schema)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
-        """Prune and default an object in place; the paths of what its schema does not know."""
+        """Prune and default an object in place; return the paths of what its schema does not declare."""
         unknown: list[str] = []
         if not self._fits(obj):
             unknown = prune(self.schema, obj)
@@ -128,11 +128,11 @@ class SchemaCodec:
         return sorted(unknown)
 
     def write(self, obj: dict[str, Any]) -> bytes:
-        """The JSON as a server writes it."""
+        """Return the JSON as a server writes it."""
         return escaped(_sorted_json(obj))
 
     def conform(self, obj: dict[str, Any]) -> None:
-        """Drop from an object, in place, what its schema does not know, without a word about it."""
+        """Prune an object in place, without reporting what was pruned."""
         if not self._fits(obj):
             prune(self.schema, obj)
 
@@ -144,7 +144,7 @@ class SchemaCodec:
         *,
         rules: bool = True,
     ) -> list[Violation]:
-        """What the schema and its rules refuse; `unknown` gets the rules that cannot be evaluated here."""
+        """Return what the schema and its rules refuse; `unknown` gets rules that cannot be evaluated."""
         return [] if self._fits(obj) else validate(self.schema, obj, old, rules=rules, unknown=unknown)
 
 
@@ -182,12 +182,12 @@ class Served:
         self.outdated = False
         self.storage_kind: Served | None = None  # the built-in kind in whose form objects are stored
         self.facts: Facts | None = None
-        self.owned: dict[Any, list[dict[str, Any]]] = {}  # the books of new objects, by their shape
+        self.owned: dict[Any, list[dict[str, Any]]] = {}  # the managedFields of new objects, by their shape
         self.fields: dict[str, SelectableField] = BUILT_IN.get(self.full_name, {})
         if defined:
             paths = (path.removeprefix(".") for path in defined.selectable_fields)
             self.fields = {path: SelectableField((path,)) for path in paths}
-        # What stands before the metadata of a built-in object; items of its lists leave it out.
+        # What precedes the metadata of a built-in object; items of its lists leave it out.
         self.prefix = (
             b"" if self.custom else b'{"kind":"%s","apiVersion":"%s",' % (
                 self.kind.encode(), self.api_version.encode())
@@ -203,11 +203,11 @@ class Served:
         return f"{namespace}/{name}" if self.namespaced else name
 
     def write(self, obj: dict[str, Any]) -> bytes:
-        """The JSON of an object as this version shows it; or `Misfit`."""
+        """Return the JSON of an object as this version shows it; or `Misfit`."""
         return self.codec.write(obj)
 
     def kept(self, obj: dict[str, Any]) -> bytes:
-        """The JSON of an object of this version as it is stored; or `Misfit`."""
+        """Return the JSON of an object of this version as it is stored; or `Misfit`."""
         if self.storage_kind is not None:
             return self.storage_kind.write(convert(obj, self, self.storage_kind))
         if self.stored_as in ("", self.api_version):
@@ -219,7 +219,7 @@ class Served:
         return codec.write(stored)
 
     def again(self, obj: dict[str, Any]) -> bytes:
-        """The JSON of an object that is in its stored form already."""
+        """Return the JSON of an object that is in its stored form already."""
         return (self.storage_kind or self).write(obj)
 
     @property
@@ -228,14 +228,14 @@ class Served:
         return self.storage_kind is None and not self.outdated and self.stored_as in ("", self.api_version)
 
     def shown(self, data: bytes) -> bytes:
-        """Stored bytes as this version shows them."""
+        """Return stored bytes as this version shows them."""
         return data if self.as_stored else self.write(self.read(data))
 
     def read(self, data: bytes) -> dict[str, Any]:
-        """A stored object as this version has it.
+        """Return a stored object as this version has it.
 
-        The version that it was stored in prunes and fills in defaults as its schema is now, then this version
-        prunes: a real server does it with every read.
+        The version that it was stored in prunes and fills in defaults with its present schema, then this
+        version prunes: a real server does so with every read.
         """
         obj: dict[str, Any] = msgspec.json.decode(data)
         if self.storage_kind is not None:
@@ -250,7 +250,7 @@ class Served:
 
     @property
     def stored_api_version(self) -> str:
-        """The apiVersion that stored objects carry."""
+        """The apiVersion of stored objects."""
         return self.stored_as or self.api_version
 
     def __repr__(self) -> str:
@@ -258,7 +258,7 @@ class Served:
 
 
 class Kinds:
-    """All that is served, found by group, version and plural."""
+    """Everything that is served, found by group, version and plural."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -272,11 +272,11 @@ class Kinds:
                 served.storage_kind = home
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
-        """What is served under these names."""
+        """Return what is served under these names; None if nothing is."""
         return self.by_version.get((group, version), {}).get(plural)
 
     def has_own(self, group: str) -> bool:
-        """Whether a group is one of the server's own."""
+        """Return whether a group is one of the server's own."""
         if self._own is None:
             versions = self.by_version.items()
             self._own = frozenset(
@@ -285,7 +285,7 @@ class Kinds:
         return group in self._own
 
     def of_kind(self, api_version: str, kind: str) -> Served | None:
-        """What an `apiVersion` and a `kind` mean; None if nothing here."""
+        """Return what an `apiVersion` and a `kind` mean; None if nothing here."""
         group, _, version = api_version.rpartition("/")
         for served in self.by_version.get((group, version), {}).values():
             if served.kind == kind:
@@ -301,7 +301,7 @@ class Kinds:
         return self.by_storage.get(name)
 
     def define(self, kind: DefinedKind, *, ready_at: float) -> list[Served]:
-        """Serve a custom resource, or serve it as its definition is now."""
+        """Serve a custom resource, or serve it as its definition has become."""
         before = [served for served in self if served.custom and served.full_name == kind.name]
         ready = before[0].ready_at if before else ready_at
         self.forget(kind.name)
@@ -314,7 +314,7 @@ class Kinds:
         return made
 
     def forget(self, full_name: str) -> None:
-        """Serve a custom resource no longer."""
+        """Stop serving a custom resource."""
         for key, resources in list(self.by_version.items()):
             for plural, served in list(resources.items()):
                 if served.custom and served.full_name == full_name:

@@ -1,7 +1,7 @@
-"""The order in which a server writes the fields of its own types, where it is not that of the alphabet.
+"""The order in which a server writes the fields of its own types, where it is not alphabetical.
 
-OpenAPI does not tell it, so it is written down here for what is seen most. Fields that are not named follow
-in alphabetical order; kind, apiVersion and metadata are always first.
+OpenAPI does not have it, so it is written down here for the most common types. Fields that are not named
+follow in alphabetical order; kind, apiVersion and metadata are always first.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ ALWAYS: Final = frozenset((
     ("events_v1.Event", "deprecatedLastTimestamp"),
 ))  # fmt: skip
 
-# Texts that are kept although they are empty: pointers, in Go. OpenAPI does not tell them from others.
+# Texts that are kept although they are empty: pointers, in Go. OpenAPI does not distinguish them.
 POINTERS: Final = frozenset((
     ("coordination_v1.LeaseSpec", "holderIdentity"),
     ("coordination_v1.LeaseSpec", "preferredHolder"),
@@ -150,11 +150,11 @@ POINTERS: Final = frozenset((
 
 
 def in_order(type_: str, fields: Iterable[str]) -> list[str]:
-    """The fields of a type as a server writes them."""
+    """Return the fields of a type as a server writes them."""
     known = frozenset(fields)
     own = _ORDERS.get(type_, "").split()
-    # What a real server was seen to write, a few fields at a time, says where the fields stand that are not
-    # written down; between fields that were never seen side by side it says nothing.
+    # The order of fields that are not written down follows from what a real server was observed to write, a
+    # few fields at a time; fields that were never observed side by side have no order.
     before = -1
     for name in built_in().orders.get(type_, []):
         if name in own:

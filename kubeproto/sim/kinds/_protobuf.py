@@ -1,8 +1,8 @@
 """Reads request bodies in protobuf, which kubectl and client-go send for built-in kinds, as JSON values.
 
-A body is the bytes `k8s` and zero, then an envelope that names the kind. Field numbers stand nowhere but in
+A body is the bytes `k8s` and zero, then an envelope that names the kind. Field numbers exist only in
 Kubernetes' `generated.proto` files; `tools/protobuf` makes a table of them. Go writes every field that is not
-a pointer, so a zero there means nothing, and is left out, as its JSON encoder would. Nothing is answered in
+a pointer, so a zero there means nothing, and is left out, as its JSON encoder would. No response is in
 protobuf: clients that send it accept JSON.
 """
 
@@ -29,7 +29,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MalformedProtobuf(ValueError):
-    """A body that is not what its content type says; the text says where it goes wrong."""
+    """A body that its content type does not fit; the text says where it goes wrong."""
 
 
 class ProtobufField(Struct, frozen=True, array_like=True):
@@ -51,7 +51,7 @@ class Numbers(Struct, frozen=True):
 
 @functools.cache
 def numbers() -> tuple[dict[str, str], dict[str, dict[int, ProtobufField]]]:
-    """The kinds, and the fields of each type by number; read when first asked for."""
+    """Return the kinds, and the fields of each type by number; read when first needed."""
     import pkgutil
 
     data = pkgutil.get_data("kubeproto.sim.kinds", "protobuf.json")
@@ -182,7 +182,7 @@ def _bytes(value: int | bytes) -> bytes:
     return value
 
 
-# The wire: fields by number, in the order in which they come.
+# The wire format: fields by number, in the order of the bytes.
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:

@@ -1,9 +1,9 @@
-"""A fast yes for custom resources: what fits a type made from its schema needs no closer look.
+"""A fast check for custom resources: an object that fits a type made from its schema needs no other.
 
 Most objects that are written fit their schema, hold every field that has a default, no null and nothing
-unknown. msgspec sees that in a microsecond or two, where the engine of `crd` takes a hundred. Only schemas
-that say nothing beyond types, bounds, enums and required fields have such a type; and an object that does
-not fit it is not wrong yet: it goes to the engine.
+unknown. msgspec finds that out in a microsecond or two, where the engine of `crd` takes a hundred. Only
+schemas with nothing beyond types, bounds, enums and required fields have such a type; an object that does
+not fit it is not necessarily wrong: it goes to the engine.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _FREE_FORMATS: Final = ("", "int32", "int64", "float", "double")
 
 
 class _Unfit(Exception):
-    """The schema says more than a type can."""
+    """The schema has more than a type can express."""
 
 
 def quick_check(schema: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
-    """A function that is True for objects that certainly are pruned, defaulted and valid."""
+    """Return a function that is True for objects that certainly are pruned, defaulted and valid."""
     try:
         members = {
             name: below
@@ -93,7 +93,7 @@ def _struct(schema: dict[str, Any], identity: list[tuple[str, Any]] | None = Non
     ]
     for at, (name, below) in enumerate(schema["properties"].items()):
         kind = _type(below)
-        # A default that is not there has to be filled in, and that is the engine's work.
+        # A default that is missing has to be filled in, which is the engine's work.
         if name in required or below.get("default") is not None:
             fields.append((f"f{at}", kind, msgspec.field(name=name)))
         else:

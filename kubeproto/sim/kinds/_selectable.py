@@ -1,7 +1,7 @@
-"""By which fields the objects of a kind can be selected, and where the value of each one stands.
+"""By which fields the objects of a kind can be selected, and where the value of each one is.
 
 Every kind can be selected by name and namespace. Some built-in kinds add fields, and then they accept what
-they list and nothing else; a server names the values in Go, so a few are not where their name says.
+they list and nothing else; a server names the values in Go, so a few are elsewhere than their name suggests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ META: Final = ("metadata.name", "metadata.namespace")
 
 
 class SelectableField(Struct, frozen=True):
-    """Where the value of a field stands in the stored object: at the first path that has one, else `zero`."""
+    """Where the value of a field is in the stored object: at the first path that has one, else `zero`."""
 
     paths: tuple[str, ...]
     zero: str = ""

@@ -1,6 +1,6 @@
-"""Objects of built-in kinds as a server reads and writes them: by the types that its own code has.
+"""Objects of built-in kinds as a server reads and writes them: by the types of its own code.
 
-Reading drops what the type does not know (and says so), what is null and what is empty; it brings
+Reading drops what the type does not declare (and reports it), what is null and what is empty; it brings
 quantities and times into the one form that a server stores. Writing lets msgspec do the work: for each type
 a Struct is made whose fields stand in the server's order, so that a value of a wrong type is found while
 the bytes are made, and maps come out sorted.
@@ -46,11 +46,11 @@ class FieldPlan:
     def __init__(self, type_: str) -> None:
         self.fields: dict[str, tuple[tuple[str, ...], FieldPlan | str | None, bool]] = {}
         self._type = type_
-        # Numbers and booleans of which a server was seen to leave out the zero.
+        # Numbers and booleans of which a server was observed to leave out the zero.
         self._dropped: frozenset[str] = frozenset()
 
     def prepared(self) -> FieldPlan:
-        """The plan, its fields filled in when they are first needed: types are recursive."""
+        """Return the plan, its fields filled in when they are first needed: types are recursive."""
         if not self.fields and (facts := table().types.get(self._type)):
             zeros = built_in().zeros.get(self._type, {})
             self._dropped = frozenset(name for name, kept in zeros.items() if not kept)
@@ -62,14 +62,14 @@ class FieldPlan:
                     leaf = field.type
                 elif field.type.startswith("schema-"):
                     leaf = "any"
-                # A server leaves out what is empty, but for what the type says is always there.
+                # A server leaves out what is empty, except what the type always has.
                 kept = field.required or field.default is not None or (self._type, name) in POINTERS
                 kept = zeros.get(name, kept)
                 self.fields[name] = (field.form, leaf, kept)
         return self
 
     def tidy(self, obj: dict[str, Any], path: str, unknown: list[str]) -> None:
-        """Bring an object into the form that is stored, in place; paths of what is unknown are collected."""
+        """Bring an object into the form that is stored, in place; paths of unknown fields are collected."""
         fields = self.fields or self.prepared().fields
         for name, value in list(obj.items()):
             step = fields.get(name)
@@ -113,7 +113,7 @@ class FieldPlan:
 
 @cache
 def plan_of(type_: str) -> FieldPlan:
-    """The plan for a type of the table."""
+    """Return the plan for a type of the table."""
     return FieldPlan(type_)
 
 
@@ -126,13 +126,13 @@ class TypedCodec:
         self.plan = plan_of(type_)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
-        """Bring an object into the form that is stored; the paths of fields that its type does not know."""
+        """Bring an object into the form that is stored; return the paths of undeclared fields."""
         unknown: list[str] = []
         self.plan.tidy(obj, "", unknown)
         return unknown
 
     def write(self, obj: dict[str, Any]) -> bytes:
-        """The JSON as a server writes it; or `Misfit`."""
+        """Return the JSON as a server writes it; or `Misfit`."""
         try:
             return escaped(_encode(msgspec.convert(obj, struct_of(self.type))))
         except msgspec.ValidationError as error:
@@ -151,7 +151,7 @@ class TypedCodec:
         return f"json: cannot unmarshal {go_value} into Go struct field {holder}{field} of type {go_type}"
 
     def _holder(self, field: str) -> tuple[str, FieldFacts | None]:
-        """The struct that holds a field, which a server names, and the field."""
+        """Return the struct that contains a field, which a server names, and the field."""
         holder, held = self.type, None
         for name in field.split(".")[1:]:
             if held is not None:
@@ -164,7 +164,7 @@ class TypedCodec:
 
 
 def _go_type(field: FieldFacts, *, inside: bool) -> str:
-    """The type of a field, or of what is in it, as Go names it; empty if it needs no other name."""
+    """Return the type of a field, or of its elements, as Go names it; empty if it needs no other name."""
     if field.type not in ("string", "boolean"):
         return ""
     form = "".join(
@@ -174,7 +174,7 @@ def _go_type(field: FieldFacts, *, inside: bool) -> str:
 
 
 def escaped(data: bytes) -> bytes:
-    """JSON with the characters escaped that Go escapes; they stand in strings alone."""
+    """Return JSON with the characters escaped that Go escapes; they occur in strings alone."""
     if b"<" in data:
         data = data.replace(b"<", b"\\u003c")
     if b">" in data:
@@ -186,7 +186,7 @@ def escaped(data: bytes) -> bytes:
 
 @cache
 def struct_of(type_: str) -> type[Struct]:
-    """A Struct that writes a type in the server's order and refuses values of other types."""
+    """Return a Struct that writes a type in the server's order and refuses values of other types."""
     facts = table().types[type_].fields
     fields: list[tuple[str, Any, Any]] = []
     nulls = built_in().nulls.get(SHOWN_AS.get(type_, type_), [])
@@ -223,7 +223,7 @@ def _empty(made: type[Struct]) -> Any:
 
 
 def _canonical(leaf: str, value: Any) -> Any:
-    """A quantity or a time in the form that is stored."""
+    """Return a quantity or a time in the form that is stored."""
     match leaf:
         case "quantity" if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             try:

@@ -6,7 +6,7 @@ from ...objects import parse_time
 
 
 def ago(stamp: str | None, time: float) -> str:
-    """How long ago a time was, as kubectl shows it."""
+    """Return how long ago a time was, as kubectl shows it."""
     if not stamp:
         return "<unknown>"
     seconds = int(time - parse_time(stamp).timestamp())

@@ -1,4 +1,4 @@
-"""What cells of several kinds are made of: names, ages, lists, selectors."""
+"""Values of cells of several kinds: names, ages, lists, selectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNKNOWN: Final = "<unknown>"
 
 
 def value_at(obj: Json, path: str, otherwise: Any = "") -> Any:
-    """What stands under a path of names."""
+    """Return the value at a path of names."""
     value: Any = obj
     for name in path.split("."):
         value = value.get(name) if is_map(value) else None

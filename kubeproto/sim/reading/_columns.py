@@ -45,14 +45,14 @@ class CellColumn(Struct, frozen=True):
 
 
 def definitions_of(served: Served) -> list[dict[str, Any]]:
-    """The definitions of the columns in which a kind is shown."""
+    """Return the definitions of the columns in which a kind is shown."""
     if served.custom:
         return [column.definition for column in _columns_of(served)]
     return _recorded()[served.full_name]
 
 
 def cells_of(served: Served, obj: dict[str, Any], time: float) -> list[Any]:
-    """The cells of an object, in the order of the columns."""
+    """Return the cells of an object, in the order of the columns."""
     if served.custom:
         return [column.cell(obj, time) for column in _columns_of(served)]
     return ROWS[served.full_name](obj, time)
@@ -60,7 +60,7 @@ def cells_of(served: Served, obj: dict[str, Any], time: float) -> list[Any]:
 
 @functools.cache
 def _recorded() -> dict[str, list[dict[str, Any]]]:
-    """The columns of built-in kinds: what a real server sent, written down by `make probe`."""
+    """Return the columns of built-in kinds: what a real server sent, recorded by `make probe`."""
     data = pkgutil.get_data("kubeproto.sim", "columns.json")
     if data is None:
         raise RuntimeError("kubeproto.sim was installed without its columns.json")
@@ -69,7 +69,7 @@ def _recorded() -> dict[str, list[dict[str, Any]]]:
 
 
 def _columns_of(served: Served) -> tuple[CellColumn, ...]:
-    """The columns of a custom resource: those of its definition, or name and age."""
+    """Return the columns of a custom resource: those of its definition, or name and age."""
     name = _column("Name", _NAME, lambda obj, _: obj["metadata"].get("name", ""), format_="name")
     if served.defined and served.defined.columns:
         own: list[CellColumn] = []
@@ -84,7 +84,7 @@ def _columns_of(served: Served) -> tuple[CellColumn, ...]:
 
 
 def look_up(obj: Any, path: str) -> Any:
-    """What a simple JSONPath finds first: members, indexes and filters by equality; None if nothing."""
+    """Return what a simple JSONPath finds first (members, indexes, filters by equality), or None."""
     value = obj
     for step in _STEP.finditer(path):
         name, index, key, wanted = step.groups()

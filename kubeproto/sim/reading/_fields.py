@@ -26,7 +26,7 @@ def check_fields(served: Served, selector: FieldSelector | None) -> None:
 
 
 def _unsupported(served: Served, path: str) -> Rejection:
-    if served.full_name == "resourceslices.resource.k8s.io":  # the one kind that names itself
+    if served.full_name == "resourceslices.resource.k8s.io":  # the one kind that is named in the message
         where = f"{served.api_version}, Kind={served.kind}"
         return bad_request(f"field label not supported for {where}: {path}")
     if served.custom or served.fields:
@@ -36,11 +36,11 @@ def _unsupported(served: Served, path: str) -> Rejection:
 
 
 def matcher(served: Served, options: ListQuery) -> Matches | None:
-    """Whether an object is meant; None if all are."""
+    """Return whether an object is selected; None if all are."""
     labels, fields = options.labels, options.fields
     if labels is None and fields is None:
         return None
-    # The one name that a field selector pins is by far the most frequent selector of all.
+    # A selector on the name is by far the most frequent of all.
     if labels is None and fields is not None and len(fields.requirements) == 1:
         [only] = fields.requirements
         if only.path == "metadata.name" and only.operator == "=":

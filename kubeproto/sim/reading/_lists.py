@@ -1,4 +1,4 @@
-"""Lists: which version they show, in which pages, and what they say about what is left."""
+"""Lists: which version they show, in which pages, and what they report about what is left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGEST: Final = 2**64
 
 
 class ListResult(Struct, frozen=True):
-    """A page of objects, and what its metadata says. `left` is None where a server does not tell."""
+    """A page of objects and its metadata. `left` is None where a server does not report it."""
 
     objects: list[Stored]
     version: int
@@ -33,12 +33,12 @@ class ListResult(Struct, frozen=True):
 
 
 def read_version(text: str) -> int | None:
-    """A version as a number; None if it is none."""
+    """Return a version as a number; None if it is not one."""
     return int(text) if text.isascii() and text.isdigit() and int(text) < _LARGEST else None
 
 
 def list_objects(state: ServerState, route: Route, options: ListQuery) -> ListResult:
-    """The page that a list is asked for; or a refusal."""
+    """Return the page that a list asks for; or a refusal."""
     served = route.served
     check_fields(served, options.fields)
     shards = read_shards(options.shards) if options.shards else None
@@ -55,7 +55,7 @@ def list_objects(state: ServerState, route: Route, options: ListQuery) -> ListRe
 
 
 def _version(state: ServerState, options: ListQuery) -> tuple[int | None, PageStart | None]:
-    """The version to show (None for the latest), and where the page begins."""
+    """Return the version to show (None for the latest), and where the page begins."""
     if options.token:
         page = read_token(options.token)
         if options.version not in ("", "0"):
@@ -84,7 +84,7 @@ def _too_large(state: ServerState, version: int) -> Exception:
 
 
 def invalid_version(text: str) -> str:
-    """What a server says about a version that is no number."""
+    """Return what a server says about a version that is not a number."""
     quoted = msgspec.json.encode(text).decode()
     why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
     return f"Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}"
@@ -126,7 +126,7 @@ def _page(
 
 
 def list_body(served: Served, viewer: Viewer, listed: ListResult, time: float) -> bytes:
-    """The body of a list."""
+    """Return the body of a list."""
     meta: dict[str, Any] = {"resourceVersion": str(listed.version)}
     if listed.token:
         meta["continue"] = listed.token

@@ -1,7 +1,7 @@
-"""In which form an answer is given: what the Accept header asks for, and what can be had.
+"""Content negotiation: what the Accept header asks for, and what is offered.
 
-The first entry that can be served wins; parameters that nobody knows are ignored. Errors follow the header
-too: they are indented when it asked for anything but plain JSON.
+The first entry that can be served wins; unknown parameters are ignored. Errors follow the header too: they
+are indented when it asked for anything but plain JSON.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _BROWSERS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
 class Accepted(Struct, frozen=True):
-    """The form of an answer. `plain` is False where errors come indented."""
+    """The format of a response. `plain` is False where errors are indented."""
 
     view: View = "object"
     yaml: bool = False
     plain: bool = True
-    listed: bool = False  # a list of metadata was asked for, whatever there is
+    listed: bool = False  # a list of metadata was requested, whatever there is
 
 
 _JSON: Final = Accepted()
 
 
 def negotiate(accept: str, verb: str, served: Served | None = None) -> Accepted:
-    """The form for an answer to this verb on a kind, or of discovery without one; or 406."""
+    """Return the format for a response to this verb on a kind, or of discovery without one; or 406."""
     if not accept or accept == "application/json" or accept == "*/*":
         return _JSON
     plain = True
@@ -85,7 +85,7 @@ def _served(media: str, asked: dict[str, str], verb: str, served: Served | None)
 
 
 def check_arity(accepted: Accepted, served: Served, *, listed: bool) -> None:
-    """Refuse to show a list as one object, or one as a list. It comes up when there is something to show."""
+    """Refuse to show a list as one object, or one as a list, once there is something to show."""
     if accepted.view != "metadata" or accepted.listed == listed:
         return
     kind = "PartialObjectMetadataList" if accepted.listed else "PartialObjectMetadata"
@@ -105,24 +105,24 @@ def _other_arity(served: Served, kind: str, *, listed: bool) -> Rejection:
 
 
 def accepts_plainly(accept: str) -> bool:
-    """Whether an error goes out on one line."""
+    """Return whether an error is sent as one line."""
     return not accept or accept.split(",")[0].strip() in ("application/json", "*/*")
 
 
 def accepts_yaml(accept: str) -> bool:
-    """Whether an error goes out as YAML."""
+    """Return whether an error is sent as YAML."""
     return accept.split(",")[0].partition(";")[0].strip() == "application/yaml"
 
 
 def wants_indented(user_agent: str, pretty: str | None) -> bool:
-    """Whether a body is made for a reader of flesh and blood."""
+    """Return whether a body is made for a human reader."""
     if pretty is not None:
         return pretty.lower() not in ("0", "false")
     return any(browser in user_agent for browser in _BROWSERS)
 
 
 def takes_gzip(accept_encoding: str) -> bool:
-    """Whether the header names gzip as such: `*`, `GZIP` and `gzip;q=0` do not count."""
+    """Return whether the header names gzip itself: `*`, `GZIP` and `gzip;q=0` do not count."""
     return any(part.strip() == "gzip" for part in accept_encoding.split(","))
 
 

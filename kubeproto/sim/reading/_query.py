@@ -1,7 +1,7 @@
 """The query of a request: read as leniently, and refused as exactly, as a server does it.
 
-What is not known is ignored; of a parameter that is repeated the first counts; a boolean is true unless it
-is `0` or `false`; a number has to be one.
+Unknown parameters are ignored; of a repeated parameter the first counts; a boolean is true unless it is `0`
+or `false`; a number has to be one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNORDERED: Final = re.compile(r"(?:Gt|Lt) on the label '.*' needs .* not \('(.*
 
 
 class ListQuery(Struct, frozen=True, kw_only=True):
-    """What a list, a watch or the deletion of a collection is asked for."""
+    """The parameters of a list, a watch or the deletion of a collection."""
 
     labels: Selector | None
     fields: FieldSelector | None
@@ -52,18 +52,18 @@ class ListQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def selective(self) -> bool:
-        """Whether a label or field selector leaves anything out."""
+        """Whether a label or field selector excludes anything."""
         return self.labels is not None or self.fields is not None
 
 
 def split_target(target: str) -> tuple[str, Query]:
-    """The decoded path of a request, and its query."""
+    """Return the decoded path of a request, and its query."""
     path, _, text = target.partition("?")
     return (unquote(path) if "%" in path else path), (read_query(text) if text else {})
 
 
 def read_query(text: str) -> Query:
-    """The first value of each parameter."""
+    """Return the first value of each parameter."""
     query: Query = {}
     for part in text.split("&"):
         key, _, value = part.partition("=")
@@ -74,12 +74,12 @@ def read_query(text: str) -> Query:
 
 
 def is_true(text: str | None) -> bool:
-    """A boolean as a server reads it: there, and neither 0 nor false."""
+    """Return a boolean as a server reads it: present, and neither 0 nor false."""
     return text is not None and text.lower() not in ("0", "false")
 
 
 def number(query: Query, name: str) -> int | None:
-    """A whole number; None if it is not there or empty."""
+    """Return an integer; None if it is missing or empty."""
     text = query.get(name, "")
     if not text:
         return None
@@ -91,7 +91,7 @@ def number(query: Query, name: str) -> int | None:
 
 
 def seconds(text: str) -> float | None:
-    """A duration as Go writes it (1m30s); None if it is none."""
+    """Return a duration as Go writes it (1m30s); None if it is not one."""
     if text == "0":
         return 0.0
     sign = -1.0 if text.startswith("-") else 1.0
@@ -108,7 +108,7 @@ def seconds(text: str) -> float | None:
 
 
 def list_options(query: Query, *, watching: bool, streaming_lists: bool) -> ListQuery:
-    """The options of a list or watch, defaulted and checked; or a refusal."""
+    """Return the options of a list or watch, defaulted and checked; or a refusal."""
     limit = number(query, "limit") or 0
     timeout = number(query, "timeoutSeconds")
     initial = is_true(query["sendInitialEvents"]) if query.get("sendInitialEvents") else None
@@ -118,7 +118,7 @@ def list_options(query: Query, *, watching: bool, streaming_lists: bool) -> List
         query.get("continue", ""),
     )
     if watching and streaming_lists and initial is None and not match and version in ("", "0"):
-        # A watch from no version is a streaming list, whether it says so or not (gate WatchList).
+        # A watch without a version is a streaming list, whether it says so or not (gate WatchList).
         initial, match = True, "NotOlderThan"
     options = ListQuery(
         labels=_labels(query.get("labelSelector", "")),
@@ -204,7 +204,7 @@ def _labels(text: str) -> Selector | None:
 
 
 def _go_words(selector: str, why: str) -> str:
-    """What a server says of a label selector."""
+    """Return what a server says of a label selector."""
     if found := _FOUND.search(why):
         token, expected = found[1] or found[2] or "", found[3]
         if expected == "',' or the end":

@@ -1,7 +1,7 @@
 """What a URL and a method mean: which resource, object and verb; and the three ways of not being found.
 
-A missing object is told by whoever looks for it. Here the two others are told apart: a group, version or
-path that is not there speaks plain text, a resource that a served group version does not have is a Status.
+A missing object is reported where it is looked up. The two others are distinguished here: a group, version or
+path that does not exist gets plain text, a resource that a served group version does not have gets a Status.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Route(Struct, frozen=True):
 
 
 def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | list[str]:
-    """The route of a request to a resource; for any other path its segments."""
+    """Return the route of a request to a resource; for any other path its segments."""
     if not path.startswith("/"):
         raise unknown_path()
     segments = path.removesuffix("/")[1:].split("/")
@@ -61,7 +61,7 @@ def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | li
 
 
 def unknown_version(kinds: Kinds, group: str) -> Exception:
-    """A version that is not served is told by who serves its group, if anybody does."""
+    """Return the response for a version that is not served, which depends on who serves its group."""
     return unknown_resource() if kinds.has_own(group) else unknown_path()
 
 
@@ -104,7 +104,7 @@ def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query
     if verb is None:
         raise method_not_allowed()
     if served.custom and name and verb == "create":
-        return verb  # the name in the path counts for nothing
+        return verb  # the name in the path does not count
     if served.custom and not name and verb in ("update", "patch"):
         raise bad_request("name must be provided")
     if name:
@@ -124,7 +124,7 @@ def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query
 
 
 def _without_objects(served: Served) -> bool:
-    """Whether this resource only answers questions, such as a review, and keeps nothing."""
+    """Return whether this resource only answers questions, such as a review, and stores nothing."""
     return served.verbs == frozenset(("create",))
 
 

@@ -24,14 +24,14 @@ class Shards(Struct, frozen=True):
     text: str
 
     def holds(self, stored: Stored) -> bool:
-        """Whether an object is in one of the ranges."""
+        """Return whether an object is in one of the ranges."""
         value = stored.uid if self.key == _KEYS[0] else stored.namespace
         at = fnv_1a(value)
         return any(start <= at < end for start, end in self.ranges)
 
 
 def fnv_1a(text: str) -> int:
-    """The 64-bit FNV-1a hash of a text."""
+    """Return the 64-bit FNV-1a hash of a text."""
     at = 0xCBF29CE484222325
     for byte in text.encode():
         at = ((at ^ byte) * 0x100000001B3) & _MASK
@@ -39,7 +39,7 @@ def fnv_1a(text: str) -> int:
 
 
 def read_shards(text: str) -> Shards:
-    """What a selector says; or 500 without a reason, as a server has it."""
+    """Return what a selector says; or 500 without a reason, as a server does."""
     ranges: list[tuple[int, int]] = []
     shown: list[str] = []
     keys: set[str] = set()

@@ -1,4 +1,4 @@
-"""Continue tokens: where a list goes on, and at which version, in the form that a server gives out.
+"""Continue tokens: where a list continues, and at which version, in a server's format.
 
 Unpadded base64url of `{"v":"meta.k8s.io/v1","rv":N,"start":"<key>\\u0000"}`. The key is relative to the
 collection; it begins with a slash where the page came from a watch cache, and both forms are read.
@@ -26,20 +26,20 @@ class _Token(Struct):
 
 
 class PageStart(Struct, frozen=True):
-    """Where a page begins. `version` is -1 for "whatever is there now"."""
+    """Where a page begins. `version` is -1 for "whatever there is now"."""
 
     version: int
     start: str
 
 
 def write_token(version: int, start: str) -> str:
-    """The token for a page that begins after the key in `start`."""
+    """Return the token for a page that begins after the key in `start`."""
     text = msgspec.json.encode(_Token(_VERSION, version, start)).replace(b"\x00", b"\\u0000")
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def read_token(token: str) -> PageStart:
-    """What a token says; or 400."""
+    """Return what a token says; or 400."""
     try:
         if "=" in token or not token.isascii():
             raise ValueError

@@ -25,7 +25,7 @@ def _front() -> msgspec.json.Decoder[Any]:
 
 
 class Viewer:
-    """Shows the objects of one kind in one way. `first` is whether a Table still owes its columns."""
+    """Shows the objects of one kind in one way. `first` is whether a Table still has to send its columns."""
 
     def __init__(self, served: Served, view: View, include: str = "") -> None:
         self.served = served
@@ -34,18 +34,18 @@ class Viewer:
         self.first = True
 
     def item(self, data: bytes) -> bytes:
-        """An object inside a list: built-in kinds leave their name out."""
+        """Return an object inside a list: built-in kinds leave their kind and apiVersion out."""
         data = self.object(data)
         if self.view == "object" and (prefix := self.served.prefix) and data.startswith(prefix):
             return b"{" + data[len(prefix) :]
         return data
 
     def object(self, data: bytes) -> bytes:
-        """An object by itself."""
+        """Return an object by itself."""
         return partial(data) if self.view == "metadata" else self.served.shown(data)
 
     def row(self, data: bytes, time: float) -> bytes:
-        """An object as a row of a Table."""
+        """Return an object as a row of a Table."""
         obj = self.served.read(data)
         cells = _encode(cells_of(self.served, obj, time))
         match self.include:
@@ -58,14 +58,14 @@ class Viewer:
         return b'{"cells":%s,"object":%s}' % (escaped(cells), shown)
 
     def columns(self) -> bytes:
-        """The definitions of the columns, the first time; null after that."""
+        """Return the definitions of the columns, the first time; null after that."""
         if not self.first:
             return b"null"
         self.first = False
         return escaped(_encode_plain(definitions_of(self.served)))
 
     def watched(self, data: bytes, version: int, time: float) -> bytes:
-        """An object as it stands in an event."""
+        """Return an object as it is in an event."""
         if self.view != "table":
             return self.object(data)
         columns = self.columns()
@@ -75,7 +75,7 @@ class Viewer:
         )
 
     def bookmark(self, version: str, annotations: dict[str, str], *, old: bool) -> bytes:
-        """What a bookmark carries: a version, and the mark at the end of the initial events."""
+        """Return what a bookmark carries: a version, and the annotation at the end of the initial events."""
         meta: dict[str, Any] = {"resourceVersion": version} if version else {}
         if old:
             meta["creationTimestamp"] = None
@@ -94,14 +94,14 @@ class Viewer:
 
     def _table_bookmark(self, version: str, meta: dict[str, Any], annotations: dict[str, str]) -> bytes:
         cells = cells_of(self.served, {"metadata": {}, "spec": {}}, 0.0)
-        # The row with the mark is sent whatever `includeObject` says: the mark has no other place.
+        # The row with the annotation is sent whatever `includeObject` says: it has no other place.
         shown = _META + _encode_plain(meta) + b"}" if annotations or self.include != "None" else b"null"
         row = b'{"cells":%s,"object":%s}' % (escaped(_encode(cells)), shown)
         return _TABLE % version.encode() + b'"columnDefinitions":null,"rows":[%s]}' % row
 
 
 def partial(data: bytes) -> bytes:
-    """An object by its metadata alone."""
+    """Return an object by its metadata alone."""
     return _META + escaped(_encode(_front().decode(data).metadata)) + b"}"
 
 

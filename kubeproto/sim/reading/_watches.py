@@ -1,4 +1,4 @@
-"""A watch as a stream of bytes that the server fills and somebody takes.
+"""A watch as a stream of bytes that the server fills and its reader takes.
 
 A watch keeps a place among the events of its kind's storage and reads on from there when it is asked, so a
 write costs the same however many watches are open. Bookmarks and the end are due at certain times: `due` is
@@ -28,7 +28,7 @@ LAST_BOOKMARK: Final = 2.0  # before the end
 
 
 class Watch:
-    """One open watch. `wake` is called when something may have come, `on_end` once when it has ended."""
+    """One open watch. `wake` is called when there may be bytes to take, `on_end` once at its end."""
 
     def __init__(
         self, state: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool
@@ -47,7 +47,7 @@ class Watch:
         self._simple = self._plain and self._matches is None and self._shards is None
         self._generation = self.storage.generation
         self._pending: list[bytes] = []
-        self._after = 0  # events up to this version were asked to be left out
+        self._after = 0  # events up to this version are to be left out
         self._at = self.storage.end
         now = state.clock.time
         timeout = options.timeout or MIN_TIMEOUT + state.chance.below(MIN_TIMEOUT)
@@ -60,7 +60,7 @@ class Watch:
 
     @property
     def due(self) -> float | None:
-        """When something happens by itself next; None once the watch has ended."""
+        """When something happens without a write next; None once the watch has ended."""
         if self.ended:
             return None
         return min(self._next_bookmark, self._deadline) if self._bookmarks else self._deadline
@@ -74,7 +74,7 @@ class Watch:
         if now >= self._deadline:
             self._end()
         elif self._bookmarks and now >= self._next_bookmark:
-            # A server that was set back has nothing to say to a watch from its future.
+            # A server that was set back sends nothing to a watch from its future.
             if self.state.reached >= self._after:
                 self._bookmark({})
             following = self._next_bookmark + BOOKMARK_EVERY
@@ -82,7 +82,7 @@ class Watch:
             self._next_bookmark = following if following < last else last if now < last else self._deadline
 
     def take(self) -> bytes:
-        """What has come since the last time."""
+        """Return the bytes since the last call."""
         if not self.ended:
             self._read()
         if not self._pending:
@@ -90,7 +90,7 @@ class Watch:
         data = b"".join(self._pending)
         self._pending.clear()
         if self.gzip:
-            # One member a flush, for the whole life of the stream.
+            # One gzip member for each flush, for the whole life of the stream.
             import zlib
 
             member = zlib.compressobj(wbits=31)
@@ -98,11 +98,11 @@ class Watch:
         return data
 
     def close(self) -> None:
-        """End at once, without a word: what a server does to slow watchers, on a new schema, at shutdown."""
+        """End at once, without an error, as a server does to slow watchers, on a new schema, at shutdown."""
         self._end()
 
     def fail(self, status: dict[str, Any]) -> None:
-        """Say why in an ERROR event, and end."""
+        """Send the reason in an ERROR event, and end."""
         self._read()
         self._pending.append(error_line(status))
         self._end()
@@ -134,7 +134,7 @@ class Watch:
             self._read()
 
     def _start(self, route: Route, options: ListQuery) -> None:
-        """The initial events: everything there is, in the order of a list, and the mark at their end."""
+        """Send the initial events: all objects, in the order of a list, and the bookmark at their end."""
         whole = msgspec.structs.replace(options, limit=0, token="", version="", match="")
         listed = list_objects(self.state, route, whole)
         self._at = self.storage.since(max(listed.version, self.storage.floor))
@@ -179,7 +179,7 @@ class Watch:
                 append(line)
 
     def _selected(self, event: StoredEvent) -> bytes:
-        """How an event looks through a selector: objects enter and leave what is selected."""
+        """Return how an event looks through a selector: objects enter and leave the selection."""
         is_in = event.change != "DELETED" and self._holds(event.stored)
         was_in = event.before is not None and self._holds(event.before)
         if is_in and (was_in or event.change == "ADDED"):
@@ -190,7 +190,7 @@ class Watch:
             return b""
         if event.change == "DELETED":
             return self._as_it_is(event)
-        assert event.before is not None  # it was in
+        assert event.before is not None  # it was selected before
         return self._line(b"DELETED", at_version(self.viewer, event.before, event.version), event.version)
 
     def _as_it_is(self, event: StoredEvent) -> bytes:
@@ -209,7 +209,7 @@ class Watch:
 
 
 def open_watch(state: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool) -> Watch:
-    """Open a watch; or a refusal in the form that this server has for it."""
+    """Open a watch; or refuse it in the form that this server has for it."""
     check_fields(route.served, options.fields)
     if read_version(options.version or "0") is None:
         raise unexplained(f"resourceVersion: {invalid_version(options.version)}")
@@ -226,7 +226,7 @@ def open_watch(state: ServerState, route: Route, options: ListQuery, viewer: Vie
 
 
 def too_old(state: ServerState, route: Route, version: str) -> dict[str, Any]:
-    """The Status of a watch that begins outside the window."""
+    """Return the Status of a watch that begins outside the window."""
     storage = route.served.storage
     oldest = max(storage.floor, storage.events[0].version - 1) if storage.events else storage.floor
     message = f"too old resource version: {version} ({oldest})"
@@ -236,18 +236,18 @@ def too_old(state: ServerState, route: Route, version: str) -> dict[str, Any]:
 
 
 def error_line(status: dict[str, Any]) -> bytes:
-    """An ERROR event."""
+    """Return an ERROR event."""
     return b'{"type":"ERROR","object":%s}\n' % msgspec.json.encode(status)
 
 
 def plain_line(event: StoredEvent) -> bytes:
-    """An event as most watchers see it: made once, and kept for all of them."""
+    """Return an event as most watchers see it: encoded once, and kept for all of them."""
     event.line = b'{"type":"%s","object":%s}\n' % (event.change.encode(), event.stored.data)
     return event.line
 
 
 def at_version(viewer: Viewer, stored: Stored, version: int) -> bytes:
-    """The content of an object with another version."""
+    """Return the content of an object with another version."""
     obj = viewer.served.read(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
     return viewer.served.write(obj)

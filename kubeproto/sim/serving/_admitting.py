@@ -1,4 +1,4 @@
-"""The gate of a request: who writes must hold what a role grants, and webhooks have their say."""
+"""The gate of a request: its user must have what a role grants, and policies and webhooks must admit it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Gatekeeper:
     def gate(
         self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
     ) -> RequestGate:
-        """The gate of one request."""
+        """Return the gate of one request."""
         admission = WebhookAdmission(
             self.state, self.hooks, self.policies, self.webhooks, replies, caller.user.info, warnings
         )
@@ -54,7 +54,7 @@ class RequestGate(Gate):
         self._query: Query = {}
 
     def of(self, route: Route, query: Query) -> RequestGate:
-        """The same gate for what a request turned out to be about."""
+        """Return the same gate for the route that the request turned out to have."""
         gate = RequestGate(self._caller, self._admission, self._keeper, self._waits)
         gate._route, gate._query = route, query
         return gate
@@ -108,7 +108,7 @@ class RequestGate(Gate):
 
     @property
     def _routed(self) -> Route:
-        assert self._route is not None  # every write is about something
+        assert self._route is not None  # every write has a route
         return self._route
 
     def _note_wait(self) -> None:
@@ -134,9 +134,9 @@ class RequestGate(Gate):
 def writer_for(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
 ) -> Writer:
-    """The writer of a request that creates or replaces an object.
+    """Return the writer of a request that creates or replaces an object.
 
-    `about` is what the request names, where the object is written by another route than that.
+    `about` is the route of the request, where the object is written by another one.
     """
     gate = request.gate.of(about or route, request.query)
     return Writer(state, route, request.query, request.manager, warnings, gate)
@@ -145,6 +145,6 @@ def writer_for(
 def patch_writer_for(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
 ) -> PatchWriter:
-    """The writer of a request that patches an object."""
+    """Return the writer of a request that patches an object."""
     gate = request.gate.of(about or route, request.query)
     return PatchWriter(state, route, request.query, request.manager, warnings, gate)

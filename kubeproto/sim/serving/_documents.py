@@ -1,4 +1,4 @@
-"""What a server says about itself: discovery in both forms, its version and its health."""
+"""What a server reports about itself: discovery in both forms, its version and its health."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHECKS: Final = ("ping", "log", "etcd")
 def document(
     state: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
-    """The answer to a path that is no resource."""
+    """Return the response for a path that is not a resource."""
     if segments[0] in _HEALTH:
         return _health(segments, query)
     if segments[0] == "openapi":
@@ -70,7 +70,7 @@ def document(
 
 
 def _root(state: ServerState) -> Any:
-    """The paths that there are, for people who begin at the root."""
+    """Return the paths that exist, for people who begin at the root."""
     versions = [
         f"/apis/{group}/{version}" if group else f"/api/{version}"
         for group, version in state.kinds.by_version
@@ -126,7 +126,7 @@ def _group(state: ServerState, name: str, versions: list[str]) -> dict[str, Any]
 
 def _aggregated_resource(served: Served) -> dict[str, Any]:
     resource = served.resource
-    # The core kinds leave group and version to the list that they stand in.
+    # The core kinds leave group and version to the list that they are in.
     version = served.version if served.group else ""
     found: dict[str, Any] = {
         "resource": served.plural,
@@ -163,7 +163,7 @@ def _by_group(state: ServerState) -> dict[str, list[str]]:
 
 
 def _versions() -> dict[str, Any]:
-    # The oldest document of all: without an apiVersion of its own.
+    # The oldest document of all, which has no apiVersion of its own.
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": _ADDRESS}
 
 

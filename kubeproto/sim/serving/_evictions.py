@@ -66,7 +66,7 @@ def _check_budget(state: ServerState, route: Route, budget: Stored, obj: dict[st
 
 
 def _share(value: int | str, of: int) -> int:
-    """A number of pods, or a percentage of them, rounded up."""
+    """Return a number of pods, or a percentage of them, rounded up."""
     if isinstance(value, int):
         return value
     return -(-int(value.removesuffix("%")) * of // 100)

@@ -1,4 +1,4 @@
-"""Requests and responses of the server as values, and the responses that carry a body as it stands."""
+"""Requests and responses of the server as values, and responses with a complete body."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPRESSED_ABOVE: Final = 128 * 1024
 
 
 class ServerResponse(Struct, frozen=True):
-    """A response. The body is bytes, or a watch that goes on; `after` is how long it takes, in seconds."""
+    """A response. The body is bytes, or an open watch; `after` is how long it takes, in seconds."""
 
     status: int
     headers: Headers
@@ -33,7 +33,7 @@ class ServerResponse(Struct, frozen=True):
 
 
 class RequestGates(Protocol):
-    """What opens the gate of a request for what it is about."""
+    """Makes the gate of a request for its route."""
 
     def of(self, route: Route, query: Query) -> Gate:
         """Return the gate for the writes of this route."""
@@ -53,7 +53,7 @@ class ServerRequest(Struct, frozen=True):
 
     @property
     def manager(self) -> str:
-        """Who writes, unless the query says it: the first part of the user agent."""
+        """The manager of a write, unless the query names one: the first part of the user agent."""
         return self.headers.get("user-agent", "").partition("/")[0] or "unknown"
 
 

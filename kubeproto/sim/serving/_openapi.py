@@ -1,6 +1,6 @@
-"""The OpenAPI documents of a server: the schemas of what it serves, and the paths that clients look at.
+"""The OpenAPI documents of a server: the schemas of what it serves, and the paths that clients look up.
 
-kubectl reads them to validate, to merge (merge keys), to explain, and to learn that `fieldValidation` is
+kubectl reads them to validate, to merge (merge keys), to explain, and to find out that `fieldValidation` is
 understood. Schemas of built-in kinds are made from the kinds' table, those of custom resources from their
 definitions. Descriptions of built-in fields are left out, since the table has none.
 """
@@ -43,7 +43,7 @@ _SHARED_LEAVES: Final = {
     "quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
     "int-or-string": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
 }  # fmt: skip
-# Where a schema stands in each of the two versions of the format.
+# Where a schema is in each of the two versions of the format.
 _V2: Final = "#/definitions/"
 _V3: Final = "#/components/schemas/"
 _PATCHES: Final = (
@@ -57,7 +57,7 @@ _METHODS: Final = (
 
 
 def index(kinds: Kinds, hashes: dict[tuple[str, str], str]) -> Json:
-    """The index of version 3: where the document of each group version is, by a hash for caches."""
+    """Return the index of version 3: where the document of each group version is, by a hash for caches."""
     return {
         "paths": {
             _path(group, version): {
@@ -69,7 +69,7 @@ def index(kinds: Kinds, hashes: dict[tuple[str, str], str]) -> Json:
 
 
 def document_v3(kinds: Kinds, group: str, version: str) -> Json:
-    """The document of one group version."""
+    """Return the document of one group version."""
     served = list(kinds.by_version[group, version].values())
     schemas = _schemas(served, _V3)
     return {
@@ -81,7 +81,7 @@ def document_v3(kinds: Kinds, group: str, version: str) -> Json:
 
 
 def document_v2(kinds: Kinds) -> Json:
-    """The one document of version 2, with everything in it."""
+    """Return the one document of version 2, with everything in it."""
     served = list(kinds)
     return {
         "swagger": "2.0",
@@ -123,7 +123,7 @@ def _type_of_subresource(served: Served, name: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _closure(wanted: tuple[str, ...], refs: str) -> Json:
-    """The schemas of these types and of all that they are made of."""
+    """Return the schemas of these types and of all that they refer to."""
     todo, found = list(wanted), dict[str, Json](_SHARED)
     types = table().types
     while todo:
@@ -167,7 +167,7 @@ def _field(field: FieldFacts, refs: str) -> Json:
             "type": "object", "additionalProperties": inner,
         }  # fmt: skip
     if "$ref" in schema and refs == _V3 and (field.default is not None or field.map_type):
-        schema = {"allOf": [schema]}  # nothing may stand beside a reference
+        schema = {"allOf": [schema]}  # nothing may be beside a reference
     extra: Json = {
         "enum": list(field.enum), "default": field.default, "x-kubernetes-list-type": field.list_type,
         "x-kubernetes-list-map-keys": list(field.list_map_keys), "x-kubernetes-map-type": field.map_type,
@@ -208,7 +208,7 @@ def _custom_schema(served: Served, refs: str) -> Json:
     return schema
 
 
-# Version 2 has no words for these, and readers of it refuse what they do not know.
+# Version 2 cannot express these, and readers of it refuse what they do not know.
 _NOT_IN_V2: Final = frozenset(("oneOf", "anyOf", "not", "nullable", "allOf", "x-kubernetes-validations"))
 
 
@@ -263,7 +263,7 @@ def _operation(served: Served, verb: str, named: bool, refs: str) -> Json:
         "x-kubernetes-group-version-kind": _gvk(served.group, served.version, served.kind),
         "parameters": parameters,
     }
-    # kubectl takes what stands here: custom resources know no strategic merge.
+    # kubectl follows this list: custom resources support no strategic merge.
     patches = _PATCHES[:-1] if served.custom else _PATCHES
     if refs == _V2:
         found["responses"] = {"200": {"description": "OK", **shown}}

@@ -33,7 +33,7 @@ class _Made:
         self._made: dict[str, tuple[_Fingerprint, bytes, str]] = {}
 
     def find(self, kinds: Kinds, path: str) -> tuple[bytes, str]:
-        """A document and its hash."""
+        """Return a document and its hash."""
         group, _, version = path.rpartition("/")
         fingerprint = tuple(
             id(served.codec)
@@ -54,7 +54,7 @@ _of_server: Final[WeakKeyDictionary[Kinds, _Made]] = WeakKeyDictionary()
 def openapi(
     state: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
-    """The answer to a path below `/openapi`."""
+    """Return the response for a path below `/openapi`."""
     kinds = state.kinds
     made = _of_server.setdefault(kinds, _Made())
     match segments:
@@ -74,7 +74,7 @@ def openapi(
     if head.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     etag = f'"{tag}"'
-    # What was asked for by its hash is the same for ever.
+    # A document that is requested by its hash never changes.
     caching = "public, immutable" if query.get("hash") == tag else "no-cache, private"
     shared = (("Cache-Control", caching), ("Etag", etag), ("Vary", "Accept"))
     if headers.get("if-none-match") == etag:

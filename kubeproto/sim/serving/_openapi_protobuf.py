@@ -1,7 +1,7 @@
 """OpenAPI version 2 in protobuf (gnostic's `openapi.v2.Document`), the form in which kubectl asks for it.
 
-What Kubernetes' clients read of it is written: schemas with their extensions, and of paths the operations
-with their query parameters.
+Only what Kubernetes' clients read of it is written: schemas with their extensions, and of paths the
+operations with their query parameters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 Json = dict[str, Any]
 
-# What clients ask for is no media type by Go's own rules; what is sent is one.
+# What clients ask for is not a media type by Go's own rules; what is sent is one.
 ASKED: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 SENT: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
@@ -30,7 +30,7 @@ _ANYTHING: Final = ("default", "enum")
 
 
 def encode_v2(document: Json) -> bytes:
-    """The bytes of a document of version 2."""
+    """Return the bytes of a document of version 2."""
     info = _text(1, document["info"]["title"]) + _text(2, document["info"]["version"])
     paths = b"".join(_block(2, _named(path, _path(item))) for path, item in document["paths"].items())
     definitions = b"".join(

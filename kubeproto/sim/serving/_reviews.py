@@ -1,4 +1,4 @@
-"""Reviews: questions about users, their tokens and their rights, which a server answers and does not keep."""
+"""Reviews: questions about users, tokens and rights, which a server answers and does not store."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _review_token(caller: Caller, obj: Json) -> Json:
     try:
         user, meant = caller.access.review_token(token, audiences)
     except BadToken as error:
-        # A server tells what every way of authenticating says.
+        # A server reports what each of its authenticators said.
         why = str(error)
         obj["status"] = {"user": {}, "error": why if why == _NO_TOKEN else f"[{_NO_TOKEN}, {why}]"}
         return obj
@@ -134,7 +134,7 @@ def _shown(rule: PolicyRule, *, resources: bool) -> Json:
 
 
 def _attributes(spec: Json) -> Attributes:
-    """What a review asks about."""
+    """Return what a review asks about."""
     if "resourceAttributes" not in spec:
         asked = member(spec, "nonResourceAttributes")
         return Attributes(verb=asked.get("verb", ""), path=asked.get("path", ""), about_resource=False)
@@ -163,7 +163,7 @@ def _check(obj: Json, found: Iterable[Violation]) -> None:
 
 
 def _invalid(obj: Json, faults: list[Violation]) -> Rejection:
-    # A server has forgotten the kind when it says this.
+    # A server has lost the kind when it says this.
     return invalid("", obj["apiVersion"].partition("/")[0], "", faults)
 
 

@@ -1,7 +1,7 @@
-"""The server: a request comes in as a value, and an answer goes out.
+"""The server: a request comes in as a value, and a response goes out.
 
-Nothing here waits. An answer says how long it would have taken (`after`), a watch is a stream that fills as
-the clock moves on, and whoever drives the server decides when it does.
+Nothing here waits. A response says how long it would have taken (`after`), a watch is a stream that fills as
+the clock advances, and the driver of the server decides when that happens.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class Server:
         state.on_generation = self.watches.wake_all
 
     def answer(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
-        """Answer a request. Whatever it is, there is an answer, and a refusal has changed nothing.
+        """Respond to a request. There always is a response, and a refusal has changed nothing.
 
-        `user` is who makes it, where the transport knows; otherwise the headers of the request say so.
+        `user` is who makes it, where the transport knows; otherwise the headers of the request determine it.
         `replies` are those of webhooks that were called before.
         """
         waits: list[float] = []

@@ -11,7 +11,7 @@ from ..storage._storage import Stored
 from ..writing._bodies import read_object
 from ._messages import ServerRequest
 
-# The Status of a request that has created what is not an object of its own.
+# The Status of a request that has created something other than an object.
 CREATED: Final[dict[str, Any]] = {
     "kind": "Status",
     "apiVersion": "v1",

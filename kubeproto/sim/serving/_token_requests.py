@@ -64,7 +64,7 @@ def token(state: ServerState, route: Route, request: ServerRequest, warnings: li
 
 
 def _bound_object(state: ServerState, account: Stored, bound: dict[str, Any]) -> tuple[str, Stored] | None:
-    """The object with which a token is to end, and its kind; or a refusal."""
+    """Return the object with which a token is to end, and its kind; or a refusal."""
     if not bound:
         return None
     api_version, kind, name = (bound.get(part, "") for part in ("apiVersion", "kind", "name"))
@@ -72,7 +72,7 @@ def _bound_object(state: ServerState, account: Stored, bound: dict[str, Any]) ->
         group, _, version = api_version.rpartition("/")
         raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
     served = state.kinds.of_kind("v1", kind)
-    assert served is not None  # a kind of the server's own
+    assert served is not None  # a built-in kind is always served
     stored = served.storage.objects.get(served.key(account.namespace, name))
     if stored is None:
         raise not_found(served.plural, "", name)

@@ -1,1 +1,1 @@
-"""What a server keeps: objects under one version, a window of changes, the clock and the kinds."""
+"""What a server stores: objects under one version, and a window of changes."""

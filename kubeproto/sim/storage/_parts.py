@@ -1,4 +1,4 @@
-"""Parts of objects that may be missing: what is not there counts as empty."""
+"""Parts of objects that may be missing: a missing part counts as empty."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ._values import is_list, is_map
 
 
 def member(obj: dict[str, Any], name: str) -> dict[str, Any]:
-    """The object under a name."""
+    """Return the object under a name."""
     value = obj.get(name)
     return value if is_map(value) else {}
 
 
 def listed(obj: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The list of objects under a name."""
+    """Return the list of objects under a name."""
     value = obj.get(name)
     return value if is_list(value) else []
 
 
 def texts(obj: dict[str, Any], name: str) -> list[str]:
-    """The list of texts under a name."""
+    """Return the list of texts under a name."""
     value = obj.get(name)
     return value if is_list(value) else []

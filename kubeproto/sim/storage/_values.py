@@ -1,4 +1,4 @@
-"""JSON values as the patches see them: which they are, copies of them, and how Go would print them."""
+"""JSON values as the patches see them: their types, copies of them, and how Go would print them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import msgspec
 
 
 def is_map(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether this is a JSON object."""
+    """Return whether this is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Whether this is a JSON list."""
+    """Return whether this is a JSON list."""
     return isinstance(value, list)
 
 
 def copied(value: Any) -> Any:
-    """A copy that shares no map and no list with the value."""
+    """Return a copy that shares no map and no list with the value."""
     if is_map(value):
         return {key: copied(held) for key, held in value.items()}
     if is_list(value):
@@ -27,12 +27,12 @@ def copied(value: Any) -> Any:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """The members of a map; none for anything else."""
+    """Return the members of a map; none for anything else."""
     return value if is_map(value) else {}
 
 
 def go_text(value: Any) -> str:
-    """A value inside of a server's message: maps as ``map[a:1 b:2]``, lists as ``[1 2]``."""
+    """Return a value inside of a server's message: maps as ``map[a:1 b:2]``, lists as ``[1 2]``."""
     if is_map(value):
         return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
     if is_list(value):
@@ -43,7 +43,7 @@ def go_text(value: Any) -> str:
 
 
 def go_type(value: Any) -> str:
-    """The type of a value as Go names it."""
+    """Return the type of a value as Go names it."""
     match value:
         case bool():
             return "bool"
@@ -62,7 +62,7 @@ def go_type(value: Any) -> str:
 
 
 def go_source(value: Any) -> str:
-    """A value as a line of Go."""
+    """Return a value as a line of Go."""
     if is_map(value):
         members = (f"{go_source(key)}:{go_source(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{', '.join(members)}}}"
@@ -72,7 +72,7 @@ def go_source(value: Any) -> str:
 
 
 def go_kind(value: Any) -> str:
-    """What a server calls a JSON value of this kind."""
+    """Return what a server calls a JSON value of this type."""
     match value:
         case bool():
             return "bool"

@@ -1,4 +1,4 @@
-"""What a server gives out to a Service: addresses and node ports, which stay with it."""
+"""What a server allocates to a Service: addresses and node ports, which it keeps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..storage._parts import listed, member, texts
 
 Json = dict[str, Any]
 SERVICES: Final = "services"
-_FIRST_ADDRESS: Final = 10 << 24  # 10.0.0.0/24, the range of a server that was told none
+_FIRST_ADDRESS: Final = 10 << 24  # 10.0.0.0/24, the range of a server that is configured with none
 _FIRST_PORT: Final = 30_000
 _KEPT: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
 def allocate(served: Served, obj: Json, *, dry_run: bool = False) -> None:
-    """Give a new or changed Service the addresses and ports that it asks for and has not got."""
+    """Give a new or changed Service the addresses and ports that it asks for and does not have yet."""
     if served.full_name != SERVICES:
         return
     spec = obj["spec"]
@@ -41,7 +41,7 @@ def allocate(served: Served, obj: Json, *, dry_run: bool = False) -> None:
 
 
 def keep_allocated(served: Served, before: Json, obj: Json) -> None:
-    """A replaced Service that leaves out what it was given keeps it, as long as it is of that type."""
+    """Keep what a Service was given and its replacement leaves out, as long as it is of that type."""
     if served.full_name != SERVICES:
         return
     old, new = member(before, "spec"), member(obj, "spec")

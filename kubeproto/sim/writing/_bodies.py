@@ -1,4 +1,4 @@
-"""What comes in: the body of a request as a value, by its content type."""
+"""The body of a request as a value, by its content type."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _INTO_TYPE: Final = (
 
 
 def read_json(body: bytes) -> Any:
-    """Return the value of JSON that a client sent; `DecodeError` or RecursionError if it is none.
+    """Return the value of JSON that a client sent; `DecodeError` or RecursionError if it is not JSON.
 
-    Go reads each byte that is not UTF-8 as U+FFFD, so a server takes such a body.
+    Go reads each byte that is not UTF-8 as U+FFFD, so a server accepts such a body.
     """
     try:
         return _decode(body)
@@ -43,7 +43,7 @@ _STRAY: Final = re.compile("[\udc80-\udcff]")
 
 
 def check_size(body: bytes) -> None:
-    """Refuse a body that is longer than a server takes."""
+    """Refuse a body that is larger than a server accepts."""
     if len(body) > LIMIT:
         raise too_large(LIMIT)
 
@@ -51,9 +51,9 @@ def check_size(body: bytes) -> None:
 def read_object(
     body: bytes, content_type: str, kind: str, *, custom: bool = False
 ) -> tuple[dict[str, Any], list[str]]:
-    """The object in a body that is to be of a kind, and the paths of keys that stand in it twice.
+    """Return the object in a body that has to be of a kind, and the paths of duplicate keys.
 
-    A custom resource has to say its kind.
+    A custom resource has to name its kind.
     """
     media = content_type.partition(";")[0].strip()
     if media in _YAML:
@@ -74,7 +74,7 @@ def read_object(
     _check_kind(obj, kind, body)
     if custom and not obj.get("kind"):
         raise unrecognized(kind, f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'", body)
-    # Keys that stand twice make the body longer than its meaning; most bodies are compact.
+    # Duplicate keys make the body longer than its meaning; most bodies are compact.
     return obj, [] if len(_encode(obj)) == len(body) else duplicates(body)
 
 
@@ -99,7 +99,7 @@ def _check_kind(obj: dict[str, Any], kind: str, body: bytes) -> None:
 
 
 def read_message(body: bytes, kind: str) -> dict[str, Any]:
-    """The object in a protobuf body."""
+    """Return the object in a protobuf body."""
     try:
         return read_protobuf(body)
     except MalformedProtobuf as error:
@@ -107,7 +107,7 @@ def read_message(body: bytes, kind: str) -> dict[str, Any]:
 
 
 def unrecognized(kind: str, why: str, body: bytes) -> Rejection:
-    """400: nobody can say what the body is; it is shown as far as that is short."""
+    """400: the format of the body is unknown; the beginning of it is shown."""
     shown, rest = body[:_SHOWN], " ..." if len(body) > _SHOWN else ""
     text = shown.decode("utf-8", "replace") if shown[:1] == b"{" else shown.hex()
     summary = f"{text}{rest}" or "<empty>"
@@ -115,7 +115,7 @@ def unrecognized(kind: str, why: str, body: bytes) -> Rejection:
 
 
 def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
-    """The object in a YAML body. JSON is YAML, and is read as such first."""
+    """Return the object in a YAML body. JSON is YAML, and is tried first."""
     try:
         obj = read_json(body)
     except (msgspec.DecodeError, RecursionError):
@@ -135,7 +135,7 @@ def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def read_value(body: bytes, what: str = "") -> Any:
-    """Any JSON value, such as a patch; `what` is said before the fault of one that cannot be read."""
+    """Return any JSON value, such as a patch; `what` precedes the fault of one that cannot be read."""
     try:
         return read_json(body)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -143,12 +143,12 @@ def read_value(body: bytes, what: str = "") -> Any:
 
 
 def not_a_map(value: Any, what: str = "") -> Rejection:
-    """400: a patch that is no object."""
+    """400: a patch that is not an object."""
     return bad_request(f"{what}json: cannot unmarshal {go_kind(value)} {_INTO_MAP}")
 
 
 def duplicates(body: bytes) -> list[str]:
-    """The paths of keys that stand twice in their object."""
+    """Return the paths of keys that occur twice in their object."""
     found: list[tuple[int, str]] = []
 
     def object_of(pairs: list[tuple[str, Any]]) -> Any:

@@ -1,4 +1,4 @@
-"""Deleting: at once, after a grace, or when finalizers allow it; and who else goes."""
+"""Deleting: at once, after a grace period, or when finalizers allow it; and the dependents."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DeleteOptions(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DeletionResult(Struct, frozen=True):
-    """The outcome: the object if it is still there or its kind answers so, else None."""
+    """The outcome: the object if it still exists or its kind responds with it, else None."""
 
     data: bytes | None
     gone: bool
@@ -52,7 +52,7 @@ class DeletionResult(Struct, frozen=True):
 
 
 def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteOptions:
-    """The options in the body, or in the query if there is none; or a refusal."""
+    """Return the options in the body, or in the query if there is none; or a refusal."""
     if body:
         media = content_type.partition(";")[0].strip()
         if media == PROTOBUF:
@@ -131,7 +131,7 @@ def delete(
 
 
 def _shown(options: DeleteOptions) -> dict[str, Any]:
-    """The options of a deletion as a webhook sees them."""
+    """Return the options of a deletion as a webhook sees them."""
     shown: dict[str, Any] = msgspec.to_builtins(options)
     return {name: value for name, value in shown.items() if value is not None}
 
@@ -139,7 +139,7 @@ def _shown(options: DeleteOptions) -> dict[str, Any]:
 def _gone(
     state: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
 ) -> DeletionResult:
-    """Remove an object now. A pod is marked first, which costs a version of its own."""
+    """Remove an object now. A pod is marked first, which takes a version of its own."""
     data = old.data
     if served.full_name == "pods" and not dry:
         meta = obj["metadata"]
@@ -156,7 +156,7 @@ def _gone(
 def _close_namespace(
     state: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
 ) -> DeletionResult:
-    """A namespace begins to go; what is in it, and then itself, is a controller's work."""
+    """Mark a namespace for deletion; a controller deletes its content, and then the namespace."""
     if obj["metadata"].get("deletionTimestamp"):
         return DeletionResult(old.data, gone=False)
     obj["metadata"]["deletionTimestamp"] = state.clock.stamp()
@@ -184,7 +184,7 @@ def _check_preconditions(served: Served, old: Stored, asked: Preconditions | Non
 
 
 def _finalizers(present: list[str], options: DeleteOptions) -> list[str]:
-    """The finalizers that the policy asks for, beside those of others."""
+    """Return the finalizers that the policy asks for, beside those of others."""
     policy = options.propagation_policy or ""
     if options.orphan_dependents is not None:
         policy = "Orphan" if options.orphan_dependents else "Background"
@@ -196,7 +196,7 @@ def _finalizers(present: list[str], options: DeleteOptions) -> list[str]:
 
 
 def _grace(served: Served, obj: dict[str, Any], options: DeleteOptions) -> int:
-    """How long the object may still live: only pods on a node do."""
+    """Return how long the object may still live: only pods on a node do."""
     if served.full_name != "pods":
         return 0
     asked = options.grace_period_seconds
@@ -208,7 +208,7 @@ def _grace(served: Served, obj: dict[str, Any], options: DeleteOptions) -> int:
 
 
 def _shortens(meta: dict[str, Any], grace: int, finalizers: list[str]) -> bool:
-    """Whether a second delete changes anything: only to less grace, or to other finalizers."""
+    """Return whether a second delete changes anything: it can shorten the grace, or change finalizers."""
     left = meta.get("deletionGracePeriodSeconds") or 0
     if finalizers != (meta.get("finalizers") or []):
         return True

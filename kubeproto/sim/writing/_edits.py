@@ -1,4 +1,4 @@
-"""Writes of the server's own: what its controllers do to objects, without a client's rules or its traces."""
+"""The server's own writes: those of its controllers, without the rules for clients or managedFields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..storage._storage import Stored, make_stored
 def edit(
     state: ServerState, served: Served, stored: Stored, change: Callable[[dict[str, Any]], None]
 ) -> None:
-    """Change an object in place. If that ends the wait of its deletion, it is removed."""
+    """Change an object in place. If its deletion waited for nothing else, it is removed."""
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     change(obj)
     put(state, served, stored.key, obj)
@@ -38,7 +38,7 @@ def put(state: ServerState, served: Served, key: str, obj: dict[str, Any]) -> St
 
 
 def remove(state: ServerState, served: Served, stored: Stored) -> None:
-    """Take an object away, whatever waits for it."""
+    """Delete an object, whatever its finalizers."""
     version = state.storage.version + 1
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)

@@ -1,4 +1,4 @@
-"""Fields of built-in kinds that stay as they were when the object was made."""
+"""Fields of built-in kinds that stay as they were when the object was created."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATEFUL: Final = (
 
 
 def check_fixed(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> list[Violation]:
-    """What an update changes although it may not."""
+    """Return what an update changes although it may not."""
     old, new = member(before, "spec"), member(obj, "spec")
     match served.full_name:
         case name if name in _SELECTED:

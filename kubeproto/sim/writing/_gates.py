@@ -1,4 +1,4 @@
-"""What a client's write has to pass beside the rules of its kind; the server's own writes pass freely."""
+"""What a client's write has to pass beside the rules of its kind; the server's own writes pass without it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 Json = dict[str, Any]
-# Brings an object that was changed on its way into the form that is stored; or `Misfit`.
+# Brings an object that a webhook has changed into the form that is stored; or `Misfit`.
 Tidy = Callable[[Json], Json]
 
 
 class Gate:
-    """Lets every write pass as it is."""
+    """Lets every write pass unchanged."""
 
     @property
     def mutates(self) -> bool:
@@ -23,10 +23,10 @@ class Gate:
         return obj
 
     def check(self, obj: Json, old: Json | None) -> None:
-        """Refuse an object that its writer may not write; before its kind's own rules are looked at."""
+        """Refuse an object that its writer may not write; before the rules of its kind."""
 
     def validate(self, obj: Json, old: Json | None) -> None:
-        """Refuse an object as it is to be stored; after everything else has been looked at."""
+        """Refuse an object as it is to be stored; after everything else."""
 
     def delete(self, old: Json, options: Json) -> None:
         """Refuse a deletion."""

@@ -1,4 +1,4 @@
-"""What a write may not change: the server puts it back, and counts what did change."""
+"""What a write may not change: the server restores it, and counts what did change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_COUNTED: Final = ("metadata", "apiVersion")
 
 
 def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-    """The new state of an object, with what this door to it may not change put back."""
+    """Return the new state of an object, with what this subresource may not change restored."""
     old, meta = before["metadata"], obj["metadata"]
     if subresource == "status":
         return _with_status(served, before, obj)
@@ -41,7 +41,7 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
 
 
 def _with_status(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-    """The old state with another status. A built-in kind takes labels, finalizers and the like along with it.
+    """Return the old state with another status. A built-in kind takes labels, finalizers and the like along.
 
     Its controllers rely on that: the revision of a Deployment is an annotation that comes with a status.
     """
@@ -61,7 +61,7 @@ def _with_status(served: Served, before: dict[str, Any], obj: dict[str, Any]) ->
 
 
 def count_generation(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> None:
-    """Count a change of what the generation stands for."""
+    """Count a change of what the generation covers."""
     if served.custom:
         skipped = (*_NOT_COUNTED, "status") if served.has_status else _NOT_COUNTED
         changed = not json_equal(

@@ -1,4 +1,4 @@
-"""What is wrong with a write before any rule is asked: another object, another kind, no version."""
+"""What is wrong with a write before any rule: another object, another kind, no version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..storage._values import go_kind
 
 
 def immutable(before: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:
-    """What of the metadata may not change, and did."""
+    """Return what of the metadata may not change, and did."""
     return [
         Violation("FieldValueInvalid", f"metadata.{field}", meta[field], "field is immutable")
         for field in ("uid", "deletionTimestamp")
@@ -24,7 +24,7 @@ def immutable(before: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:
 
 
 def misnamed(served: Served, kind: str, api_version: str) -> list[Violation]:
-    """What a custom resource says that it is, and is not."""
+    """Return what is wrong with the kind and apiVersion of a custom resource."""
     found: list[Violation] = []
     if kind != served.kind:
         found.append(Violation("FieldValueInvalid", "kind", kind, f"must be {served.kind}"))
@@ -36,13 +36,13 @@ def misnamed(served: Served, kind: str, api_version: str) -> list[Violation]:
 
 
 def no_metadata(served: Served, value: Any) -> Misfit:
-    """What stands in the place of the metadata is no object."""
+    """Return the fault of metadata that is not an object."""
     into = "value" if served.custom else f"struct field {served.kind}.metadata"
     return Misfit(f"json: cannot unmarshal {go_kind(value)} into Go {into} of type v1.ObjectMeta")
 
 
 def of_status(violation: Violation) -> Violation:
-    """A fault of a status as its own endpoint tells it: from inside the status."""
+    """Return a fault of a status as its subresource reports it: from inside the status."""
     if violation.field != "status" and not violation.field.startswith("status."):
         return violation
     inside = violation.field.removeprefix("status").removeprefix(".")
@@ -51,17 +51,17 @@ def of_status(violation: Violation) -> Violation:
 
 
 def other_name(body: str, url: str) -> Rejection:
-    """400: the body is another object than the URL."""
+    """400: the body names another object than the URL."""
     return bad_request(f"the name of the object ({body}) does not match the name on the URL ({url})")
 
 
 def no_version(text: str) -> Rejection:
-    """500: a version that is no number."""
+    """500: a version that is not a number."""
     return unexplained(invalid_version(text).partition(": ")[2].partition(": ")[2])
 
 
 def other_uid(served: Served, key: str, uid: str, stored: str, *, dry_run: bool = False) -> str:
-    """Why an object with another uid is not replaced."""
+    """Return why an object with another uid is not replaced."""
     root = "" if dry_run else "/registry"
     path = f"{served.group}/{served.plural}" if served.custom else served.plural
     return (

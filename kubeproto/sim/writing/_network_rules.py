@@ -68,7 +68,7 @@ def service(obj: Json) -> Found:
 
 
 def addresses(obj: Json) -> Found:
-    """What is wrong with the addresses of a Service, which a server looks at before anything else."""
+    """Return what is wrong with the addresses of a Service, which a server checks before anything else."""
     spec = member(obj, "spec")
     if spec.get("type") == "ExternalName":
         return

@@ -14,7 +14,7 @@ from ._pod_rules import Found, Json, check_pod
 
 
 def check_object(served: Served, obj: Json) -> list[Violation]:
-    """What a server refuses of an object as a whole."""
+    """Return what a server refuses of an object as a whole."""
     found: list[Violation] = []
     if (way := POD_SPECS.get(served.full_name)) is not None:
         spec = obj

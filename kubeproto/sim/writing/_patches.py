@@ -1,4 +1,4 @@
-"""Patches: an object changed by what a client says has to change, in four languages."""
+"""Patches: objects changed by a client's patch, in four formats."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class PatchWriter(Writer):
-    """A writer whose refusals have the odd shape that those of patches have."""
+    """A writer whose refusals have the unusual form of those of patches."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class PatchWriter(Writer):
 
 
 def check_media(served: Served, content_type: str) -> None:
-    """Refuse a patch in a language that this kind does not take."""
+    """Refuse a patch in a format that this kind does not accept."""
     media = content_type.partition(";")[0].strip()
     known = (JSON_PATCH, MERGE_PATCH, APPLY) if served.custom else (JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY)
     if media not in known:
@@ -82,7 +82,7 @@ def check_media(served: Served, content_type: str) -> None:
 
 
 def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> Written:
-    """Change an object as a patch says; apply creates it if need be."""
+    """Change an object as a patch says; apply creates it if it does not exist."""
     media = content_type.partition(";")[0].strip()
     served, route = writer.served, writer.route
     if media == APPLY:
@@ -110,7 +110,7 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
 
 
 def _change(media: str, body: bytes) -> Any:
-    """What a patch says; or a refusal."""
+    """Return the value of a patch; or a refusal."""
     what = "" if media == STRATEGIC else "error decoding patch: "
     change: Any = read_value(body, what)
     if media == JSON_PATCH:
@@ -130,7 +130,7 @@ def _patched(writer: Writer, media: str, current: dict[str, Any], change: Any) -
     match media:
         case _ if media == JSON_PATCH:
             if any(operation is None or operation.get("path") == "" for operation in change):
-                raise rejected_patch()  # a server's library takes neither null nor the whole document
+                raise rejected_patch()  # a server's library accepts neither null nor the whole document
             try:
                 return apply_json_patch(current, change, like_server=True)
             except PatchError:
@@ -142,7 +142,7 @@ def _patched(writer: Writer, media: str, current: dict[str, Any], change: Any) -
 
 
 def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    """A merge patch, in place: the object was read for this patch alone."""
+    """Apply a merge patch in place: the object was read for this patch alone."""
     for name, value in change.items():
         below = current.get(name)
         if value is None:
@@ -155,7 +155,7 @@ def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_type(writer: PatchWriter, result: dict[str, Any]) -> None:
-    """What an object says of its kind after a patch."""
+    """Check the kind and apiVersion of an object after a patch."""
     served = writer.served
     kind, api_version = result.get("kind") or "", result.get("apiVersion") or ""
     for name, value in (("kind", kind), ("apiVersion", api_version)):
@@ -188,7 +188,7 @@ def _apply(writer: PatchWriter, body: bytes, query: Query) -> Written:
 
 
 def check_operations(change: Any) -> None:
-    """Refuse what is no list of operations, or too long a one."""
+    """Refuse what is not a list of operations, or too long a list."""
     if not is_list(change):
         why = f"json: cannot unmarshal {go_kind(change)} into Go value of type []handlers.jsonPatchOp"
         raise bad_request(f"error decoding patch: {why}")
@@ -202,7 +202,7 @@ def check_operations(change: Any) -> None:
 
 
 def _touched(operations: list[dict[str, Any]]) -> dict[str, Any]:
-    """What operations reach, as a merge patch reaches it."""
+    """Return what operations reach, as a merge patch reaches it."""
     reached: dict[str, Any] = {}
     for operation in operations:
         at = reached
@@ -212,7 +212,7 @@ def _touched(operations: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _shown(value: Any, change: dict[str, Any]) -> str:
-    """An object after a patch: a server sorts the keys of what the patch went through, and no others."""
+    """Return an object after a patch as text: a server sorts only the keys that the patch went through."""
     return escaped(_encode(_sorted_along(value, change))).decode()
 
 
@@ -226,7 +226,7 @@ def _sorted_along(value: Any, change: Any) -> Any:
 
 
 def _restored(why: str) -> str:
-    """What is wrong with a value, as a strategic merge patch finds it: without any JSON."""
+    """Return what is wrong with a value, as a strategic merge patch words it: without any JSON."""
     found = _UNREADABLE.search(why)
     if found is None:
         return why
@@ -245,7 +245,7 @@ def _restored(why: str) -> str:
 
 
 def _odd(text: str, why: str) -> Rejection:
-    """The refusal of a patch whose result does not fit: no name, no kind, the whole object in the text."""
+    """Return the refusal of a patch whose result does not fit: no name, no kind, the object in the text."""
     message = f"Invalid value: {_encode(text).decode()}: {why}"
     cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
     return Rejection(failure(422, f' "" is invalid: patch: {message}', about(causes=[cause])))

@@ -1,4 +1,4 @@
-"""What a server refuses of the spec of a pod beyond single fields: names, unions, what hangs together."""
+"""What a server refuses of the spec of a pod beyond single fields: names, unions, dependencies of fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTS: Final = (
     "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
 )  # fmt: skip
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-# In the order in which a server looks at them.
+# In the order in which a server checks them.
 _SOURCES: Final = (
     "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
     "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI",
@@ -56,7 +56,7 @@ def unsupported(field: str, value: Any, known: tuple[str, ...]) -> Violation:
 
 
 def number(text: Any) -> float:
-    """A quantity as a number to compare."""
+    """Return a quantity as a number to compare."""
     try:
         return float(Quantity(str(text)))
     except (ValueError, ArithmeticError):
@@ -64,11 +64,11 @@ def number(text: Any) -> float:
 
 
 def check_pod(spec: Json, path: str) -> Found:
-    """What is wrong with the spec of a pod."""
+    """Return what is wrong with the spec of a pod."""
     volumes: set[str] = set()
     for at, volume in enumerate(listed(spec, "volumes")):
         where, name = f"{path}.volumes[{at}]", volume.get("name") or ""
-        # The first source that a server looks at counts; a volume with a fault does not take its name.
+        # The first source that a server checks counts; a volume with a fault does not take its name.
         sources = sorted((one for one in volume if one != "name"), key=_source_order)
         for extra in sources[1:]:
             yield forbidden(f"{where}.{extra}", "may not specify more than 1 volume type")
@@ -130,7 +130,7 @@ def check_labels(labels: Json, path: str) -> Found:
 
 
 def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> Found:
-    """What is wrong with a container; one that `ends` before the others begin is not probed."""
+    """Return what is wrong with a container; one that `ends` before the others begin is not probed."""
     pull = container.get("imagePullPolicy")
     if pull and pull not in _PULLS:
         yield unsupported(f"{path}.imagePullPolicy", pull, _PULLS)

@@ -1,4 +1,4 @@
-"""What every object must keep to: names, labels, finalizers, owners; and what specs require."""
+"""Rules for every object: names, labels, finalizers, owners; and what specs require."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._object_rules import check_object
 
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
 _TEMPLATED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps")
-# Kinds that take a finalizer without a domain, and say nothing.
+# Kinds that accept a finalizer without a domain, without a warning.
 _ANY_FINALIZER: Final = frozenset((
     "leases.coordination.k8s.io", "customresourcedefinitions.apiextensions.k8s.io", "events",
     "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io",
@@ -28,7 +28,7 @@ _ANNOTATIONS_LIMIT: Final = 256 * 1024
 
 
 def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
-    """What is wrong with the metadata of an object."""
+    """Return what is wrong with the metadata of an object."""
     found: list[Violation] = []
     name: str = meta.get("name", "")
     if not name:
@@ -37,7 +37,7 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
     elif wrong := _name_fault(served, name):
         found.append(Violation("FieldValueInvalid", "metadata.name", name, wrong))
     if base := meta.get("generateName"):
-        # A dash at the end is what the suffix comes after.
+        # A dash at the end is followed by the suffix.
         masked = base[:-1] + "a" if base.endswith("-") and len(base) > 1 else base
         if wrong := _name_fault(served, masked):
             found.append(Violation("FieldValueInvalid", "metadata.generateName", base, wrong))
@@ -53,10 +53,10 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
 
 
 def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
-    """What a built-in kind requires of its spec, as far as the table of kinds knows it."""
+    """Return what a built-in kind requires of its spec, as far as the table of kinds has it."""
     found: list[Violation] = []
     whole = check_object(served, obj)
-    # What must not be there is not looked at any closer.
+    # What must be absent is not checked further.
     out = tuple(f"{one.field}." for one in whole if one.reason == "FieldValueForbidden")
     found += (one for one in check_fields(served.type, obj) if not one.field.startswith(out))
     found += whole
@@ -66,7 +66,7 @@ def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
 
 
 def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
-    """An object that is being deleted takes no finalizers any more."""
+    """Return the fault of finalizers that are added to an object that is being deleted."""
     added = [one for one in texts(new, "finalizers") if one not in texts(old, "finalizers")]
     if not added or not old.get("deletionTimestamp"):
         return []
@@ -120,7 +120,7 @@ def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
 
 
 def finalizer_warnings(old: dict[str, Any] | None, obj: dict[str, Any]) -> list[str]:
-    """What a server says of new finalizers without a domain on a custom resource, which may have them."""
+    """Return what a server warns of new finalizers without a domain, which a custom resource may have."""
     before = texts(old["metadata"], "finalizers") if old else []
     return [
         f"metadata.finalizers: {quoted(one)}: prefer a domain-qualified finalizer name to avoid accidental"
@@ -155,7 +155,7 @@ def _passes(check: Any, text: str) -> bool:
 
 
 def _template(obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
-    """A workload's selector selects the pods of its template. It stands after the selector's own faults."""
+    """Return the fault of a selector that does not select its template's pods, after its other faults."""
     spec: dict[str, Any] = obj.get("spec", {})
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     wanted = member(member(spec, "selector"), "matchLabels")

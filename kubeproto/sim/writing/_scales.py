@@ -12,13 +12,13 @@ _MOST: Final = (1 << 31) - 1  # a Scale counts in 32 bits
 
 
 def with_scale(scale: Scale, obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
-    """The faults of an object and of what its scale reads, in the order in which a server tells them."""
+    """Return the faults of an object and of what its scale reads, in a server's order."""
     own = [
         *_number(obj, scale.spec_replicas),
         *_number(obj, scale.status_replicas),
         *(_text(obj, scale.label_selector) if scale.label_selector else ()),
     ]
-    # That some rules were not checked is said last.
+    # The note that some rules were not checked comes last.
     end = len(found) - 1 if found and found[-1].field == "<nil>" else len(found)
     return [*found[:end], *own, *found[end:]] if own else found
 
@@ -45,7 +45,7 @@ def _text(obj: dict[str, Any], path: str) -> list[Violation]:
 
 
 class _Astray:
-    """A path leads through a value that holds no fields."""
+    """A path leads through a value that has no fields."""
 
     def __init__(self, why: str) -> None:
         self.why = why

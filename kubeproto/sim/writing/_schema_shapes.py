@@ -15,7 +15,7 @@ _LISTS: Final = ("allOf", "anyOf", "oneOf")
 
 
 def check_schemas(obj: dict[str, Any]) -> None:
-    """Refuse a definition with something else than a schema in the place of one: `Misfit`."""
+    """Refuse a definition with something other than a schema in place of one: `Misfit`."""
     for version in listed(member(obj, "spec"), "versions"):
         if (schema := member(version, "schema").get("openAPIV3Schema")) is not None:
             _check(schema)

@@ -1,6 +1,6 @@
 """The shape of an object: all that field ownership depends on, its keys and its lists, not its values.
 
-Programs write objects of few shapes over and over, so the book on fields can mostly be written from memory.
+Programs write objects of few shapes over and over, so managedFields can mostly be taken from memory.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ..storage._values import is_list, is_map
 Shape = tuple[Any, ...]
 Difference = Literal["none", "values", "shape"]
 
-# What of the metadata anybody owns.
+# The part of the metadata that managers own.
 _OWNED: Final = ("annotations", "finalizers", "generateName", "labels", "ownerReferences")
 _encode: Final = msgspec.json.Encoder().encode
 
 
 def shape_of(obj: dict[str, Any]) -> Shape:
-    """The shape of a whole object."""
+    """Return the shape of a whole object."""
     meta = obj["metadata"]
     owned = tuple([(name, _shape(meta[name])) for name in _OWNED if name in meta])
     return owned, *[(name, _shape(value)) for name, value in obj.items() if name != "metadata"]
@@ -35,7 +35,7 @@ def _shape(value: Any) -> Any:
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> Difference:
-    """Whether two states of an object differ in values alone, in their shape, or not at all."""
+    """Return whether two states of an object differ in values alone, in their shape, or not at all."""
     old, new = before["metadata"], after["metadata"]
     found: Difference = "none"
     for name in _OWNED:

@@ -1,4 +1,4 @@
-"""Who owns which fields: every write leaves its trace in managedFields, and apply goes by them."""
+"""Field ownership: every write is recorded in managedFields, and apply follows them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._shapes import difference, shape_of
 Entries = list[dict[str, Any]]
 _OF_STATUS: Final = ("apiVersion", "kind", "metadata", "status")
 _IDENTITY: Final = ("name", "namespace", "uid")
-# Shapes that are remembered for one kind; programs that make many have no use for memory.
+# Shapes that are remembered for one kind; memory does not help programs that make many.
 _MOST_SHAPES: Final = 1024
 
 
@@ -31,7 +31,7 @@ W_co = TypeVar("W_co", covariant=True)
 
 
 class ObjectWriter(Protocol[W_co]):
-    """What makes or changes the object of one request; a `W_co` is what it has written."""
+    """A write of the object of one request; a `W_co` is its outcome."""
 
     @property
     def route(self) -> Route:
@@ -47,7 +47,7 @@ class ObjectWriter(Protocol[W_co]):
         ...
 
     def create(self, obj: dict[str, Any], twice: list[str]) -> W_co:
-        """Make the object."""
+        """Create the object."""
         ...
 
     def store(self, old: Stored, obj: dict[str, Any]) -> W_co:
@@ -67,7 +67,8 @@ class Tracker:
         self._lost = False
 
     def look_at(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
-        """See whether the book is lost: what this endpoint leaves alone came along, and does not fit.
+        """Note whether managedFields are lost: a part that this subresource ignores was sent, and does not
+        fit.
 
         A server drops that part later, unseen by its validation; its tracking gives up on the whole object.
         """
@@ -80,15 +81,15 @@ class Tracker:
         self._lost = came and bool(misfits(obj, facts_for(self.served)))
 
     def created(self, obj: dict[str, Any]) -> None:
-        """All fields of a new object belong to who made it."""
+        """Give all fields of a new object to its writer."""
         self._keep(None, obj)
 
     def updated(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
-        """Fields that changed belong to who changed them."""
+        """Give the fields that changed to the writer."""
         self._keep(before, obj)
 
     def merged(self, current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-        """The object after a strategic merge patch."""
+        """Return the object after a strategic merge patch."""
         try:
             return strategic_merge(current, change, facts_for(self.served))
         except ApplyRefused as refused:
@@ -103,7 +104,7 @@ class Tracker:
         *,
         force: bool,
     ) -> W:
-        """A server-side apply: the object is made, or brought to what its managers agree on."""
+        """Apply: create the object, or change it to what its managers agree on."""
         served = self.served
         version = ""
         if is_map(meta := applied.get("metadata")) and isinstance(meta.get("resourceVersion"), str):
@@ -142,7 +143,7 @@ class Tracker:
         return writer.store(old, result)
 
     def _apart(self, live: dict[str, Any] | None) -> tuple[str, ...]:
-        """The fields of an object that its endpoint leaves alone."""
+        """Return the fields of an object that this subresource ignores."""
         if not self.served.has_status:
             return ()
         if self.subresource != "status":
@@ -151,7 +152,7 @@ class Tracker:
         return tuple(name for name in live or () if name not in mine)
 
     def _part(self, applied: dict[str, Any]) -> dict[str, Any]:
-        """The part of a body that its endpoint writes."""
+        """Return the part of a body that this subresource writes."""
         if not self.served.has_status:
             return applied
         if self.subresource == "status":
@@ -175,7 +176,7 @@ class Tracker:
             obj["metadata"].pop("managedFields", None)
 
     def _remembered(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> Entries:
-        """The book after this write, from memory where only values are new."""
+        """Return managedFields after this write, from memory where only values are new."""
         now = self.state.clock.stamp()
         if before is None:
             if "managedFields" in obj["metadata"]:
@@ -213,7 +214,7 @@ class Tracker:
 
 
 def facts_for(served: Served) -> Facts:
-    """What merging and tracking know of a kind."""
+    """Return what merging and tracking know of a kind."""
     facts: Facts | None = served.facts
     if facts is None:
         if isinstance(served.codec, SchemaCodec):

@@ -16,7 +16,7 @@ _CRON_RANGES: Final = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
 
 
 def restarts(served: Served, spec: Json, path: str) -> Found:
-    """Whether the pods of a kind may restart in this way."""
+    """Return whether the pods of a kind may restart in this way."""
     policy, where = spec.get("restartPolicy"), f"{path}.restartPolicy"
     known = {"jobs.batch": ("OnFailure", "Never"), "cronjobs.batch": ("OnFailure", "Never")}.get(
         served.full_name, ("Always",)
@@ -31,7 +31,7 @@ def restarts(served: Served, spec: Json, path: str) -> Found:
 
 
 def selector(found: Json | None, path: str) -> Found:
-    """What is wrong with a label selector."""
+    """Return what is wrong with a label selector."""
     for key, value in member(found or {}, "matchLabels").items():
         yield from check_labels({key: value}, f"{path}.matchLabels")
     for at, one in enumerate(listed(found or {}, "matchExpressions")):
@@ -50,7 +50,7 @@ def selector(found: Json | None, path: str) -> Found:
 
 
 def workload(obj: Json) -> Found:
-    """A selector that selects, of every workload."""
+    """Return what is wrong with the selector of a workload, which has to select something."""
     found = member(obj, "spec").get("selector")
     faults = list(selector(found, "spec.selector"))
     yield from faults

@@ -1,4 +1,4 @@
-"""One write of one request, and what is wrong with its object before any rule of its kind is read."""
+"""One write of one request, and what is wrong with its object before any rule of its kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME_TRIES: Final = 8
 
 
 class WriteRequest:
-    """Who writes which object, how strictly, and what to warn of: the type, form, name and place of it."""
+    """Who writes which object, and how strictly: checks its type, format, name and namespace."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class WriteRequest:
         self.validation = query.get("fieldValidation") or "Warn"
         self.manager = query.get("fieldManager") or manager
         self.warnings: list[str] = [] if warnings is None else warnings
-        self.decoding = ""  # what is said before the fault of a value that cannot be decoded
+        self.decoding = ""  # what precedes the fault of a value that cannot be decoded
         self.misnamed: tuple[str, str] | None = None  # another kind and apiVersion than the URL's
         self.tracker = Tracker(state, self.served, self.manager, route.subresource)
         self.gate = gate
@@ -49,19 +49,19 @@ class WriteRequest:
         return self.served.key(self.route.namespace, self.route.name)
 
     def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
-        """Bring an object into the form that is stored; what that drops is warned of or refused."""
+        """Bring an object into the form that is stored; warn of what that drops, or refuse it."""
         served = self.served
         try:
             unknown = served.codec.tidy(obj)
             if not served.custom:
-                served.write(obj)  # a value of a wrong type is found now, before anybody looks at it
+                served.write(obj)  # find a value of a wrong type now, before anything else reads it
                 check_bytes(served, obj, self.decoding)
             if served.full_name == DEFINITIONS:
                 check_schemas(obj)
         except Misfit as error:
             raise self.misfit(error) from None
         if self.misnamed:
-            # Nobody knows what belongs into such an object, but for its metadata.
+            # Only the metadata of such an object is known.
             unknown = [path for path in unknown if path.startswith("metadata.")]
         if not (unknown or twice) or self.validation == "Ignore":
             return
@@ -72,11 +72,11 @@ class WriteRequest:
         self.warnings += faults
 
     def strict_refusal(self, faults: list[str]) -> Rejection:
-        """How unknown and duplicate fields are refused; a patch has a shape of its own for it."""
+        """Return how unknown and duplicate fields are refused; patches have a form of their own for it."""
         return bad_request(f"{self._handled()}strict decoding error: {', '.join(faults)}")
 
     def misfit(self, error: Misfit) -> Rejection:
-        """How a value of a wrong type is refused."""
+        """Return how a value of a wrong type is refused."""
         return bad_request(f"{self._handled()}{error}")
 
     def _handled(self) -> str:
@@ -84,7 +84,7 @@ class WriteRequest:
         return f"{kind} in version {quoted(self.served.version)} cannot be handled as a {kind}: "
 
     def check_type(self, obj: dict[str, Any]) -> None:
-        """kind and apiVersion: built-in kinds may leave them out."""
+        """Check kind and apiVersion, which built-in kinds may leave out."""
         served = self.served
         kind, api_version = obj.get("kind", ""), obj.get("apiVersion", "")
         if served.custom:
@@ -102,7 +102,7 @@ class WriteRequest:
         obj["kind"], obj["apiVersion"] = served.kind, served.api_version
 
     def mistyped(self, kind: str, api_version: str) -> str:
-        """Why an object that says this of itself is none of this built-in kind; empty if it is."""
+        """Return why an object is not of this built-in kind by its kind and apiVersion; empty if it is."""
         served = self.served
         if kind in ("", served.kind) and api_version in ("", served.api_version):
             return ""
@@ -125,7 +125,7 @@ class WriteRequest:
         return meta
 
     def check_place(self, meta: dict[str, Any]) -> None:
-        """Whether an object is the one that the URL names."""
+        """Refuse an object that is not the one in the URL."""
         name = self.route.name
         if not meta.get("name"):
             why = "name must be provided"
@@ -166,7 +166,7 @@ class WriteRequest:
         raise Rejection(failure(409, message, details, reason="AlreadyExists"))
 
     def check_admission(self, name: str) -> None:
-        """Whether the namespace takes new objects."""
+        """Refuse a new object where the namespace or the definition accepts none."""
         served, namespace = self.served, self.route.namespace
         if served.defined and served.storage.name in self.state.closing:
             why = "create not allowed while custom resource definition is terminating"

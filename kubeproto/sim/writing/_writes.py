@@ -21,7 +21,7 @@ from ._mistakes import immutable, no_version, other_name, other_uid
 from ._rules import new_finalizers
 from ._write_requests import WriteRequest
 
-# What the storage of a real server takes for one object, and what it says about more.
+# What the storage of a real server accepts for one object, and its message about more.
 _LARGEST: Final = 1_572_864
 _VERSION: Final = b'"resourceVersion":"%d"'
 _DROPPED: Final = (
@@ -75,7 +75,7 @@ class Writer(WriteRequest):
         return Written(served.shown(data), created=True)
 
     def _take_new(self, obj: dict[str, Any], twice: list[str]) -> tuple[str, str]:
-        """Bring a new object into the form that is stored; return the name and version it came with."""
+        """Bring a new object into the form that is stored; return the name and version it was sent with."""
         self.check_type(obj)
         meta = self.metadata(obj)
         self.tidy(obj, twice)
@@ -102,7 +102,7 @@ class Writer(WriteRequest):
             meta["generation"] = 1
 
     def replace(self, obj: dict[str, Any], twice: list[str]) -> Written:
-        """Put an object in the place of the one that is stored."""
+        """Replace the object that is stored."""
         served, route = self.served, self.route
         self.check_type(obj)
         meta = self.metadata(obj)
@@ -153,7 +153,7 @@ class Writer(WriteRequest):
     def _mutated_new(self, obj: dict[str, Any], *, drawn: bool) -> dict[str, Any]:
         """Return a new object as mutating webhooks make it.
 
-        Nobody owns what they add, so ownership is noted before. A name that is drawn is not there yet.
+        Nobody owns what they add, so ownership is recorded before. A generated name is not visible to them.
         """
         self.tracker.created(obj)
         name = obj["metadata"].pop("name", "") if drawn else ""
@@ -168,12 +168,12 @@ class Writer(WriteRequest):
         """Return a new state as mutating webhooks make it; nobody owns what they add."""
         tracked = kept(self.served, self.route.subresource, before, copied(obj))
         self.tracker.updated(before, tracked)
-        if (book := tracked["metadata"].get("managedFields")) is not None:
-            obj["metadata"]["managedFields"] = book
+        if (entries := tracked["metadata"].get("managedFields")) is not None:
+            obj["metadata"]["managedFields"] = entries
         return self.gate.mutate(obj, before, self._tidied)
 
     def _tidied(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """An object that a webhook has changed, in the form that is stored; or `Misfit`."""
+        """Return an object that a webhook has changed in the form that is stored; or `Misfit`."""
         served = self.served
         obj.setdefault("metadata", {})
         served.codec.tidy(obj)
@@ -222,7 +222,7 @@ class Writer(WriteRequest):
         if served.custom:
             data = served.kept(obj)
         else:
-            # What stands before the version of a built-in object holds no quotes of its own.
+            # What precedes the version of a built-in object contains no quotes of its own.
             data = data.replace(_VERSION % old.version, _VERSION % version, 1)
         self.state.commit(served.storage, make_stored(old.key, obj, version, data))
         return served.shown(data)
