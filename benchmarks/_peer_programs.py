@@ -14,7 +14,7 @@ from msgspec import Struct
 from benchmarks._measure import Absent
 from benchmarks._peers import CACHE, PINS, environment, make_environment
 
-PYTHON_PEERS: Final = ("kubernetes", "kr8s", "lightkube", "kopf")
+PYTHON_PEERS: Final = ("kubernetes", "kr8s", "lightkube", "kopf", "kopf_kr8s")
 
 
 class Program(Struct, frozen=True):

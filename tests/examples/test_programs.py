@@ -27,6 +27,7 @@ from kubeproto_runtime.testing import run, simulated, simulated_blocking
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "examples" / "programs"
+PEERS = ROOT / "benchmarks" / "peers" / "programs"
 
 MANIFEST = """
 apiVersion: v1
@@ -278,3 +279,18 @@ def test_the_page_says_how_many_lines_each_program_has() -> None:
         if path.stem in told:
             assert int(told[path.stem]) == lines_of(path), path.name
     assert {"script", "script_blocking", "web_shelf", "generic", "informer"} <= told.keys()
+
+
+def test_the_page_says_how_many_lines_the_same_programs_have_with_other_clients() -> None:
+    page = (ROOT / "docs" / "programs.md").read_text()
+    table = re.findall(r"^\| (\w+) \| (\d+) \| (\d+|-) \| (\d+|-) \| (\d+|-) \|$", page, re.MULTILINE)
+    told = {
+        f"{program}_{client}": int(count)
+        for program, *counts in table
+        for client, count in zip(("kr8s", "lightkube", "kopf"), counts[1:], strict=True)
+        if count.isdigit()
+    }
+    assert told == {path.stem: lines_of(path) for path in PEERS.glob("*.py")}
+    ours = {"script": "script_blocking"}
+    for program, count, *_ in table:
+        assert int(count) == lines_of(PROGRAMS / f"{ours.get(program, program)}.py")

@@ -133,9 +133,15 @@ def test_what_a_run_creates_is_seen_by_the_next_run(backend: Backend) -> None:
             return requeue(after=0.001) if len(seen) < 3 else await_change()
 
         await user.api(Book).create(book("moby"))
-        client.start(Controller(client, Book).owns(ConfigMap).run(reconcile))
+        operator = Operator()
+        client.start(operator.run(Controller(client, Book).owns(ConfigMap).run(reconcile)))
         await user.until(lambda: len(seen) >= 3)
         assert seen[:3] == [False, True, False]
+        # Each wait ended because the cache had caught up, and not because it had lasted a second.
+        text = operator.metrics()
+        assert 'kubeproto_own_writes_waits_total{controller="book"} 2' in text
+        assert 'kubeproto_own_writes_timeouts_total{controller="book"} 0' in text
+        operator.stop()
 
     lagging(backend, 0.1, body)
 
