@@ -333,6 +333,37 @@ def test_a_clock_that_counts_sleep_goes_forward() -> None:
     anyio.run(main)
 
 
+def test_a_leader_whose_machine_slept_past_its_lease_ends_within_a_second(
+    go: Go, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The timers of an event loop sleep along: only the clock of the system shows how long it was."""
+    slept = 0.0
+    system = "kubeproto_runtime.operator._lease_clocks._boot_time"
+    monkeypatch.setattr(system, lambda: anyio.current_time() + slept)
+
+    async def main() -> None:
+        nonlocal slept
+        ended: list[float] = []
+
+        async def work() -> None:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                ended.append(anyio.current_time())
+
+        async with simulated(sim.Cluster()) as client, anyio.create_task_group() as tasks:
+            elector = LeaderElector(client, name="books", identity="a", clock=BootClock())
+            tasks.start_soon(elector.run, work)
+            await anyio.sleep(5.5)
+            assert elector.is_leader
+            slept = 60.0
+            await anyio.sleep(1.1)
+            assert [at <= 6.5 for at in ended] == [True]
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
 # Two never act at once: clocks that drift, processes that stand still, servers out of reach
 
 
