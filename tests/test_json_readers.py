@@ -36,6 +36,7 @@ PERMITTED: Final = {
     "kubeproto/sim/apply": "texts inside of objects that were read before; catches all three errors itself",
     "kubeproto/sim/controllers": _STORED,
     "kubeproto/sim/kinds": _STORED,
+    "kubeproto/sim/nodes": _STORED,
     "kubeproto/sim/reading/_columns.py": _SHIPPED,
     "kubeproto/sim/reading/_fields.py": _STORED,
     "kubeproto/sim/reading/_tokens.py": _CATCHES,

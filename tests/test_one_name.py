@@ -15,6 +15,8 @@ MACHINES: Final = {
     "kubeproto.config.credentials": ("_credentials_values",),
     "kubeproto.control.election": ("_election_values", "_election_lease"),
     "kubeproto.control.finalizers": (),
+    "kubeproto.sim.nodes.node_health": (),
+    "kubeproto.sim.nodes.pod_lifecycle": ("_pod_values",),
     "kubeproto.watching.pager": (),
     "kubeproto.watching.resync": ("_resync_values", "_resync_requests", "_resync_pace"),
     "kubeproto_h11.pool": (),

@@ -28,10 +28,15 @@ from .faults._faults import (
     RefuseConnection,
     Throttle,
 )
+from .nodes._containers import RunningContainer
+from .nodes._nodes import Nodes
+from .nodes._programs import Behaviour, Program
+from .nodes._stages import Stage
 from .reading._watches import Watch
 from .serving._messages import ServerResponse
 
 __all__ = [
+    "Behaviour",
     "BlockingSimTransport",
     "Cluster",
     "Cut",
@@ -51,14 +56,18 @@ __all__ = [
     "Lag",
     "LoseResponse",
     "Modes",
+    "Nodes",
     "PendingCalls",
+    "Program",
     "Receiving",
     "RecordedExchange",
     "RefuseConnection",
     "Rejection",
+    "RunningContainer",
     "ServerResponse",
     "SimTransport",
     "Snapshot",
+    "Stage",
     "StoredObject",
     "Stream",
     "Throttle",

@@ -16,11 +16,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from msgspec import Struct
 
-from .._errors import DeadlineExceeded
+from .._errors import DeadlineExceeded, LocalProtocolError
 from ..objects import KubeObject
 from ..wire import Head
 from ._direct import (
@@ -50,6 +50,8 @@ from .storage._storage import WINDOW, ResourceStorage, StoredEvent
 
 if TYPE_CHECKING:
     from ._transports import BlockingSimTransport, SimTransport
+    from .nodes._nodes import NodeOptions, Nodes
+    from .nodes._stages import Stage
 
 T = TypeVar("T")
 
@@ -233,6 +235,42 @@ class Cluster:
     def settle(self) -> None:
         """Let the controllers work until they have nothing left to do."""
         self._controllers.settle()
+
+    def nodes(self, count: int | None = None, **options: Unpack[NodeOptions]) -> Nodes:
+        """Return the nodes of the cluster. The first call adds `count` of them, one unless it says more.
+
+        From then on pods are scheduled, run and end in virtual time::
+
+            nodes = cluster.nodes(ready_after=2, programs={"app": sim.Program(log="started\\n")})
+
+        The options are those of `Behaviour`. Later calls return the same nodes, with `count` more.
+        """
+        from .nodes._nodes import Nodes
+        from .nodes._programs import Behaviour
+
+        nodes = next((one for one in self._state.extensions if isinstance(one, Nodes)), None)
+        if nodes is None:
+            nodes = Nodes(self._state, Behaviour(**options))
+            nodes.enter()
+            count = 1 if count is None else count
+        elif options:
+            raise LocalProtocolError("the cluster has nodes already: change how they behave in `behaviour`")
+        for _ in range(count or 0):
+            nodes.add()
+        return nodes
+
+    def stages(self, *stages: Stage) -> None:
+        """Add stages: what happens by itself to objects that match, for any kind."""
+        from .nodes._stages import Stages
+
+        found = next((one for one in self._state.extensions if isinstance(one, Stages)), None)
+        if found is None:
+            found = Stages(self._state)
+            self._state.extensions.append(found)
+        for stage in stages:
+            found.add(served_kind(self._state, stage.kind), stage)
+        if self.on_due is not None:
+            self.on_due()
 
     # What a test does without a request.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
@@ -53,6 +53,39 @@ class VirtualClock:
         return self._stamp
 
 
+class ClusterExtension(Protocol):
+    """A part of the cluster that was added to it, such as its nodes: it follows changes, and acts in time."""
+
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        """Note a change."""
+        ...
+
+    def work(self) -> bool:
+        """Do what is left to do; return whether there was anything."""
+        ...
+
+    @property
+    def due(self) -> float | None:
+        """When something happens without a change next; None if nothing will."""
+        ...
+
+    def fork(self, state: ServerState) -> ClusterExtension:
+        """Return the same part of a forked cluster, and enter it there."""
+        ...
+
+    def resume(self) -> None:
+        """Begin anew after a restart; what is stored is reported by `on_event` after that."""
+        ...
+
+
+class NodeExtension(ClusterExtension, Protocol):
+    """The nodes of a cluster, as controllers know them."""
+
+    def keeps(self, node: str) -> bool:
+        """Whether a node is simulated, so that its pods end when its kubelet says so."""
+        ...
+
+
 class ServerState:
     """The state of a simulated cluster. It stores and deletes objects, and notifies those who follow that."""
 
@@ -68,6 +101,8 @@ class ServerState:
         self.lag = 0  # by how many versions the watch cache is behind
         self.terminating: set[str] = set()  # namespaces that accept no new objects
         self.closing: set[str] = set()  # custom resources whose definition is being deleted
+        self.extensions: list[ClusterExtension] = []
+        self.nodes: NodeExtension | None = None  # also one of the extensions
         self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
         self.on_generation: Callable[[ResourceStorage], None] = _ignore
 

@@ -57,6 +57,8 @@ FORMATS: Final = {
     "must be 'OrderedReady' or 'Parallel'": "pod-management",
     "can have at most 128 characters": "128",
 }
+# Says the same as a label selector, and takes two operators more: Gt and Lt.
+NODE_OPERATOR: Final = ("core_v1.NodeSelectorRequirement", "operator")
 _PREFIX: Final = re.compile(r'^(?:Invalid|Unsupported) value: (?:"(?:[^"\\]|\\.)*"|\S+?): ', re.DOTALL)
 _RANGE: Final = re.compile(r"(\d+)(?:,? and |-)(\d+)")
 _SUPPORTED: Final = "supported values: "
@@ -66,7 +68,10 @@ def tables_of(notes: Notes) -> Json:
     """The tables: `defaults`, `rules`, `zeros` and `orders`, by type."""
 
     def rule(type_: str, name: str, faults: dict[str, Any]) -> Any:
-        return _rule(notes, type_, name, faults)
+        found = _rule(notes, type_, name, faults)
+        if (type_, name) == NODE_OPERATOR and found and "format" in found:
+            found["format"][0] = "node operator"
+        return found
 
     return {
         "defaults": _by_type(notes.defaults, _default),

@@ -55,18 +55,21 @@ class ControllerManager:
     @property
     def callbacks(self) -> list[Callable[[ResourceStorage, StoredEvent], None]]:
         """What is to be called with each change, in order."""
-        return [controller.on_event for controller in self._controllers]
+        return [*(controller.on_event for controller in self._controllers), self._notify_extensions]
 
     @property
     def due(self) -> float | None:
         """When a controller acts without a change next; None if none will."""
-        times = (self.definitions.due, self.pods.due)
+        times = [self.definitions.due, self.pods.due]
+        times += [one.due for one in self.state.extensions]
         return min((time for time in times if time is not None), default=None)
 
     def settle(self) -> None:
         """Let the controllers work until they have nothing left to do."""
         for _ in range(_ROUNDS):
-            worked = [controller.work() for controller in self._controllers]
+            # Nodes come first: they end the pods that would end by themselves where there are none.
+            working = (*self.state.extensions, *self._controllers)
+            worked = [controller.work() for controller in working]
             if not any(worked):
                 return
         raise LocalProtocolError(f"the controllers of the cluster did not come to rest in {_ROUNDS} rounds")
@@ -84,13 +87,22 @@ class ControllerManager:
         self.pods.adopt(other.pods)
         self.protection.adopt(other.protection)
         self.aggregation.adopt(other.aggregation)
+        for extension in other.state.extensions:
+            extension.fork(self.state)
 
     def resume(self) -> None:
         """Learn what is stored after a restart: definitions first, because they bring kinds."""
         for stored in list(self.state.storage.resource(DEFINITIONS).objects.values()):
             self.definitions.resume(stored)
-        followers = [one for one in self._controllers if one is not self.definitions]
+        for extension in self.state.extensions:
+            extension.resume()
+        followers: list[ClusterController] = [one for one in self._controllers if one is not self.definitions]
+        followers += self.state.extensions
         for storage in list(self.state.storage.resources.values()):
             for stored in list(storage.objects.values()):
                 for follower in followers:
                     follower.on_event(storage, StoredEvent("ADDED", stored, None))
+
+    def _notify_extensions(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        for extension in self.state.extensions:
+            extension.on_event(storage, event)

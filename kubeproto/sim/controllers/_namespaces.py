@@ -122,7 +122,10 @@ class Pods:
         if event.change == "DELETED":
             self._ending.pop(key, None)
         elif b'"deletionTimestamp":' in event.stored.data:
-            meta = msgspec.json.decode(event.stored.data)["metadata"]
+            pod = msgspec.json.decode(event.stored.data)
+            meta, nodes = pod["metadata"], self.state.nodes
+            if nodes is not None and nodes.keeps(pod["spec"].get("nodeName", "")):
+                return  # the pod ends when its kubelet says so, and not at all while that is silent
             if meta.get("deletionGracePeriodSeconds"):
                 self._ending[key] = parse_time(meta["deletionTimestamp"]).timestamp()
 

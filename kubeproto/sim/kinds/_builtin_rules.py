@@ -141,6 +141,7 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "percent": lambda text: text.endswith("%") and text[:-1].isdigit(),
     "https": lambda text: text.startswith("https://"),
     "operator": lambda text: text in ("In", "NotIn", "Exists", "DoesNotExist"),
+    "node operator": lambda text: text in ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
     "pod-management": lambda text: text in ("OrderedReady", "Parallel"),
     "128": lambda text: len(text) <= 128,
 }

@@ -2,67 +2,159 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ...objects import Selector
 from .._refusals import Rejection, failure
 from .._state import ServerState
+from ..kinds._kinds import Served
+from ..nodes._disruptions import mark_disrupted
 from ..reading._routes import Route
+from ..storage._parts import listed, member
 from ..storage._storage import Stored
 from ..writing._deletes import DeleteOptions, delete
+from ..writing._edits import edit
 from ._messages import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import CREATED, read_body, stored_object
+
+Json = dict[str, Any]
+_REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+_SEVERAL: Final = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+)
 
 
 def eviction(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Delete a pod, unless a budget refuses that."""
-    stored = stored_object(route)
+    stored, served = stored_object(route), route.served
     body = read_body(request, "policy_v1.Eviction")
-    budgets = [
-        (budget, obj)
-        for budget in state.storage.resource("poddisruptionbudgets.policy").objects.values()
-        if budget.namespace == stored.namespace
-        and (obj := msgspec.json.decode(budget.data))
-        and Selector.from_object(obj["spec"].get("selector") or {}).matches(stored.labels)
-    ]
-    if len(budgets) > 1:
-        message = (
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        )
-        raise Rejection(failure(500, message, reason=""))
-    for budget, obj in budgets:
-        _check_budget(state, route, budget, obj)
     options = msgspec.convert(body.get("deleteOptions") or {}, DeleteOptions)
     if request.query.get("dryRun") and not options.dry_run:
         options = msgspec.structs.replace(options, dry_run=["All"])
-    delete(state, route.served, stored.key, stored.name, options)
+    pod: Json = msgspec.json.decode(stored.data)
+    if not _needs_no_budget(state, pod):
+        _ask_budget(state, route, stored, pod, dry_run=bool(options.dry_run))
+    # The write that marks the pod gives it another version than the one that the caller may expect.
+    delete(state, served, stored.key, stored.name, msgspec.structs.replace(options, dry_run=["All"]))
+    if not options.dry_run:
+        mark_disrupted(state, served, stored, "EvictionByEvictionAPI", "Eviction API: evicting")
+        delete(state, served, stored.key, stored.name, _without_version(options))
     return body_response(201, msgspec.json.encode(CREATED) + b"\n", request, warnings)
 
 
-def _check_budget(state: ServerState, route: Route, budget: Stored, obj: dict[str, Any]) -> None:
-    spec = obj["spec"]
-    pods = [
-        one
-        for one in route.served.storage.objects.values()
-        if one.namespace == budget.namespace
-        and Selector.from_object(spec.get("selector") or {}).matches(one.labels)
+def _without_version(options: DeleteOptions) -> DeleteOptions:
+    if options.preconditions is None:
+        return options
+    preconditions = msgspec.structs.replace(options.preconditions, resource_version=None)
+    return msgspec.structs.replace(options, preconditions=preconditions)
+
+
+def _needs_no_budget(state: ServerState, pod: Json) -> bool:
+    """Whether a pod disturbs nobody when it goes: it is over, or has not begun."""
+    phase = member(pod, "status").get("phase")
+    if phase in ("Succeeded", "Failed") or pod["metadata"].get("deletionTimestamp"):
+        return True
+    # Where there are no nodes every pod is pending for ever, and budgets could not be tried at all.
+    return phase == "Pending" and state.nodes is not None
+
+
+def _ask_budget(state: ServerState, route: Route, stored: Stored, pod: Json, *, dry_run: bool) -> None:
+    budgets = state.kinds.of_storage("poddisruptionbudgets.policy")
+    assert budgets is not None  # a kind of the server's own
+    found = [
+        (budget, obj)
+        for budget in budgets.storage.objects.values()
+        if budget.namespace == stored.namespace
+        and (obj := msgspec.json.decode(budget.data))
+        and _covers(obj, stored)
     ]
-    healthy = len(pods)
+    if len(found) > 1:
+        raise Rejection(failure(500, _SEVERAL, reason=""))
+    for budget, obj in found:
+        status = member(obj, "status")
+        if not status.get("observedGeneration"):
+            _check_pods(state, route, obj)  # no controller keeps the status of budgets
+        elif not _is_free(obj, pod):
+            _check_status(obj)
+            if not dry_run:
+                _count(state, budgets, budget, stored.name)
+
+
+def _covers(budget: Json, pod: Stored) -> bool:
+    selector = budget["spec"].get("selector")
+    return selector is not None and Selector.from_object(selector).matches(pod.labels)
+
+
+# By the status of the budget, as a server decides
+
+
+def _is_free(budget: Json, pod: Json) -> bool:
+    """Whether the eviction of a pod costs its budget nothing, because the pod is not ready anyway."""
+    if _is_ready(pod):
+        return False
+    if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = member(budget, "status")
+    return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
+
+
+def _check_status(budget: Json) -> None:
+    status, meta = member(budget, "status"), budget["metadata"]
+    name = meta["name"]
+    if status.get("observedGeneration", 0) < meta.get("generation", 0):
+        why = f"The disruption budget {name} is still being processed by the server."
+        raise Rejection(_refusal(why, retryAfterSeconds=10))
+    if status.get("disruptionsAllowed", 0) <= 0:
+        healthy, needed = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+        raise Rejection(_refusal(_unmet(name, needed, healthy)))
+
+
+def _count(state: ServerState, budgets: Served, budget: Stored, pod: str) -> None:
+    """Take one disruption from a budget, before its controller has seen the pod go."""
+
+    def change(obj: Json) -> None:
+        status: Json = obj["status"]
+        status["disruptionsAllowed"] -= 1
+        status.setdefault("disruptedPods", {})[pod] = state.clock.stamp()
+
+    edit(state, budgets, budget, change)
+
+
+# By the pods themselves, where no controller keeps the status
+
+
+def _check_pods(state: ServerState, route: Route, budget: Json) -> None:
+    spec, meta = budget["spec"], budget["metadata"]
+    pods = [
+        msgspec.json.decode(one.data)
+        for one in route.served.storage.objects.values()
+        if one.namespace == meta["namespace"] and _covers(budget, one)
+    ]
+    healthy = sum(_is_ready(pod) for pod in pods) if state.nodes is not None else len(pods)
     if "minAvailable" in spec:
-        needed = _share(spec["minAvailable"], healthy)
+        needed = _share(spec["minAvailable"], len(pods))
     else:
-        needed = healthy - _share(spec.get("maxUnavailable", 0), healthy)
+        needed = len(pods) - _share(spec.get("maxUnavailable", 0), len(pods))
     if healthy - 1 < needed:
-        message = "Cannot evict pod as it would violate the pod's disruption budget."
-        cause = {
-            "reason": "DisruptionBudget",
-            "message": (
-                f"The disruption budget {budget.name} needs {needed} healthy pods and has {healthy} currently"
-            ),
-        }
-        raise Rejection(failure(429, message, {"causes": [cause]}))
+        raise Rejection(_refusal(_unmet(meta["name"], needed, healthy)))
+
+
+def _is_ready(pod: Json) -> bool:
+    return not pod["metadata"].get("deletionTimestamp") and any(
+        one["type"] == "Ready" and one["status"] == "True"
+        for one in listed(member(pod, "status"), "conditions")
+    )
+
+
+def _unmet(name: str, needed: int, healthy: int) -> str:
+    return f"The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
+
+
+def _refusal(why: str, **details: int) -> Json:
+    causes = [{"reason": "DisruptionBudget", "message": why}]
+    return failure(429, _REFUSED, {"causes": causes, **details})
 
 
 def _share(value: int | str, of: int) -> int:

@@ -15,6 +15,7 @@ from ..storage._parts import member, texts
 from ..writing._bodies import read_object
 from ..writing._edits import remove
 from ..writing._patches import check_media, patch
+from ..writing._pod_parts import POD_PARTS
 from ..writing._writes import Written
 from ._admitting import patch_writer_for, writer_for
 from ._evictions import eviction
@@ -60,7 +61,7 @@ def _as_object(
     """Read or write the object itself, by a subresource whose body is the kind itself."""
     if route.verb == "get":
         return object_response(state, route, request, stored_object(route).data, warnings)
-    main = msgspec.structs.replace(route, subresource="")
+    main = route if route.subresource in POD_PARTS else msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
         patcher = patch_writer_for(state, main, request, warnings, about=route)

@@ -12,6 +12,7 @@ from ._allocation import SERVICES
 from ._fixed_fields import check_fixed
 from ._mistakes import misnamed, of_status
 from ._network_rules import addresses
+from ._pod_parts import check_part
 from ._rules import check_meta, check_spec, finalizer_warnings
 from ._scales import with_scale
 from ._schema_shapes import DEFINITIONS
@@ -53,8 +54,9 @@ def check_object(
         main = request.route.subresource == ""
         found += check_kind(served, obj, old) if main else []
         faults = check_spec(served, obj)
-        if old is not None and main:
-            faults += check_fixed(served, old, obj)
+        if old is not None:
+            part = request.route.subresource
+            faults += check_fixed(served, old, obj) if main else check_part(part, obj, old)
         # Of this kind alone a server looks at the spec first, and at the metadata if that is good.
         found = faults if faults and served.full_name == BUDGETS else found + faults
         if served.full_name == DEFINITIONS:

@@ -13,7 +13,7 @@ from ..storage._storage import Stored, make_stored
 
 
 def edit(
-    state: ServerState, served: Served, stored: Stored, change: Callable[[dict[str, Any]], None]
+    state: ServerState, served: Served, stored: Stored, change: Callable[[dict[str, Any]], object]
 ) -> None:
     """Change an object in place. If its deletion waited for nothing else, it is removed."""
     obj: dict[str, Any] = msgspec.json.decode(stored.data)

@@ -8,6 +8,7 @@ from ...objects import json_equal
 from ..kinds._defaults import fill_in
 from ..kinds._kinds import Served
 from ._allocation import allocate, keep_allocated
+from ._pod_parts import POD_PARTS, with_part
 
 _SERVERS: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -23,6 +24,9 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
     old, meta = before["metadata"], obj["metadata"]
     if subresource == "status":
         return _with_status(served, before, obj)
+    if subresource in POD_PARTS:
+        obj = with_part(subresource, before, obj)
+        meta = obj["metadata"]
     keep_allocated(served, before, obj)
     fill_in(served, obj)
     allocate(served, obj)

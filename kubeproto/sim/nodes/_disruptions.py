@@ -1,0 +1,26 @@
+"""Why a pod is about to be deleted, as its status says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..storage._storage import Stored
+from ..writing._edits import edit
+from ._pod_status import set_condition
+
+Json = dict[str, Any]
+
+
+def mark_disrupted(state: ServerState, pods: Served, stored: Stored, reason: str, message: str) -> None:
+    """Say in a pod's status why it is about to be deleted."""
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
+
+    def change(pod: Json) -> None:
+        generation = pod["metadata"].get("generation")
+        observed: Json = {"observedGeneration": generation} if generation else {}
+        conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+        set_condition(conditions, observed | condition, state.clock.stamp())
+
+    edit(state, pods, stored, change)

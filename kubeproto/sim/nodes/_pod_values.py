@@ -1,0 +1,206 @@
+"""The values of the pod machine: what a container does, the states of a pod, and its events and actions."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Role: TypeAlias = Literal["init", "sidecar", "main", "ephemeral"]
+RestartPolicy: TypeAlias = Literal["Always", "OnFailure", "Never"]
+
+
+# How a pod behaves when nobody interferes
+
+
+class ContainerPlan(Struct, frozen=True, kw_only=True, gc=False):
+    """How a container behaves. It starts `starts_after` seconds after its turn has come, is ready
+    `ready_after` seconds later, and ends `takes` seconds after its start with `code`; without `takes` it runs
+    for ever. With `unpullable`, which says why, its image cannot be pulled and it never starts.
+    """
+
+    starts_after: float = 0.0
+    ready_after: float = 0.0
+    takes: float | None = None
+    code: int = 0
+    unpullable: str = ""
+
+
+class PodPlan(Struct, frozen=True, kw_only=True, gc=False):
+    """How a pod behaves: its `restart` policy, the time of its `deadline`, and how long its containers take
+    to end when they are asked to (`ends_after`; None: until they are killed at the end of the grace period).
+    """
+
+    restart: RestartPolicy = "Always"
+    deadline: float | None = None
+    ends_after: float | None = None
+
+
+# What a container does
+
+
+class Waiting(Struct, frozen=True, gc=False):
+    """Not running. It starts at `starts_at`; None while its turn has not come, or if it never will."""
+
+    reason: str
+    starts_at: float | None = None
+    message: str = ""
+
+
+class Running(Struct, frozen=True, gc=False):
+    """Running since then. What is still to happen by itself has its time in `ready_at` and `ends_at`."""
+
+    since: float
+    ready: bool = True
+    ready_at: float | None = None
+    ends_at: float | None = None
+
+
+class Terminated(Struct, frozen=True, gc=False):
+    """Over. It is started again at `restarts_at`, if at all."""
+
+    since: float
+    at: float
+    code: int
+    reason: str
+    message: str = ""
+    restarts_at: float | None = None
+
+
+ContainerState: TypeAlias = Waiting | Running | Terminated
+
+
+class Container(Struct, frozen=True, kw_only=True):
+    """One container of a pod. `failures` counts the ends that the backoff counts, `last` is the latest."""
+
+    name: str
+    role: Role = "main"
+    plan: ContainerPlan = ContainerPlan()
+    state: ContainerState = Waiting("PodInitializing")
+    restarts: int = 0
+    failures: int = 0
+    last: Terminated | None = None
+
+
+Containers: TypeAlias = tuple[Container, ...]
+
+
+# States
+
+
+class Initializing(Struct, frozen=True):
+    """Init containers run, one after the other; sidecars among them stay."""
+
+    plan: PodPlan
+    containers: Containers
+
+
+class Active(Struct, frozen=True):
+    """The containers run, or are about to."""
+
+    plan: PodPlan
+    containers: Containers
+
+
+class Ending(Struct, frozen=True):
+    """The pod is being deleted: its containers end at `at`, by themselves or because they are `killed`."""
+
+    plan: PodPlan
+    containers: Containers
+    at: float
+    killed: bool = True
+
+
+class Finished(Struct, frozen=True):
+    """All containers are over, and none is started again. `reason` is given where the node ended the pod."""
+
+    containers: Containers
+    failed: bool
+    reason: str = ""
+    message: str = ""
+
+
+class Removed(Struct, frozen=True):
+    """The node has nothing left of the pod, and lets it go."""
+
+    containers: Containers
+    failed: bool
+    reason: str = ""
+    message: str = ""
+
+
+State: TypeAlias = Initializing | Active | Ending | Finished | Removed
+
+
+# Events
+
+
+class TimePassed(Struct, frozen=True, gc=False):
+    """The time has come for something that happens by itself."""
+
+
+class ContainerExited(Struct, frozen=True, gc=False):
+    """A container ended."""
+
+    name: str
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+class ReadinessChanged(Struct, frozen=True, gc=False):
+    """The readiness probe of a container succeeded or failed. No name: those of all containers."""
+
+    ready: bool
+    name: str = ""
+
+
+class EphemeralAdded(Struct, frozen=True, gc=False):
+    """A container was added for debugging."""
+
+    name: str
+    plan: ContainerPlan = ContainerPlan()
+
+
+class Evicted(Struct, frozen=True, gc=False):
+    """The node ended the pod, for want of memory for example."""
+
+    message: str
+    reason: str = "Evicted"
+
+
+class DeletionRequested(Struct, frozen=True, gc=False):
+    """The pod was deleted, and has until `by` to end."""
+
+    by: float
+
+
+Event: TypeAlias = (
+    TimePassed | ContainerExited | ReadinessChanged | EphemeralAdded | Evicted | DeletionRequested
+)
+
+
+# Actions
+
+
+class StartContainer(Struct, frozen=True, gc=False):
+    """Run a container; what it runs in is new."""
+
+    name: str
+
+
+class StopContainer(Struct, frozen=True, gc=False):
+    """End what runs in a container."""
+
+    name: str
+
+
+class ReportStatus(Struct, frozen=True, gc=False):
+    """Write the status of the pod."""
+
+
+class RemovePod(Struct, frozen=True, gc=False):
+    """Confirm the deletion of the pod, which ends it."""
+
+
+Action: TypeAlias = StartContainer | StopContainer | ReportStatus | RemovePod

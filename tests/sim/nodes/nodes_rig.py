@@ -1,0 +1,63 @@
+"""Clusters with nodes, and short words for what their tests ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubeproto import sim
+
+Json = dict[str, Any]
+
+
+def pod(name: str = "web", *, image: str = "nginx", **spec: Any) -> Json:
+    """A pod with one container, named as its pod."""
+    spec.setdefault("containers", [{"name": name, "image": image}])
+    meta: Json = {"name": name}
+    for part in ("labels", "ownerReferences", "finalizers"):
+        if part in spec:
+            meta[part] = spec.pop(part)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+
+class Rig:
+    """A cluster with nodes."""
+
+    def __init__(self, count: int = 1, **options: Any) -> None:
+        self.cluster = sim.Cluster()
+        self.nodes = self.cluster.nodes(count, **options)
+        self.begun = self.cluster.now
+
+    def run(self, name: str = "web", *, until: float | None = None, **spec: Any) -> Json:
+        """Create a pod, let it run, and return it."""
+        self.cluster.put(pod(name, **spec))
+        self.cluster.settle()
+        self.cluster.advance(self.nodes.behaviour.ready_after if until is None else until)
+        return self.pod(name)
+
+    def pod(self, name: str = "web") -> Json:
+        """A pod that is there."""
+        found = self.cluster.get("v1/Pod", name)
+        assert found is not None, f"pod {name} is gone"
+        return found
+
+    def phase(self, name: str = "web") -> str:
+        """The phase of a pod."""
+        phase: str = self.pod(name)["status"]["phase"]
+        return phase
+
+    def condition(self, name: str, type_: str, kind: str = "v1/Pod") -> Json:
+        """A condition of an object."""
+        obj = self.cluster.get(kind, name)
+        assert obj is not None
+        found: Json = next(one for one in obj["status"]["conditions"] if one["type"] == type_)
+        return found
+
+    def container(self, name: str = "web") -> Json:
+        """The status of the only container of a pod."""
+        (found,) = self.pod(name)["status"]["containerStatuses"]
+        only: Json = found
+        return only
+
+    def later(self) -> float:
+        """The seconds since the beginning."""
+        return self.cluster.now - self.begun

@@ -1,0 +1,151 @@
+"""Nodes that fail, fall silent, are tainted or deleted: what that does to them and to their pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from nodes_rig import Json, Rig
+
+from kubeproto import LocalProtocolError
+
+
+def node(rig: Rig, name: str = "node-1") -> Json:
+    found = rig.cluster.get("v1/Node", name)
+    assert found is not None
+    return found
+
+
+def ready(rig: Rig, name: str = "node-1") -> Json:
+    found: Json = next(one for one in node(rig, name)["status"]["conditions"] if one["type"] == "Ready")
+    return found
+
+
+def taints(rig: Rig, name: str = "node-1") -> list[tuple[str, str]]:
+    return [(one["key"], one["effect"]) for one in node(rig, name)["spec"].get("taints", [])]
+
+
+def test_a_node_says_what_it_is_and_keeps_its_lease() -> None:
+    rig = Rig(2)
+    shown = node(rig, "node-2")
+    assert shown["metadata"]["labels"]["kubernetes.io/hostname"] == "node-2"
+    assert shown["status"]["addresses"][0] == {"type": "InternalIP", "address": "172.18.0.4"}
+    assert shown["status"]["allocatable"]["cpu"] == "8"
+    assert {one["type"]: one["status"] for one in shown["status"]["conditions"]} == {
+        "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True",
+    }  # fmt: skip
+    rig.cluster.advance(35)
+    lease = rig.cluster.get("coordination.k8s.io/v1/Lease", "node-2", "kube-node-lease")
+    assert lease is not None
+    assert lease["spec"]["renewTime"] == "2026-01-01T00:00:30.000000Z"
+    assert lease["metadata"]["ownerReferences"][0]["uid"] == shown["metadata"]["uid"]
+
+
+def test_a_silent_node_is_noticed_after_fifty_seconds_and_loses_its_pods_after_five_minutes() -> None:
+    rig = Rig()
+    rig.run()
+    rig.nodes.stop("node-1")
+    rig.cluster.advance(48)
+    assert ready(rig)["status"] == "True"
+    rig.cluster.advance(2)
+    assert (ready(rig)["status"], ready(rig)["reason"]) == ("Unknown", "NodeStatusUnknown")
+    assert ready(rig)["lastHeartbeatTime"] == "2026-01-01T00:00:00Z"
+    assert taints(rig) == [
+        ("node.kubernetes.io/unreachable", "NoSchedule"), ("node.kubernetes.io/unreachable", "NoExecute"),
+    ]  # fmt: skip
+    assert rig.condition("web", "Ready")["status"] == "False"
+    assert rig.phase() == "Running"
+    rig.cluster.advance(298)
+    assert "deletionTimestamp" not in rig.pod()["metadata"]
+    rig.cluster.advance(2)
+    assert "deletionTimestamp" in rig.pod()["metadata"]
+    assert rig.condition("web", "DisruptionTarget")["reason"] == "DeletionByTaintManager"
+    rig.cluster.advance(3600)
+    assert rig.pod()["metadata"]["deletionTimestamp"]  # nobody is there who could end it
+    rig.nodes.start("node-1")
+    rig.cluster.settle()
+    assert rig.cluster.get("v1/Pod", "web") is None
+    assert (ready(rig)["status"], taints(rig)) == ("True", [])
+
+
+def test_nothing_happens_on_a_silent_node() -> None:
+    rig = Rig(ready_after=5)
+    rig.run(until=1)
+    rig.nodes.stop("node-1")
+    rig.cluster.advance(20)
+    assert rig.phase() == "Pending"
+    rig.nodes.start("node-1")
+    rig.cluster.settle()
+    assert rig.phase() == "Running"
+
+
+def test_a_pod_with_a_shorter_toleration_leaves_a_lost_node_sooner() -> None:
+    rig = Rig()
+    key = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
+    rig.run("quick", tolerations=[key | {"tolerationSeconds": 10}])
+    rig.run("patient", tolerations=[key])
+    rig.nodes.stop("node-1")
+    rig.cluster.advance(62)
+    assert "deletionTimestamp" in rig.pod("quick")["metadata"]
+    rig.cluster.advance(86_400)
+    assert "deletionTimestamp" not in rig.pod("patient")["metadata"]
+
+
+def test_a_node_that_fails_is_not_ready_and_its_pods_are_not_either() -> None:
+    rig = Rig()
+    rig.run()
+    rig.nodes.fail("node-1", "container runtime is down")
+    assert (ready(rig)["status"], ready(rig)["message"]) == ("False", "container runtime is down")
+    assert taints(rig)[0] == ("node.kubernetes.io/not-ready", "NoSchedule")
+    condition = rig.condition("web", "Ready")
+    assert (condition["status"], condition.get("reason")) == ("False", "NodeNotReady")
+    rig.nodes.recover("node-1")
+    assert (ready(rig)["status"], taints(rig)) == ("True", [])
+    assert rig.condition("web", "Ready")["status"] == "True"
+
+
+def test_a_taint_that_executes_ends_the_pods_that_do_not_tolerate_it() -> None:
+    rig = Rig()
+    rig.run("web")
+    rig.run("kept", tolerations=[{"key": "maintenance", "operator": "Exists"}])
+    taint = {"key": "maintenance", "effect": "NoExecute"}
+    rig.cluster.edit("v1/Node", "node-1", lambda node: node["spec"].update(taints=[taint]))
+    rig.cluster.settle()
+    assert "deletionTimestamp" in rig.pod("web")["metadata"]
+    rig.cluster.advance(400)
+    assert rig.cluster.get("v1/Pod", "web") is None
+    assert rig.phase("kept") == "Running"
+    assert taints(rig) == [("maintenance", "NoExecute")]
+
+
+def test_the_pods_of_a_node_that_is_deleted_are_gone() -> None:
+    rig = Rig(2)
+    rig.run("a")
+    rig.run("b")
+    gone = rig.pod("a")["spec"]["nodeName"]
+    rig.cluster.remove("v1/Node", gone)
+    rig.cluster.settle()
+    assert rig.cluster.get("v1/Pod", "a") is None
+    assert rig.phase("b") == "Running"
+    with pytest.raises(LocalProtocolError, match=f"no node '{gone}' is simulated"):
+        rig.nodes.stop(gone)
+    rig.cluster.advance(60)
+    assert rig.cluster.get("v1/Node", gone) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [("start", "Started cannot happen to a node that is healthy"),
+     ("recover", "Recovered cannot happen to a node that is healthy")],
+)  # fmt: skip
+def test_what_cannot_happen_to_a_node_is_refused(method: str, message: str) -> None:
+    rig = Rig()
+    act: Any = getattr(rig.nodes, method)
+    with pytest.raises(LocalProtocolError, match=message):
+        act("node-1")
+
+
+def test_a_node_is_added_once() -> None:
+    rig = Rig()
+    with pytest.raises(LocalProtocolError, match="has a node 'node-1' already"):
+        rig.nodes.add("node-1")

@@ -1,0 +1,193 @@
+"""Where pods go: what keeps them from a node, what they say then, and when they go after all."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nodes_rig import Json, Rig, pod
+
+from kubeproto import sim
+
+GPU: Final = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+
+
+def affinity(*expressions: Json, fields: tuple[Json, ...] = ()) -> Json:
+    term = {"matchExpressions": list(expressions), "matchFields": list(fields)}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"nodeAffinity": required}
+
+
+def placed(rig: Rig, name: str = "web") -> str:
+    node: str = rig.pod(name)["spec"].get("nodeName", "")
+    return node
+
+
+def refused(rig: Rig, name: str = "web") -> str:
+    condition = rig.condition(name, "PodScheduled")
+    assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
+    message: str = condition["message"]
+    return message
+
+
+def asks(**requests: str) -> list[Json]:
+    return [{"name": "web", "image": "nginx", "resources": {"requests": requests}}]
+
+
+UNFIT: Final[list[tuple[str, Json, Json, str]]] = [
+    ("a taint", {"taints": [GPU]}, {}, "1 node(s) had untolerated taint(s)"),
+    ("another value is tolerated", {"taints": [GPU]},
+     {"tolerations": [{"key": "gpu", "value": "no", "effect": "NoSchedule"}]},
+     "1 node(s) had untolerated taint(s)"),
+    ("a node selector", {"labels": {"disk": "hdd"}}, {"nodeSelector": {"disk": "ssd"}},
+     "1 node(s) didn't match Pod's node affinity/selector"),
+    ("an affinity", {"labels": {"disk": "hdd"}},
+     {"affinity": affinity({"key": "disk", "operator": "In", "values": ["ssd"]})},
+     "1 node(s) didn't match Pod's node affinity/selector"),
+    ("an affinity that is not greater", {"labels": {"cores": "4"}},
+     {"affinity": affinity({"key": "cores", "operator": "Gt", "values": ["4"]})},
+     "1 node(s) didn't match Pod's node affinity/selector"),
+    ("too much cpu", {"capacity": {"cpu": "1"}}, {"containers": asks(cpu="1100m")}, "1 Insufficient cpu"),
+    ("too much of everything", {"capacity": {"cpu": "1", "memory": "1Gi"}},
+     {"containers": asks(cpu="2", memory="2Gi")}, "1 Insufficient cpu, 1 Insufficient memory"),
+    ("too much for init", {"capacity": {"memory": "1Gi"}},
+     {"initContainers": [asks(memory="2Gi")[0] | {"name": "i"}]}, "1 Insufficient memory"),
+    ("no room for pods", {"capacity": {"pods": "0"}}, {}, "1 Too many pods"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("node", "spec", "why"), [one[1:] for one in UNFIT], ids=[one[0] for one in UNFIT])
+def test_a_pod_that_no_node_takes_says_why(node: Json, spec: Json, why: str) -> None:
+    rig = Rig(0)
+    rig.nodes.add(**node)
+    rig.run(**spec)
+    assert refused(rig) == f"0/1 nodes are available: {why}."
+    assert rig.phase() == "Pending"
+
+
+FIT: Final[list[tuple[str, Json, Json]]] = [
+    ("a toleration", {"taints": [GPU]}, {"tolerations": [GPU]}),
+    ("a toleration of any value", {"taints": [GPU]}, {"tolerations": [{"key": "gpu", "operator": "Exists"}]}),
+    ("a toleration of everything", {"taints": [GPU]}, {"tolerations": [{"operator": "Exists"}]}),
+    ("a taint that only prefers", {"taints": [GPU | {"effect": "PreferNoSchedule"}]}, {}),
+    ("a node selector", {"labels": {"disk": "ssd"}}, {"nodeSelector": {"disk": "ssd"}}),
+    ("an affinity", {"labels": {"cores": "8"}},
+     {"affinity": affinity({"key": "cores", "operator": "Gt", "values": ["4"]},
+                           {"key": "cores", "operator": "Lt", "values": ["9"]})}),
+    ("an affinity to a name, as of a DaemonSet's pods", {},
+     {"affinity": affinity(fields=({"key": "metadata.name", "operator": "In", "values": ["node-1"]},))}),
+    ("exactly what there is", {"capacity": {"cpu": "1", "memory": "1Gi"}},
+     {"containers": asks(cpu="1", memory="1Gi")}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("node", "spec"), [one[1:] for one in FIT], ids=[one[0] for one in FIT])
+def test_a_node_takes_a_pod(node: Json, spec: Json) -> None:
+    rig = Rig(0)
+    rig.nodes.add(**node)
+    rig.run(**spec)
+    assert (placed(rig), rig.phase()) == ("node-1", "Running")
+
+
+def test_without_nodes_pods_wait_for_the_first() -> None:
+    rig = Rig(0)
+    rig.run()
+    assert refused(rig) == "no nodes available to schedule pods"
+    rig.nodes.add("late")
+    rig.cluster.advance(1)
+    assert placed(rig) == "late"
+    assert rig.condition("web", "PodScheduled")["status"] == "True"
+
+
+def test_a_cordoned_node_takes_no_pods_until_it_is_released() -> None:
+    rig = Rig()
+    rig.cluster.edit("v1/Node", "node-1", lambda node: node["spec"].update(unschedulable=True), "")
+    rig.cluster.settle()
+    node = rig.cluster.get("v1/Node", "node-1", "")
+    assert node is not None
+    assert [one["key"] for one in node["spec"]["taints"]] == ["node.kubernetes.io/unschedulable"]
+    rig.run()
+    assert refused(rig) == "0/1 nodes are available: 1 node(s) were unschedulable."
+    rig.cluster.edit("v1/Node", "node-1", lambda node: node["spec"].pop("unschedulable"), "")
+    rig.cluster.advance(1)
+    assert rig.phase() == "Running"
+    node = rig.cluster.get("v1/Node", "node-1", "")
+    assert node is not None
+    assert "taints" not in node["spec"]
+
+
+def test_a_pod_that_waits_takes_the_place_of_one_that_is_over() -> None:
+    rig = Rig(0)
+    rig.nodes.add(capacity={"cpu": "1"})
+    rig.run("first", containers=asks(cpu="1"), restartPolicy="Never")
+    rig.run("second", containers=asks(cpu="1"))
+    assert placed(rig, "second") == ""
+    rig.nodes.exit("first", 0)
+    rig.cluster.advance(1)
+    assert rig.phase("second") == "Running"
+
+
+def test_the_more_important_pod_goes_first_and_then_the_older() -> None:
+    rig = Rig(0)
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"},
+            "value": 1000}  # fmt: skip
+    rig.cluster.put(high)
+    pods: tuple[tuple[str, Json], ...] = (
+        ("old", {}), ("important", {"priorityClassName": "high", "priority": 1000}),
+    )  # fmt: skip
+    for name, spec in pods:
+        rig.cluster.put(pod(name, containers=asks(cpu="1"), **spec))
+        rig.cluster.advance(1)
+    rig.nodes.add(capacity={"cpu": "1"})
+    rig.cluster.advance(1)
+    assert (placed(rig, "important"), placed(rig, "old")) == ("node-1", "")
+
+
+def test_two_pods_with_one_host_port_go_to_two_nodes() -> None:
+    rig = Rig(2)
+    ports = [{"name": "web", "image": "nginx", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    for name in ("a", "b", "c"):
+        rig.run(name, containers=ports)
+    assert {placed(rig, "a"), placed(rig, "b")} == {"node-1", "node-2"}
+    assert refused(rig, "c").endswith("2 node(s) didn't have free ports for the requested pod ports.")
+
+
+@pytest.mark.parametrize("spec", [{"schedulerName": "other"}, {"schedulingGates": [{"name": "wait"}]}])
+def test_a_pod_that_is_not_for_this_scheduler_is_left_alone(spec: dict[str, Any]) -> None:
+    rig = Rig()
+    rig.run(**spec)
+    assert placed(rig) == ""
+    assert not [one for one in rig.pod()["status"].get("conditions", []) if one["type"] == "PodScheduled"
+                and one.get("reason") == "Unschedulable"]  # fmt: skip
+
+
+def test_a_pod_that_was_bound_by_somebody_else_runs_where_it_is() -> None:
+    rig = Rig(2)
+    rig.run(nodeName="node-2")
+    assert (placed(rig), rig.phase()) == ("node-2", "Running")
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=25), st.integers(1, 4))
+def test_no_node_is_given_more_than_it_has_and_no_pod_waits_for_what_is_free(
+    sizes: list[int], count: int
+) -> None:
+    cluster = sim.Cluster(managed_fields=False)
+    nodes = cluster.nodes(0, ready_after=0)
+    for _ in range(count):
+        nodes.add(capacity={"cpu": "10"})
+    for number, size in enumerate(sizes):
+        cluster.put(pod(f"p{number}", containers=asks(cpu=str(size))))
+    cluster.settle()
+    taken = dict.fromkeys(nodes.names, 0)
+    waiting: list[int] = []
+    for number, size in enumerate(sizes):
+        found = cluster.get("v1/Pod", f"p{number}")
+        assert found is not None
+        if node := found["spec"].get("nodeName"):
+            taken[node] += size
+        else:
+            waiting.append(size)
+    assert all(one <= 10 for one in taken.values())
+    assert all(size > 10 - one for size in waiting for one in taken.values())

@@ -1,0 +1,160 @@
+"""Stages: transitions that a test describes, for any kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nodes_rig import Json, Rig
+
+import kubeproto as kp
+from kubeproto import LocalProtocolError, sim
+
+
+class PrintStatus(kp.Fields):
+    phase: str = ""
+    pages: int = 0
+
+
+class PrintSpec(kp.Fields):
+    color: bool = False
+
+
+class Leaflet(kp.Object[PrintSpec, PrintStatus], group="example.com", version="v1", plural="leaflets"):
+    """Something that is printed."""
+
+
+def leaflet(name: str) -> Leaflet:
+    return Leaflet(metadata=kp.ObjectMeta(name=name), spec=PrintSpec())
+
+
+PRINTS = sim.Stage(
+    kind=Leaflet, when={"status": {"phase": None}}, after=3, patch={"status": {"phase": "Printing"}}
+)
+DONE = sim.Stage(
+    kind="example.com/v1/Leaflet", when={"status": {"phase": "Printing"}}, after=4,
+    patch=lambda leaflet: {"status": {"phase": "Done", "pages": len(leaflet["metadata"]["name"])}},
+)  # fmt: skip
+BURNS = sim.Stage(
+    kind=Leaflet, when=lambda leaflet: leaflet["metadata"].get("labels", {}).get("burn") == "yes", after=1,
+    delete=True,
+)  # fmt: skip
+
+
+def made(*stages: sim.Stage) -> sim.Cluster:
+    cluster = sim.Cluster(crds=[Leaflet])
+    cluster.put(leaflet("abc"))
+    cluster.stages(*stages)
+    return cluster
+
+
+def phase(cluster: sim.Cluster, name: str = "abc") -> str:
+    found = cluster.get(Leaflet, name)
+    assert found is not None
+    shown: str = found.get("status", {}).get("phase", "")
+    return shown
+
+
+def test_an_object_goes_through_its_stages_each_after_its_delay() -> None:
+    cluster = made(PRINTS, DONE)
+    cluster.settle()
+    times: list[tuple[float, str]] = []
+    begun = cluster.now
+    while cluster.due is not None:
+        cluster.advance_to(cluster.due)
+        times.append((cluster.now - begun, phase(cluster)))
+    assert times == [(3, "Printing"), (7, "Done")]
+    found = cluster.get(Leaflet, "abc")
+    assert found is not None
+    assert found["status"]["pages"] == 3
+
+
+def test_objects_that_come_later_go_through_the_stages_too() -> None:
+    cluster = made(PRINTS)
+    cluster.advance(2)
+    cluster.put(leaflet("late"))
+    cluster.advance(1)
+    assert (phase(cluster), phase(cluster, "late")) == ("Printing", "")
+    cluster.advance(2)
+    assert phase(cluster, "late") == "Printing"
+
+
+def test_a_change_that_leaves_the_match_alone_does_not_begin_the_delay_anew() -> None:
+    cluster = made(PRINTS)
+    cluster.advance(2)
+    cluster.edit(Leaflet, "abc", lambda obj: obj["metadata"].update(labels={"a": "b"}))
+    cluster.advance(1)
+    assert phase(cluster) == "Printing"
+
+
+def test_an_object_that_stops_matching_stays_as_it_is() -> None:
+    cluster = made(PRINTS)
+    cluster.advance(2)
+    cluster.edit(Leaflet, "abc", lambda obj: obj.update(status={"phase": "Refused"}))
+    cluster.advance(60)
+    assert phase(cluster) == "Refused"
+
+
+def test_of_several_stages_the_first_that_matches_counts() -> None:
+    cluster = made(BURNS, PRINTS)
+    cluster.edit(Leaflet, "abc", lambda obj: obj["metadata"].update(labels={"burn": "yes"}))
+    cluster.advance(1)
+    assert cluster.get(Leaflet, "abc") is None
+
+
+def test_an_object_of_the_same_name_begins_anew() -> None:
+    cluster = made(PRINTS)
+    cluster.advance(2)
+    cluster.remove(Leaflet, "abc")
+    cluster.put(leaflet("abc"))
+    cluster.advance(2)
+    assert phase(cluster) == ""
+    cluster.advance(1)
+    assert phase(cluster) == "Printing"
+
+
+def test_a_forked_and_a_restored_cluster_keep_their_stages() -> None:
+    cluster = made(PRINTS)
+    cluster.advance(2)
+    twin = cluster.fork()
+    cluster.restore(cluster.snapshot())
+    twin.advance(1)
+    assert phase(twin) == "Printing"
+    cluster.advance(3)
+    assert phase(cluster) == "Printing"
+
+
+def test_a_stage_of_a_kind_that_is_not_served_is_refused() -> None:
+    with pytest.raises(LocalProtocolError, match="does not serve 'Leaflet'"):
+        sim.Cluster().stages(PRINTS)
+
+
+def test_stages_work_beside_nodes() -> None:
+    rig = Rig(ready_after=1)
+    rig.cluster.stages(
+        sim.Stage(kind="v1/Pod", when={"status": {"phase": "Running"}, "metadata": {"annotations": None}},
+                  after=2, patch={"metadata": {"annotations": {"seen": "yes"}}}),
+    )  # fmt: skip
+    rig.run()
+    rig.cluster.advance(2)
+    assert rig.pod()["metadata"]["annotations"] == {"seen": "yes"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda held: st.lists(held, max_size=2) | st.dictionaries(st.sampled_from("abc"), held, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
+
+
+@given(OBJECTS)
+def test_an_object_matches_every_part_of_itself(obj: Json) -> None:
+    assert sim.Stage(kind="v1/Pod", when=obj).matches(obj)
+    for name in obj:
+        part: dict[str, Any] = {name: obj[name]}
+        assert sim.Stage(kind="v1/Pod", when=part).matches(obj)
+    assert not sim.Stage(kind="v1/Pod", when={"d": {"e": 1}}).matches(obj)
+    assert sim.Stage(kind="v1/Pod", when={"d": {"e": None}}).matches(obj)
