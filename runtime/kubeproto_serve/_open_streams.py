@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from kubeproto_h11 import Framing
-
 if TYPE_CHECKING:
     from kubeproto.sim import Stream
 
@@ -85,6 +83,8 @@ async def send_over_websocket(stream: OpenStream, channel: SocketChannel, rest: 
     What the client sends is read for its end alone. Pings are not answered, and none are sent: the events and
     bookmarks of a watch show that the server is there.
     """
+    from kubeproto_h11 import Framing
+
     framing = Framing(rest, server=True)
 
     async def send(data: bytes) -> None:

@@ -51,7 +51,7 @@ class Writer(threading.Thread):
     A write that was sent and not answered may have happened or not: both are allowed.
     """
 
-    def __init__(self, server: Server, number: int, seed: int) -> None:
+    def __init__(self, server: Server, number: int, seed: int, written: threading.Semaphore) -> None:
         super().__init__()
         self.allowed: dict[str, set[str | None]] = {}
         self.acknowledged = 0
@@ -59,6 +59,7 @@ class Writer(threading.Thread):
         self._server = server
         self._number = number
         self._rng = random.Random(seed)
+        self._written = written
 
     def run(self) -> None:
         connection = self._server.connect()
@@ -88,6 +89,7 @@ class Writer(threading.Thread):
         assert response.status in (200, 201), answer
         self.allowed[name] = {value}
         self.acknowledged += 1
+        self._written.release()
         self.newest = max(self.newest, int(answer.get("metadata", {}).get("resourceVersion", 0)))
 
 
@@ -100,13 +102,14 @@ def kill_under_load(state: Path, seed: int) -> int:
         connection.request("DELETE", f"{MAPS}/{one['metadata']['name']}")
         connection.getresponse().read()
         connection.close()
-    writers = [Writer(server, number, rng.random().__hash__()) for number in range(WRITERS)]
+    written = threading.Semaphore(0)
+    writers = [Writer(server, number, rng.getrandbits(32), written) for number in range(WRITERS)]
     for writer in writers:
         writer.start()
     enough = rng.randrange(20, 300)
-    while sum(writer.acknowledged for writer in writers) < enough:
-        if not all(writer.is_alive() for writer in writers):
-            break
+    while enough and all(writer.is_alive() for writer in writers):
+        # Without a wait this thread would take the time of the writers.
+        enough -= written.acquire(timeout=1.0)
     server.kill()
     for writer in writers:
         writer.join()

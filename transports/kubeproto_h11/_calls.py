@@ -16,7 +16,6 @@ from kubeproto.wire import UpgradeRequest
 
 from ._byte_streams import ByteStream
 from ._exchange import Exchange, ResponseHead
-from ._framing import Framing
 from ._replays import may_replay
 from ._requests import addressed, named
 from ._upgrades import Upgrade
@@ -216,6 +215,8 @@ class Calling(Generic[L]):
             if answer.status != 101:
                 raise request.refused(answer.status, answer.headers, await _beginning(call))
             protocol = upgrade.agreed(answer)
+            from ._framing import Framing  # imported when a WebSocket is opened, for it brings wsproto
+
             framing = Framing(call.rest)
             return WebSocketStream(line, framing, protocol, named(request), clock=self._clock, idle=idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 
 from msgspec import Struct
-from wsproto.utilities import generate_accept_token
 
 from kubeproto import RemoteProtocolError
 from kubeproto.wire import Headers, UpgradeRequest, header
@@ -35,7 +34,7 @@ class Upgrade(Struct, frozen=True):
         headers = answer.headers
         if header(headers, "upgrade").lower() != "websocket":
             raise RemoteProtocolError("the server changes to something else than a WebSocket")
-        if header(headers, "sec-websocket-accept") != generate_accept_token(self.key.encode()).decode():
+        if header(headers, "sec-websocket-accept") != _accepted(self.key):
             raise RemoteProtocolError("the server agrees to a WebSocket that was not asked for")
         if header(headers, "sec-websocket-extensions"):
             raise RemoteProtocolError("the server wants an extension that was not offered")
@@ -55,10 +54,16 @@ def accept_upgrade(headers: Headers) -> Headers | None:
         or not key
     ):
         return None
-    accepted = generate_accept_token(key.encode()).decode()
-    return (("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accepted))
+    return (("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", _accepted(key)))
 
 
 def upgrade(request: UpgradeRequest, nonce: bytes) -> Upgrade:
     """The handshake of a request. `nonce` is 16 random bytes, by which no cache can answer."""
     return Upgrade(request, b64encode(nonce).decode())
+
+
+def _accepted(key: str) -> str:
+    """Return what a server proves with that it speaks WebSockets."""
+    from wsproto.utilities import generate_accept_token  # takes long to import, and few programs need it
+
+    return generate_accept_token(key.encode()).decode()

@@ -21,10 +21,11 @@ from kubeproto import (
 )
 
 from ._byte_streams import ByteStream
-from ._framing import CloseReason, Framing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ._framing import CloseReason, Framing
 
 L = TypeVar("L", bound=ByteStream)
 

@@ -20,18 +20,19 @@ from ._rewriting import rewrite
 from ._values import holds_dates, holds_float_for_integer, literal, visible
 
 # What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.
+# Patterns are compiled when a rule first fails: most programs import this module and never come so far.
 _VALUE_ERRORS: Final = (
-    (re.compile(r'Key not found in map : "?(.*?)"?\Z', re.DOTALL), r"no such key: \1"),
-    (re.compile("divide by zero"), "division by zero"),
-    (re.compile("modulus by zero"), "modulus by zero"),
-    (re.compile("(?:unsigned )?integer overflow"), r"\g<0>"),
-    (re.compile(r"Index error: index=(-?\d+)"), r"index out of bounds: \1"),
-    (re.compile(r"optional\.none\(\) dereference"), r"\g<0>"),
-    (re.compile(f"{BAD_ARGUMENT}(.*)", re.DOTALL), r"\1"),
-    (re.compile(r"cannot convert string to (\w+)"), r"type conversion error from 'string' to '\1'"),
-    (re.compile("String to Duration conversion"), "type conversion error from 'string' to 'duration'"),
-    (re.compile("String to Timestamp conversion"), "type conversion error from 'string' to 'timestamp'"),
-    (re.compile(r"<string>\."), "index out of range"),
+    (r'(?s)Key not found in map : "?(.*?)"?\Z', r"no such key: \1"),
+    ("divide by zero", "division by zero"),
+    ("modulus by zero", "modulus by zero"),
+    ("(?:unsigned )?integer overflow", r"\g<0>"),
+    (r"Index error: index=(-?\d+)", r"index out of bounds: \1"),
+    (r"optional\.none\(\) dereference", r"\g<0>"),
+    (f"(?s){BAD_ARGUMENT}(.*)", r"\1"),
+    (r"cannot convert string to (\w+)", r"type conversion error from 'string' to '\1'"),
+    ("String to Duration conversion", "type conversion error from 'string' to 'duration'"),
+    ("String to Timestamp conversion", "type conversion error from 'string' to 'timestamp'"),
+    (r"<string>\.", "index out of range"),
 )
 _KINDS: Final = {
     "boolean": "BOOL",
@@ -43,7 +44,7 @@ _KINDS: Final = {
 }
 
 
-_OF_NUMBERS: Final = re.compile(r"'_[<>]=?_' applied to '\((?:int, double|double, int)\)'")
+_OF_NUMBERS: Final = r"'_[<>]=?_' applied to '\((?:int, double|double, int)\)'"
 
 
 class CannotEvaluate(Exception):  # a reason, not a fault: it becomes the outcome NotEvaluated
@@ -128,7 +129,7 @@ def _with_literals(source: str, data: dict[str, Any], optional_old: bool) -> str
 
 def _broken(message: str) -> CelFailure:
     for known, shown in _VALUE_ERRORS:
-        if found := known.search(message):
+        if found := re.search(known, message):
             return CelFailure(found.expand(shown))
     raise CannotEvaluate(message)
 
@@ -139,7 +140,7 @@ def _compile(source: str, kind: str, optional_old: bool) -> Any:
         return _environment(kind, optional_old).compile(source)
     except RuntimeError as error:
         # A server compares numbers of any kind with each other; this library does it with untyped ones only.
-        if kind != "DYN" and _OF_NUMBERS.search(str(error)):
+        if kind != "DYN" and re.search(_OF_NUMBERS, str(error)):
             return _compile(source, "DYN", optional_old)
         raise CannotEvaluate(_first_line(error)) from None
 
