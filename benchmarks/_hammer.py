@@ -1,46 +1,71 @@
 """A load on an API server over a few raw sockets, so that no client library is measured."""
 
 import json
+import os
 import re
 import select
+import selectors
 import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks._measure import Absent
 
 CONNECTIONS: Final = 8
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
+_EVENT: Final = b'{"type":"'
+_PIECE: Final = 1 << 20
+_LAST: Final = 5  # bytes that end a body in chunks
 _PATIENCE: Final = 60.0
 _START: Final = 300.0  # seconds for a server to load 10,000 pods, each checked and defaulted as it is stored
 
 
 class Server:
-    """Where a server is, and how to speak to it."""
+    """Where a server is, how to speak to it, and its process. With an authority (PEM) it speaks TLS."""
 
-    def __init__(self, port: int, *, token: str = "", context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, port: int, *, authorization: str = "", authority: str = "", process: int = 0) -> None:
         self.port = port
-        self.context = context
-        self._authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+        self._authorization, self._authority, self._process = authorization, authority, process
+        self._context = ssl.create_default_context(cadata=authority) if authority else None
 
-    def connect(self) -> socket.socket:
-        """A connection of its own."""
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=_PATIENCE)
+    def options(self) -> dict[str, str | int]:
+        """Return what this was made of."""
+        return {"port": self.port, "authorization": self._authorization, "authority": self._authority}
+
+    def connect(self, buffer: int | None = None) -> socket.socket:
+        """Open a connection, which receives no more than so many bytes before they are read."""
+        plain = socket.socket()
+        plain.settimeout(_PATIENCE)
+        if buffer:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        plain.connect(("127.0.0.1", self.port))
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return self.context.wrap_socket(plain, server_hostname="localhost") if self.context else plain
+        return self._context.wrap_socket(plain, server_hostname="127.0.0.1") if self._context else plain
+
+    def cpu(self) -> float:
+        """Return the seconds of CPU that the process has taken until now."""
+        fields = Path(f"/proc/{self._process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """Return the resident memory of the process, in MiB."""
+        pages = int(Path(f"/proc/{self._process}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGESIZE") / 2**20
 
     def request(self, method: str, target: str, body: bytes = b"") -> bytes:
         """The bytes of a request."""
-        head = (
-            f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench/1.0\r\n{self._authorization}"
-        )
+        head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench/1.0\r\n"
+        if self._authorization:
+            head += f"Authorization: {self._authorization}\r\n"
         if body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         return f"{head}\r\n".encode() + body
@@ -54,9 +79,27 @@ def simulated(*options: str) -> Generator[Server]:
         try:
             if process.stdout is None or not select.select([process.stdout], [], [], _START)[0]:
                 raise Absent(f"the server did not start within {_START:g} s")
-            yield Server(int(process.stdout.readline().split(";")[0].rpartition(":")[2]))
+            port = int(process.stdout.readline().split(";")[0].rpartition(":")[2])
+            yield Server(port, process=process.pid)
         finally:
             process.kill()
+
+
+@contextmanager
+def real() -> Generator[Server]:
+    """A Kubernetes control plane, where `make real` has built it; it is asked over TLS by its admin."""
+    if (tests := str(_ROOT / "tests")) not in sys.path:
+        sys.path.append(tests)
+    building: Any = import_module("realserver._real_build")
+    running: Any = import_module("realserver._real_server")
+    if not building.program().exists():
+        raise Absent("the real control plane is not built: make real builds it, where Go is")
+    with tempfile.TemporaryDirectory() as folder, running.RealServer(Path(folder)) as server:
+        server.start()
+        connection = server.connection
+        authorization = dict(connection.headers)["Authorization"]
+        ca = connection.ca.decode()
+        yield Server(server.port, authorization=authorization, authority=ca, process=server.process)
 
 
 def hammer(server: Server, requests: Sequence[bytes], connections: int = CONNECTIONS) -> float:
@@ -64,66 +107,120 @@ def hammer(server: Server, requests: Sequence[bytes], connections: int = CONNECT
     sockets = [server.connect() for _ in range(connections)]
     waiting = iter(requests)
     begun = time.perf_counter()
-    busy: dict[socket.socket, bytes] = {}
-    for one, request in zip(sockets, waiting, strict=False):
-        one.sendall(request)
-        busy[one] = b""
-    while busy:
-        for one in select.select(list(busy), [], [], _PATIENCE)[0]:
-            busy[one] += one.recv(65536)
-            if not _whole(busy[one]):
-                continue
-            if (following := next(waiting, None)) is None:
-                del busy[one]
-            else:
-                busy[one] = b""
-                one.sendall(following)
+    with selectors.DefaultSelector() as selector:
+        busy = 0
+        for one, request in zip(sockets, waiting, strict=False):
+            one.sendall(request)
+            selector.register(one, selectors.EVENT_READ, PartialResponse())
+            busy += 1
+        while busy:
+            for key, _ in _ready(selector):
+                one = _socket(key)
+                if not key.data.feed(_received(one)):
+                    continue
+                if (following := next(waiting, None)) is None:
+                    selector.unregister(one)
+                    busy -= 1
+                else:
+                    selector.modify(one, selectors.EVENT_READ, PartialResponse())
+                    one.sendall(following)
     took = time.perf_counter() - begun
     for one in sockets:
         one.close()
     return took
 
 
-def _whole(said: bytes) -> bool:
-    head, end, body = said.partition(b"\r\n\r\n")
-    if not end:
-        if not said:
+class PartialResponse:
+    """A response that comes in pieces, of which the head and the last bytes are looked at alone."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._size: int | None = None  # of the body, as the head says
+        self._come = 0
+        self._end = b""
+
+    def feed(self, data: bytes) -> bool:
+        """Take a piece; True once the response is whole."""
+        if not data:
             raise ConnectionError("the server closed a connection under load")
-        return False
-    if not head.startswith(b"HTTP/1.1 2"):
-        raise ValueError(f"a request was refused: the figure would mean nothing: {said[:300]!r}")
-    if found := _LENGTH.search(head):
-        return len(body) >= int(found[1])
-    return body.endswith(b"0\r\n\r\n")
+        if not self._end:
+            self._head += data
+            head, end, data = self._head.partition(b"\r\n\r\n")
+            if not end:
+                return False
+            if not head.startswith(b"HTTP/1.1 2"):
+                raise ValueError(
+                    f"a request was refused: the figure would mean nothing: {self._head[:300]!r}"
+                )
+            self._size = int(found[1]) if (found := _LENGTH.search(head)) else None
+            self._end = end
+        self._come += len(data)
+        self._end = (self._end + data[-_LAST:])[-_LAST:]
+        return self._end == b"0\r\n\r\n" if self._size is None else self._come >= self._size
+
+
+def _ready(selector: selectors.BaseSelector) -> list[tuple[selectors.SelectorKey, int]]:
+    if not (found := selector.select(_PATIENCE)):
+        raise TimeoutError(f"nothing came for {_PATIENCE:g} s")
+    return found
+
+
+def _socket(key: selectors.SelectorKey) -> socket.socket:
+    assert isinstance(key.fileobj, socket.socket)
+    return key.fileobj
+
+
+def _received(one: socket.socket) -> bytes:
+    data = one.recv(_PIECE)
+    # What TLS has decrypted already, no selector sees.
+    while isinstance(one, ssl.SSLSocket) and (pending := one.pending()):
+        data += one.recv(pending)
+    return data
 
 
 def fan_out(server: Server, target: str, watchers: int, writes: Sequence[bytes]) -> float:
     """Open watches, write, and read until every watch has seen all of it; the seconds that it took."""
-    watches = [server.connect() for _ in range(watchers)]
-    for one in watches:
-        one.sendall(server.request("GET", target))
-        if not one.recv(65536).startswith(b"HTTP/1.1 200"):
-            raise ValueError("a watch was refused")
-    seen = dict.fromkeys(watches, 0)
-    begun = time.perf_counter()
-    with suppress(StopIteration):
+    watches = open_watches(server, target, watchers)
+    seen, ends = dict.fromkeys(watches, 0), dict.fromkeys(watches, b"")
+    with selectors.DefaultSelector() as selector:
+        for one in watches:
+            selector.register(one, selectors.EVENT_READ)
+        begun = time.perf_counter()
         # Written from a process of its own: this one reads.
-        payload = json.dumps([server.port, [write.decode() for write in writes]])
         with subprocess.Popen(
             [sys.executable, "-m", "benchmarks._hammer"], cwd=_ROOT, stdin=subprocess.PIPE, text=True
         ) as writer:
             assert writer.stdin is not None
-            writer.stdin.write(payload)
+            writer.stdin.write(json.dumps([server.options(), [write.decode() for write in writes]]))
             writer.stdin.close()
             while min(seen.values()) < len(writes):
-                for one in select.select(watches, [], [], _PATIENCE)[0]:
-                    seen[one] += one.recv(1 << 20).count(b'{"type":"')
-    took = time.perf_counter() - begun
+                for key, _ in _ready(selector):
+                    one = _socket(key)
+                    data = ends[one] + _received(one)
+                    seen[one] += data.count(_EVENT)
+                    ends[one] = data[
+                        1 - len(_EVENT) :
+                    ]  # an event may begin in one piece and go on in another
+        took = time.perf_counter() - begun
     for one in watches:
         one.close()
     return took
 
 
+def open_watches(
+    server: Server, target: str, count: int, *, buffer: int | None = None
+) -> list[socket.socket]:
+    """Open watches, and read the beginning of each; with a small `buffer` it is full soon if nobody reads."""
+    found = list[socket.socket]()
+    for _ in range(count):
+        one = server.connect(buffer)
+        one.sendall(server.request("GET", target))
+        if not one.recv(_PIECE).startswith(b"HTTP/1.1 200"):
+            raise ValueError("a watch was refused")
+        found.append(one)
+    return found
+
+
 if __name__ == "__main__":
-    port, requests = json.load(sys.stdin)
-    hammer(Server(port), [request.encode() for request in requests])
+    options, requests = json.load(sys.stdin)
+    hammer(Server(**options), [request.encode() for request in requests])

@@ -1,20 +1,53 @@
-"""The simulated API server on a port, from outside of its process: requests, a list, and many watches."""
+"""The simulated API server on a port, from outside of its process, beside the real control plane."""
 
+import resource
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from benchmarks._data import pods
-from benchmarks._hammer import Server, fan_out, hammer, simulated
-from benchmarks._measure import Contest, Unit
+from benchmarks._hammer import CONNECTIONS, Server, fan_out, hammer, open_watches, real, simulated
+from benchmarks._measure import Contest, Further, Probe, Unit, late
 from benchmarks._rows import EVENTS_PER_SECOND, SECONDS, Goal, Row, Setting
 
 MAPS: Final = "/api/v1/namespaces/default/configmaps"
+PODS: Final = "/api/v1/namespaces/default/pods"
+SECRETS: Final = "/api/v1/namespaces/default/secrets"
 WATCHERS: Final = 100
+IDLE: Final = 1000
+SLOW: Final = 100
 REQUESTS_PER_SECOND: Final = Unit("requests/s", more_is_better=True)
+REAL: Final = "control plane"
+
+
+class Costs:
+    """What servers spend on the rounds of a row: on a busy machine seconds say less than CPU seconds do."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._spent: dict[str, list[float]] = {}
+
+    def counted(self, name: str, server: Server, count: int, probe: Callable[[], float]) -> Probe:
+        """Return the probe, with the CPU time of its server divided among so many."""
+
+        def probed() -> float:
+            before = server.cpu()
+            figure = probe()
+            self._spent.setdefault(name, []).append((server.cpu() - before) / count * 1e6)
+            return figure
+
+        return probed
+
+    def __call__(self) -> Further:
+        return {
+            f"µs of the server's CPU {self._unit}": {name: min(one) for name, one in self._spent.items()},
+        }
 
 
 def config_map(name: str, text: str) -> bytes:
@@ -31,43 +64,64 @@ def creations(server: Server, count: int, turn: int) -> list[bytes]:
     ]
 
 
+def beside(setting: Setting, costs: Costs, count: int, make: Callable[[Server], Probe]) -> Contest:
+    """The simulated server, and the real one where it is built, each asked in the same way."""
+    server = setting.keep(simulated("--empty"))
+
+    def control_plane() -> Probe:
+        found = setting.keep(real())
+        return costs.counted(REAL, found, count, make(found))
+
+    ours = costs.counted("ours", server, count, make(server))
+    return Contest(ours=ours, peers={REAL: late(control_plane)}, also=costs)
+
+
 def gets(setting: Setting) -> Contest:
     """Reading one small object after the other."""
     count = setting.size(10_000, quick=2_000)
-    server = setting.keep(simulated("--empty"))
-    hammer(server, creations(server, 100, 0))
-    requests = [server.request("GET", f"{MAPS}/t0-{number % 100:06}") for number in range(count)]
-    return Contest(ours=lambda: count / hammer(server, requests))
+
+    def make(server: Server) -> Probe:
+        hammer(server, creations(server, 100, 0))
+        requests = [server.request("GET", f"{MAPS}/t0-{number % 100:06}") for number in range(count)]
+        return lambda: count / hammer(server, requests)
+
+    return beside(setting, Costs("a request"), count, make)
 
 
 def writes(setting: Setting) -> Contest:
     """Creating small objects."""
     count = setting.size(5_000, quick=1_000)
-    server = setting.keep(simulated("--empty"))
-    turns = iter(range(1_000_000))
 
-    def probe() -> float:
-        requests = creations(server, count, next(turns))
-        return count / hammer(server, requests)
+    def make(server: Server) -> Probe:
+        turns = iter(range(1_000_000))
+        return lambda: count / hammer(server, creations(server, count, next(turns)))
 
-    return Contest(ours=probe)
+    return beside(setting, Costs("a request"), count, make)
 
 
 def listing(setting: Setting) -> Contest:
     """One list of all pods, in one response."""
     count = setting.size(10_000, quick=10_000)
+    made = [_renamed(pod, number) for number, pod in enumerate(pods(count))]
     folder = Path(setting.keep(tempfile.TemporaryDirectory()))
-    items = b",".join(_renamed(pod, number) for number, pod in enumerate(pods(count)))
-    (folder / "pods.json").write_bytes(b'{"apiVersion":"v1","kind":"List","items":[%b]}' % items)
-    server = setting.keep(simulated("--empty", "--load", str(folder / "pods.json")))
-    request = [server.request("GET", "/api/v1/pods")]
+    (folder / "pods.json").write_bytes(b'{"apiVersion":"v1","kind":"List","items":[%b]}' % b",".join(made))
+    costs = Costs("a list")
 
-    def probe() -> float:
+    def probe(server: Server) -> float:
         begun = time.perf_counter()
-        hammer(server, request, connections=1)
+        hammer(server, [server.request("GET", "/api/v1/pods")], connections=1)
         return time.perf_counter() - begun
 
-    return Contest(ours=probe)
+    def control_plane() -> Probe:
+        server = setting.keep(real())
+        hammer(server, [server.request("POST", PODS, pod) for pod in made])
+        names = [(f"{PODS}/p{number:06}/status", pod) for number, pod in enumerate(made)]
+        hammer(server, [server.request("PUT", target, pod) for target, pod in names])
+        return costs.counted(REAL, server, 1, lambda: probe(server))
+
+    server = setting.keep(simulated("--empty", "--load", str(folder / "pods.json")))
+    ours = costs.counted("ours", server, 1, lambda: probe(server))
+    return Contest(ours=ours, peers={REAL: late(control_plane)}, also=costs)
 
 
 def _renamed(pod: bytes, number: int) -> bytes:
@@ -77,21 +131,77 @@ def _renamed(pod: bytes, number: int) -> bytes:
         "namespace": "default",
         "labels": obj["metadata"].get("labels"),
     }
+    # A real control plane removes pods whose node is not there.
+    obj["spec"].pop("nodeName", None)
     return msgspec.json.encode(obj)
 
 
 def fanout(setting: Setting) -> Contest:
     """Writes of one process, seen by a hundred watches of another."""
     count = setting.size(1_000, quick=200)
-    server = setting.keep(simulated("--empty"))
-    turns = iter(range(1_000_000))
     target = f"{MAPS}?watch=1&resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
 
-    def probe() -> float:
-        requests = creations(server, count, next(turns))
-        return WATCHERS * count / fan_out(server, target, WATCHERS, requests)
+    def make(server: Server) -> Probe:
+        turns = iter(range(1_000_000))
+        return lambda: (
+            WATCHERS * count / fan_out(server, target, WATCHERS, creations(server, count, next(turns)))
+        )
 
-    return Contest(ours=probe)
+    return beside(setting, Costs("an event"), WATCHERS * count, make)
+
+
+def watched(setting: Setting) -> Contest:
+    """Creating objects while many watches are idle and others are open on these objects and never read."""
+    count = setting.size(2_000, quick=500)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    costs, memory = Costs("a request"), list[float]()
+
+    def make(server: Server) -> Probe:
+        turns = iter(range(1_000_000))
+        return lambda: count / hammer(server, creations(server, count, next(turns)))
+
+    quiet, busy = (setting.keep(simulated("--empty")) for _ in range(2))
+    watches = open_watches(busy, f"{SECRETS}?watch=1", IDLE)
+    watches += open_watches(busy, f"{MAPS}?watch=1", SLOW, buffer=4096)
+    for one in watches:
+        setting.keep(one)
+    create = make(busy)
+
+    def ours() -> float:
+        figure = create()
+        memory.append(busy.memory())
+        return figure
+
+    def also() -> Further:
+        return {**costs(), "MiB of the server with watches": {"first": memory[0], "last": memory[-1]}}
+
+    return Contest(
+        ours=costs.counted("with watches", busy, count, ours),
+        baseline=costs.counted("without", quiet, count, make(quiet)),
+        also=also,
+    )
+
+
+def start(setting: Setting) -> Contest:
+    """From the start of the command to the end of the first response, with all that a new cluster has."""
+    del setting
+    spent = list[float]()
+
+    def probe() -> float:
+        begun = time.perf_counter()
+        with simulated() as server:
+            hammer(server, [server.request("GET", "/api/v1/namespaces")], connections=1)
+            took = time.perf_counter() - begun
+            spent.append(server.cpu())
+        return took
+
+    def python() -> float:
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import asyncio, msgspec, anyio"], check=True)
+        return time.perf_counter() - begun
+
+    return Contest(ours=probe, baseline=python, also=lambda: {"s of CPU": {"ours": min(spent)}})
 
 
 ROWS: Final = (
@@ -99,14 +209,14 @@ ROWS: Final = (
         "serve.gets",
         REQUESTS_PER_SECOND,
         gets,
-        "gets over eight connections",
+        f"gets over {CONNECTIONS} connections",
         goal=Goal(at_least=3000, of="ours"),
     ),
     Row(
         "serve.writes",
         REQUESTS_PER_SECOND,
         writes,
-        "creations over eight connections",
+        f"creations over {CONNECTIONS} connections",
         goal=Goal(at_least=1500, of="ours"),
     ),
     Row(
@@ -117,4 +227,19 @@ ROWS: Final = (
         goal=Goal(at_most=1.0, of="ours"),
     ),
     Row("serve.fanout", EVENTS_PER_SECOND, fanout, "events delivered to 100 watches while somebody writes"),
+    Row(
+        "serve.watched",
+        REQUESTS_PER_SECOND,
+        watched,
+        f"creations while {IDLE} watches are idle and {SLOW} are not read",
+        against="the same without watches",
+    ),
+    Row(
+        "serve.start",
+        SECONDS,
+        start,
+        "from the start of kubeproto serve to its first response",
+        against="python importing asyncio, msgspec and anyio",
+        goal=Goal(at_most=0.5, of="ours"),
+    ),
 )

@@ -33,25 +33,30 @@ class Unbuildable(Exception):
 
 def build() -> Path:
     """The program, built if it is not there. It takes some minutes the first time, and seconds after that."""
-    program = CACHE / digest() / "realserver"
-    if program.exists():
-        return program
+    built = program()
+    if built.exists():
+        return built
     go = find_go()
-    program.parent.mkdir(parents=True, exist_ok=True)
+    built.parent.mkdir(parents=True, exist_ok=True)
     version = "k8s.io/component-base/version"
     # Without its name in the binary, a server calls itself v0.0.0-master.
     release = kubernetes_release()
     major, minor, _ = release.removeprefix("v").split(".")
     names = f"-X {version}.gitVersion={release} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}"
-    fresh = program.with_suffix(f".{os.getpid()}")
+    fresh = built.with_suffix(f".{os.getpid()}")
     done = subprocess.run(
         [go, "build", *FLAGS, "-ldflags", f"-s -w {names}", "-o", str(fresh), "."],
         cwd=HERE, env={**os.environ, **ENVIRONMENT}, check=False,
     )  # fmt: skip
     if done.returncode:
         raise Unbuildable("the real API server could not be built; Go says above why")
-    fresh.rename(program)
-    return program
+    fresh.rename(built)
+    return built
+
+
+def program() -> Path:
+    """Where the program is once it is built."""
+    return CACHE / digest() / "realserver"
 
 
 def find_go() -> str:

@@ -51,6 +51,13 @@ class RealServer:
         self.stop()
 
     @property
+    def process(self) -> int:
+        """The id of its process, while it runs."""
+        if self._process is None:
+            raise RuntimeError("it does not run")
+        return self._process.pid
+
+    @property
     def log(self) -> Path:
         """What the components say."""
         return self.folder / "log"
