@@ -1,4 +1,4 @@
-"""What a controller stands on: the Store that mirrors a kind, its queue, and all else that it decides."""
+"""The parts of a controller: the Store that caches a kind, the work queue, elections, Events, finalizers."""
 
 from .._pacing import Rate
 from . import election, finalizers

@@ -1,4 +1,4 @@
-"""What a reconcile asks for when it has gone well: another call after a time, or when something changes."""
+"""What a reconcile returns when it succeeds: another call after a time, or only when something changes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from msgspec import Struct
 
 
 class Requeue(Struct, frozen=True, gc=False):
-    """Call again `after` so many seconds, or sooner if something changes.
+    """Call again after so many seconds, or sooner if something changes.
 
-    With `priority`, at another place in the queue than before.
+    With `priority`, with another priority in the queue than before.
     """
 
     after: float

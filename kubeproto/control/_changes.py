@@ -1,4 +1,4 @@
-"""What has become of an object between two moments of the world, as bytes that are typed when read."""
+"""How an object differs between two moments of a Store, as bytes that are decoded when read."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class CachedObject(Struct, frozen=True, gc=False):
-    """One object as the Store keeps it: its version, and its JSON as it came; b"" if that was none."""
+    """One object as the Store keeps it: its version, and its JSON as received; b"" if that was not JSON."""
 
     version: str
     raw: bytes
 
     def __repr__(self) -> str:
-        # What is in it may be a Secret, and changes are printed and logged.
+        # The content may be a Secret, and changes are printed and logged.
         return f"CachedObject(version={self.version!r}, raw=<{len(self.raw)} bytes>)"
 
 
 class Change(Struct, Generic[K], frozen=True, gc=False):
-    """One object has changed. `old` is what the world held, `new` what has come.
+    """One change of an object: `old` is what the Store had, `new` what it has now.
 
-    A deletion that was only noticed, because a new world lacks the object, brings nothing new: then `assumed`
-    is true and `object` the last known state. `initial` marks the first world of a Store. A replay of what
-    did not change has the same entry as `old` and `new`.
+    A deletion that a relist found, because the new snapshot lacks the object, has no `new`: then `assumed` is
+    true and `object` the last known state. `initial` is true for the first snapshot of a Store. In a replay,
+    an object that did not change has the same entry as `old` and `new`.
     """
 
     kind: builtins.type[K]  # in this class `type` is the field below
@@ -42,16 +42,16 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
 
     @property
     def object(self) -> K:
-        """The object as it is now, or as it last was; a fresh one each time, or `InvalidObject`."""
+        """The object as it is now, or as it last was; a new one each time, or `InvalidObject`."""
         return self.read(_last(self))
 
     @property
     def before(self) -> K | None:
-        """The object as the world held it, if it did; a fresh one each time."""
+        """The object as the Store had it, if it did; a new one each time."""
         return None if self.old is None else self.read(self.old)
 
     def read(self, entry: CachedObject) -> K:
-        """Return the object of an entry as this kind; a fresh one each time, or `InvalidObject`."""
+        """Return the object of an entry as this kind; a new one each time, or `InvalidObject`."""
         return decode(entry.raw, self.kind, resource=self.resource)
 
     @property
@@ -67,12 +67,12 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
 
     @property
     def assumed(self) -> bool:
-        """Whether this is a deletion that nobody has told."""
+        """Whether this is a deletion that a relist found: no event reported it."""
         return self.type == "DELETED" and self.new is None
 
     @property
     def replaced(self) -> bool:
-        """Whether another object has taken the name: what was there has been deleted in a gap."""
+        """Whether another object has the name now: the old one was deleted while no watch was open."""
         return (
             self.old is not None
             and self.new is not None
@@ -93,7 +93,7 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
 
 def _last(change: Change[K]) -> CachedObject:
     entry = change.new if change.new is not None else change.old
-    assert entry is not None  # something came, or something was there
+    assert entry is not None  # at least one of the two is there
     return entry
 
 

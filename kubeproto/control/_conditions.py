@@ -1,7 +1,7 @@
-"""What a reconcile writes into objects besides their own fields: conditions, and whose child an object is.
+"""What a reconcile writes into objects besides their own fields: conditions, and owner references.
 
-Both only change what differs, so that a controller which finds all in order writes nothing, and two
-controllers never answer each other's writes for ever.
+Both only change what differs, so that a controller that finds everything in order writes nothing, and two
+controllers do not react to each other's writes forever.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class ConditionLike(Protocol):
-    """A condition of any kind: metav1's, or one that a kind spells by itself."""
+    """A condition of any kind: metav1's, or one that a kind defines itself."""
 
     @property
     def type(self) -> str:
-        """What it is about, such as Ready."""
+        """Its type, such as Ready."""
         ...
 
     @property
@@ -38,21 +38,21 @@ C = TypeVar("C", bound=ConditionLike)
 
 
 def find_condition(conditions: Iterable[C] | None, of_type: str) -> C | None:
-    """The condition of this type, or None."""
+    """Return the condition of this type, or None."""
     return next((one for one in conditions or () if one.type == of_type), None)
 
 
 def is_true(conditions: Iterable[ConditionLike] | None, of_type: str) -> bool:
-    """Whether there is a condition of this type whose status is True; Unknown is not."""
+    """Return whether there is a condition of this type whose status is True; Unknown is not."""
     found = find_condition(conditions, of_type)
     return found is not None and found.status == "True"
 
 
 def set_condition(conditions: list[C], condition: C, *, now: datetime) -> bool:
-    """Put a condition into the list, in its place if there is one of its type; whether anything changed.
+    """Put a condition into the list, in place of one of its type; return whether anything changed.
 
     The time of transition is that of the old one while the status stays the same. When it changes, it is the
-    new one's own time, or `now` without that. All else, the observed generation among it, is the new one's.
+    new one's own time, or `now` without that. Everything else is the new one's, like the observed generation.
     """
     old = find_condition(conditions, condition.type)
     if old is not None and old.status == condition.status:
@@ -67,7 +67,7 @@ def set_condition(conditions: list[C], condition: C, *, now: datetime) -> bool:
 
 
 def remove_condition(conditions: list[C], of_type: str) -> bool:
-    """Take the condition of this type out of the list; whether there was one."""
+    """Remove the condition of this type from the list; return whether there was one."""
     found = find_condition(conditions, of_type)
     if found is not None:
         conditions.remove(found)
@@ -75,9 +75,9 @@ def remove_condition(conditions: list[C], of_type: str) -> bool:
 
 
 def status_differs(before: Any, after: Any) -> bool:
-    """Whether two statuses (or specs, or anything else with a JSON form) say different things to a server.
+    """Return whether two statuses (or specs, or anything else with a JSON form) differ for a server.
 
-    What is None is not sent, and so is the same as what is not there.
+    What is None is not sent, so it equals what is missing.
     """
     return not json_equal(_sent(before), _sent(after))
 
@@ -85,15 +85,15 @@ def status_differs(before: Any, after: Any) -> bool:
 def owner_reference(
     owner: KubeObject, *, controller: bool = True, block: bool = True, of: KubeObject | None = None
 ) -> OwnerReference:
-    """A reference to the owner, for the metadata of what it owns.
+    """Return a reference to the owner, for the metadata of what it owns.
 
-    With `of`, the object that is to carry it: InvalidRequest, a ValueError, if a server would refuse it, or
-    its garbage collector delete the object at once, as it does if the owner is in another namespace.
+    `of` is the object that is to carry it: InvalidRequest, a ValueError, if a server would refuse it, or its
+    garbage collector delete the object at once, as it does if the owner is in another namespace.
     """
     meta = owner.metadata
     if not (owner.api_version and owner.kind and meta.name and meta.uid):
         raise InvalidRequest(
-            "an owner is known by apiVersion, kind, name and uid;"
+            "an owner is identified by apiVersion, kind, name and uid;"
             f" {owner.kind or 'this one'} {meta.name!r} lacks one of them: has it been created?"
         )
     if of is not None:
@@ -114,7 +114,7 @@ def _check_ownership(owner: KubeObject, owned: KubeObject, controller: bool) -> 
         where = f"namespace {namespace!r}" if namespace else "no namespace"
         raise InvalidRequest(
             f"{owner.kind} {mine.namespace}/{mine.name} cannot own what is in {where}:"
-            " owners stand in the same namespace, or in none"
+            " an owner is in the same namespace, or cluster-scoped"
         )
     if mine.uid == owned.metadata.uid:
         raise InvalidRequest(f"{owner.kind} {mine.name!r} cannot own itself")

@@ -1,4 +1,4 @@
-"""The leading phase of the election: the lease is renewed, and looked at when that fails."""
+"""The leading phase of the election: the lease is renewed, and read when that fails."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def step_leading(state: Renewing | Checking, event: Event, now: float) -> Step:
             # The second write in a row that failed: without a pause the two would spin.
             return Checking(context, until), (check_later(context, outcome, now),)
         case Renewing(context, _, sent), LeaseExpired():
-            # The write that is under way may still arrive, and brings the lease back then.
+            # The write under way may still arrive, and renews the lease then.
             return Taking(context, sent), _LATE
 
         case Checking(context, until), Found(lease) if is_mine(context, lease) and not is_promised(
@@ -60,10 +60,10 @@ def step_leading(state: Renewing | Checking, event: Event, now: float) -> Step:
         case Checking(context), Found(lease):
             standby, actions = take_or_look(context, lease, now)
             to = lease.spec.preferred_holder if is_mine(context, lease) else holder(lease)
-            return standby, (StopLeading(f"the lease is {to or 'nobody'}'s"), *actions)
+            return standby, (StopLeading(f"the lease belongs to {to or 'nobody'}"), *actions)
         case Checking(context), Failed(Refused(code=404)):
             standby, actions = create_or_look(context, now)
-            return standby, (StopLeading("the lease is gone"), *actions)
+            return standby, (StopLeading("the lease does not exist any more"), *actions)
         case Checking(context, until), Failed(outcome):
             return Checking(context, until), (check_later(context, outcome, now),)
         case Checking(context), LeaseExpired():

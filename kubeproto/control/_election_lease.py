@@ -1,4 +1,4 @@
-"""What the election reads from a Lease, what it writes to it, and how the phases go on."""
+"""What the election reads from a Lease, what it writes to it, and the transitions between phases."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from ..kinds.coordination_v1 import Lease
 
 # A server that asks for a longer wait is not obeyed: nobody would lead meanwhile.
-LONGEST_WISH: Final = 60.0
+LONGEST_WAIT: Final = 60.0
 
 Actions: TypeAlias = tuple[Action, ...]
 Step: TypeAlias = tuple[State, Actions]
 
 
 def refuse(state: State, event: Event) -> LocalProtocolError:
-    """The error for an event that cannot happen in a state."""
+    """Return the error for an event that cannot happen in a state."""
     return LocalProtocolError(f"the election cannot take {event} in {type(state).__name__}")
 
 
-# What the lease says
+# The content of the lease
 
 
 def holder(lease: Lease) -> str:
@@ -54,13 +54,13 @@ def is_mine(context: ObservedLease, lease: Lease) -> bool:
 
 
 def is_promised(context: ObservedLease, lease: Lease) -> bool:
-    """Whether the server wants another to have it next, and who has it to make way."""
+    """Return whether the server wants another candidate to lead next, and the holder has to yield."""
     own = context.candidate
     return own.coordinated and lease.spec.preferred_holder not in (None, "", own.identity)
 
 
 def note(context: ObservedLease, lease: Lease, now: float) -> tuple[ObservedLease, Actions]:
-    """Note the lease. Only a record that has changed is a sign of life; labels and the version are not."""
+    """Note the lease. Only a changed record shows that the holder is alive; labels and the version do not."""
     lease = settle(lease)
     leader = holder(lease)
     since = context.since if lease.spec == context.lease.spec else now
@@ -72,14 +72,14 @@ def note(context: ObservedLease, lease: Lease, now: float) -> tuple[ObservedLeas
 
 
 def take_or_look(context: ObservedLease, lease: Lease, now: float) -> tuple[Taking | Looking, Actions]:
-    """The lease was found by one who does not lead: take it, or look again later."""
+    """A candidate that does not lead has read the lease: take it, or read it again later."""
     context, notices = note(context, lease, now)
     own = context.candidate
     length = context.lease.spec.lease_duration_seconds
     runs = now < context.since + (own.lease_duration if length is None else length)
     mine = context.leader == own.identity
     if own.coordinated and (not mine or not runs or is_promised(context, lease)):
-        # The server decides who takes it, and has not chosen this one, or not any more.
+        # The server decides who takes it, and has not chosen this one, or no longer does.
         return Looking(context), (*notices, look_later(context, None, now))
     if mine:
         return Taking(context, now), (*notices, renew(context, now))
@@ -89,7 +89,7 @@ def take_or_look(context: ObservedLease, lease: Lease, now: float) -> tuple[Taki
 
 
 def create_or_look(context: ObservedLease, now: float) -> tuple[Taking | Looking, Actions]:
-    """There is no lease: make one, unless the server does; in a coordinated election look for it later."""
+    """The lease does not exist: create it, or read it later in a coordinated election."""
     own = context.candidate
     spec = replace(
         own.lease.spec,
@@ -109,7 +109,7 @@ def create_or_look(context: ObservedLease, now: float) -> tuple[Taking | Looking
 def lead_or_renew(
     context: ObservedLease, lease: Lease, sent: float, now: float
 ) -> tuple[Renewing | Taking, Actions]:
-    """A write has worked. It counts from when it was sent, so one that took too long has to be done again."""
+    """A write has succeeded. It counts from when it was sent; one that took too long has to be repeated."""
     context, notices = note(context, lease, now)
     own = context.candidate
     until = sent + own.renew_deadline
@@ -120,7 +120,7 @@ def lead_or_renew(
 
 
 def release_or_end(context: ObservedLease, now: float) -> tuple[Leaving | Ended, Actions]:
-    """Give the lease back, or keep it until it runs out if the candidate wants that."""
+    """Release the lease, or keep it until it expires if the candidate wants that."""
     own = context.candidate
     if not own.release:
         return Ended(own), (Abandon(),)
@@ -151,14 +151,14 @@ def renew(context: ObservedLease, at: float) -> SendUpdate:
 
 
 def clear(lease: Lease, now: float) -> SendUpdate:
-    """Nobody's, for a second: this is what Go's client writes, and what all its versions take at once."""
+    """Return a lease of nobody, for a second: this is what Go's client writes, in all its versions."""
     spec = replace(
         lease.spec, holder_identity="", lease_duration_seconds=1, acquire_time=None, renew_time=None
     )
     return SendUpdate(replace(lease, spec=spec), now, now)
 
 
-# When to look again
+# When to read the lease again
 
 
 def look_later(context: ObservedLease, outcome: Outcome | None, now: float) -> SendGet:
@@ -173,4 +173,4 @@ def check_later(context: ObservedLease, outcome: Outcome, now: float) -> SendGet
 
 def _wait(context: ObservedLease, outcome: Outcome | None) -> float:
     asked = outcome.retry_after if outcome is not None else None
-    return max(context.candidate.retry_period, min(asked or 0.0, LONGEST_WISH))
+    return max(context.candidate.retry_period, min(asked or 0.0, LONGEST_WAIT))

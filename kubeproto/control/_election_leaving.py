@@ -1,4 +1,4 @@
-"""The leaving phase of the election: the lease is looked at and given back, until a deadline."""
+"""The leaving phase of the election: the lease is read and released, until a deadline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def step_leaving(state: Leaving | Clearing, event: Event, now: float) -> Step:
         case Leaving(context, deadline), Found(lease) if is_mine(context, lease):
             return Clearing(context, deadline), (clear(lease, now),)
         case Leaving(context), Found(lease):
-            # Another has it: clearing it would end that one's term.
+            # Another holds it: clearing it would end that one's leadership.
             return Ended(context.candidate), note(context, lease, now)[1]
         case Leaving(context), Failed(Refused(code=404)):
             return Ended(context.candidate), ()
@@ -25,15 +25,15 @@ def step_leaving(state: Leaving | Clearing, event: Event, now: float) -> Step:
             at = _next_look(state, outcome, now)
             return Leaving(context, deadline), (SendGet(at, at),)
         case Leaving(context) | Clearing(context), Failed():
-            # The lease runs out by itself.
+            # The lease expires by itself.
             return Ended(context.candidate), ()
         case Leaving(context) | Clearing(context), Stopped():
-            # Told a second time, it wants to end at once.
+            # Stopped a second time, it has to end at once.
             return Ended(context.candidate), (Abandon(),)
         case _:
             raise refuse(state, event)
 
 
 def _next_look(state: Leaving | Clearing, outcome: Outcome, now: float) -> float:
-    """At once after a conflict: another wrote, so the version in hand is old and the server is well."""
+    """Send at once after a conflict: another client wrote, so only the known version is outdated."""
     return now if isinstance(outcome, Conflicted) else now + state.context.candidate.retry_period

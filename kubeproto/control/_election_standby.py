@@ -25,7 +25,7 @@ def step_standby(state: Looking | Taking, event: Event, now: float) -> Step:
         case Looking(context), Failed(outcome):
             return Looking(context), (look_later(context, outcome, now),)
         case Looking(context), Stopped() if context.leader == context.candidate.identity:
-            # It still has the lease of a term that ended by time: others need not wait for that to run out.
+            # It still holds the lease after its time was up: others need not wait until that expires.
             return release_or_end(context, now)
         case Looking(context), Stopped():
             return Ended(context.candidate), (Abandon(),)
@@ -33,7 +33,7 @@ def step_standby(state: Looking | Taking, event: Event, now: float) -> Step:
         case Taking(context, sent), Wrote(lease):
             return lead_or_renew(context, lease, sent, now)
         case Taking(context), Failed(outcome):
-            # Most likely another was faster; the lease tells.
+            # Most likely another was faster; reading the lease shows it.
             return Looking(context), (look_later(context, outcome, now),)
         case Taking(context), Stopped():
             # The write may have arrived.

@@ -1,4 +1,4 @@
-"""What the election machine is told, what it answers, and what it remembers."""
+"""The events, actions and states of the election machine."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ else:
     # For help() and inspect.signature(); importing the built-in kinds would cost milliseconds.
     Lease = Any
 
-# Of the renew deadline and the retry period: two tries must fit into one deadline, whatever the jitter. Go's.
+# Of the renew deadline and the retry period: two attempts must fit into one deadline, whatever the jitter.
+# Go's.
 ROOM: Final = 1.2
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
     """Who wants to lead, and under which lease. The defaults are those of Go's clients.
 
-    `lease` names the Lease and is what a new one is made from, labels and all; all candidates for it need
+    `lease` names the Lease and is what a new one is made from, labels included; all candidates for it need
     different identities. Clocks of candidates may differ in speed by `lease_duration / renew_deadline`.
     `coordinated` leaves it to the server who leads: https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/
     """
@@ -41,7 +42,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     coordinated: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what could not be kept to; InvalidRequest is a ValueError."""
+        """Refuse what cannot work; InvalidRequest is a ValueError."""
         meta = self.lease.metadata
         length: Any = self.lease_duration
         if not self.identity:
@@ -60,14 +61,14 @@ class Candidate(Struct, frozen=True, kw_only=True):
         if not (self.retry_period > 0.0 and self.renew_deadline > ROOM * self.retry_period):
             raise InvalidRequest(
                 f"renew_deadline {self.renew_deadline!r} must be longer than {ROOM} times retry_period"
-                f" {self.retry_period!r}, which must be positive: else one failure would end every term"
+                f" {self.retry_period!r}, which must be positive: else one failure would end the leadership"
             )
         if not self.jitter >= 0.0:
             raise InvalidRequest(f"jitter {self.jitter!r} must not be negative")
 
 
 class ObservedLease(Struct, frozen=True, gc=False):
-    """What is known of the lease: as it was last seen, and since when (by the own clock) it says so."""
+    """What is known of the lease: its last record, and since when (by the own clock) it has been that."""
 
     candidate: Candidate
     lease: Lease
@@ -75,31 +76,31 @@ class ObservedLease(Struct, frozen=True, gc=False):
     leader: str = ""
 
 
-# States. Who leads may act before `until` and not a moment longer. `sent` is a time before which the write
-# that is under way was not sent.
+# States. A leader may act before `until` and not a moment longer. `sent` is a time before which the write
+# under way was not sent.
 
 
 class Idle(Struct, frozen=True, gc=False):
-    """Not begun."""
+    """Not started."""
 
     candidate: Candidate
 
 
 class Looking(Struct, frozen=True, gc=False):
-    """Another leads, or nobody is known to: the lease is asked for."""
+    """Another leads, or nobody is known to: the lease is read."""
 
     context: ObservedLease
 
 
 class Taking(Struct, frozen=True, gc=False):
-    """The lease is written, to lead if that works."""
+    """The lease is written, to lead if that succeeds."""
 
     context: ObservedLease
     sent: float
 
 
 class Renewing(Struct, frozen=True, gc=False):
-    """Leads; the lease is written anew. `checked`: it was looked at just before."""
+    """Leads; the lease is renewed. `checked`: it was read just before."""
 
     context: ObservedLease
     until: float
@@ -108,28 +109,28 @@ class Renewing(Struct, frozen=True, gc=False):
 
 
 class Checking(Struct, frozen=True, gc=False):
-    """Leads, but could not write: the lease is asked for."""
+    """Leads, but could not write: the lease is read."""
 
     context: ObservedLease
     until: float
 
 
 class Leaving(Struct, frozen=True, gc=False):
-    """Leads no more; the lease is asked for, to give it back before the deadline."""
+    """Leads no longer; the lease is read, to release it before the deadline."""
 
     context: ObservedLease
     deadline: float
 
 
 class Clearing(Struct, frozen=True, gc=False):
-    """The lease is given back."""
+    """The lease is released."""
 
     context: ObservedLease
     deadline: float
 
 
 class Ended(Struct, frozen=True, gc=False):
-    """Over. To stand again, begin anew."""
+    """Ended. A new machine is needed for another election."""
 
     candidate: Candidate
 
@@ -141,11 +142,11 @@ State: TypeAlias = Idle | Looking | Taking | Renewing | Checking | Leaving | Cle
 
 
 class Started(Struct, frozen=True, gc=False):
-    """The candidate stands."""
+    """The driver wants to take part."""
 
 
 class Found(Struct, frozen=True, gc=False):
-    """This is the lease that was asked for."""
+    """The lease was read, and this is it."""
 
     lease: Lease
 
@@ -163,17 +164,17 @@ class Failed(Struct, frozen=True, gc=False):
 
 
 class LeaseExpired(Struct, frozen=True, gc=False):
-    """The `until` of the last `StartLeading` has passed, by the driver's clock; the work is cut off."""
+    """The `until` of the last `StartLeading` has passed, by the driver's clock; the work is cancelled."""
 
 
 class Stopped(Struct, frozen=True, gc=False):
-    """The candidate stands no more. Said once its work has ended: a moment later another may lead."""
+    """The driver stops taking part. Step with it once its work has ended: right after it another may lead."""
 
 
 Event: TypeAlias = Started | Found | Wrote | Failed | LeaseExpired | Stopped
 
 
-# Actions. Each send is for a time from `at` to `latest`, which the driver draws.
+# Actions. Each request is sent between `at` and `latest`, at a time that the driver draws.
 
 
 class SendGet(Struct, frozen=True, gc=False):
@@ -184,47 +185,47 @@ class SendGet(Struct, frozen=True, gc=False):
 
 
 class SendCreate(Struct, frozen=True, gc=False):
-    """Create the lease, as `body` says at the moment of sending."""
+    """Create the lease, as `body` is at the moment of sending."""
 
     lease: Lease
     at: float
     latest: float
 
     def body(self, wall: datetime) -> Lease:
-        """The lease with its times, which are for people to read and decide nothing."""
+        """Return the lease with its times, which are for people to read and decide nothing."""
         return _stamp(self.lease, wall)
 
 
 class SendUpdate(Struct, frozen=True, gc=False):
-    """Replace the lease, as `body` says at the moment of sending; the version in it guards against others."""
+    """Replace the lease, as `body` is at the moment of sending; the version in it guards against others."""
 
     lease: Lease
     at: float
     latest: float
 
     def body(self, wall: datetime) -> Lease:
-        """The lease with its times, which are for people to read and decide nothing."""
+        """Return the lease with its times, which are for people to read and decide nothing."""
         return _stamp(self.lease, wall)
 
 
 class Abandon(Struct, frozen=True, gc=False):
-    """Drop the request that is under way or planned; its answer is not to be told."""
+    """Cancel the request that is under way or planned; its outcome is not to be reported."""
 
 
 class StartLeading(Struct, frozen=True, gc=False):
-    """Lead, or go on leading, until this time: cut the work off then, unless a later one has come."""
+    """Lead, or continue to lead, until this time: cancel the work then, unless a later time has come."""
 
     until: float
 
 
 class StopLeading(Struct, frozen=True, gc=False):
-    """Stop at once: lead no more."""
+    """Stop leading at once."""
 
     reason: str
 
 
 class NewLeader(Struct, frozen=True, gc=False):
-    """Another leads now, perhaps oneself; "" is nobody."""
+    """The holder of the lease has changed; it may be this candidate, and "" is nobody."""
 
     leader: str
 

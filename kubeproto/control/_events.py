@@ -1,4 +1,4 @@
-"""What is written into an Event of events.k8s.io/v1: references, names and texts that a server takes."""
+"""The fields of an Event of events.k8s.io/v1: references, names and texts that a server accepts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTS: Final = ("apiVersion", "kind", "namespace", "name", "fieldPath")
 
 
 def reference(about: KubeObject | ObjectReference) -> dict[str, str]:
-    """What an Event says of an object; ValueError for one without a name."""
+    """Return the reference of an Event to an object; ValueError for an object without a name."""
     if isinstance(about, KubeObject):
         meta = about.metadata
         parts = {
@@ -50,33 +50,33 @@ def reference(about: KubeObject | ObjectReference) -> dict[str, str]:
 
 
 def identity(said: dict[str, str] | None) -> EventKey:
-    """The parts of a reference that stay the same while the object lives, and when it comes again."""
+    """Return the parts of a reference that stay the same while the object exists, and when recreated."""
     return () if said is None else tuple(said.get(part, "") for part in _PARTS)
 
 
 def namespace(said: dict[str, str]) -> str:
-    """Where Events about an object are. About what is in no namespace, a server takes them in this one."""
+    """Return the namespace of Events about an object: a fixed one for cluster-scoped objects."""
     return said.get("namespace", "default")
 
 
 def event_name(about: str, at: MicroTime, number: int) -> str:
-    """The object's name and a time that looks like nanoseconds, as other clients write it.
+    """Return the object's name and a time that looks like nanoseconds, as other clients write it.
 
-    The number, which takes the place of what is finer than a microsecond, keeps names of one moment apart.
+    The number, which replaces what is finer than a microsecond, distinguishes names of the same moment.
     """
     suffix = f".{(at - _EPOCH) // _MICROSECOND * 1000 + number % 1000:x}"
     return _stem(about[: _LONGEST_NAME - len(suffix)].rstrip("-.")) + suffix
 
 
 def word(what: str, text: str) -> str:
-    """An action, a reason or an instance; ValueError for one that no server takes."""
+    """Return an action, a reason or an instance; ValueError for one that no server accepts."""
     if not 0 < len(text.encode()) <= _LONGEST_WORD:
         raise ValueError(f"the {what} of an Event has 1 to {_LONGEST_WORD} bytes, unlike {text[:200]!r}")
     return text
 
 
 def cut(note: str) -> str:
-    """The note, as much as a server takes of it."""
+    """Return the note, cut to what a server accepts."""
     data = note.encode(errors="replace")
     if len(data) <= _LONGEST_NOTE:
         return data.decode()
@@ -87,6 +87,6 @@ def _stem(name: str) -> str:
     try:
         check_dns_subdomain(name)
     except ValueError:
-        # A ClusterRole may be called system:node; nothing like that is the name of an Event.
+        # A ClusterRole may be called system:node; an Event may not have such a name.
         return "event"
     return name

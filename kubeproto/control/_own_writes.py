@@ -3,18 +3,18 @@
 ::
 
     run ends ── hold ──► waiting ──┬── progress: each cache shows what it has to ──► released
-                                   └── expire: the limit is over ────────────────► released
+                                   └── expire: the limit has passed ──────────────► released
 
 A run that follows at once reads its cache, and without this it may see the object from before the status
-that the last run wrote: it does the work twice, or meets a conflict with itself.
+that the last run wrote: it does the work twice, or gets a conflict with its own write.
 
 - A cache is waited for only if it will show the write: it follows the kind, the namespace and the labels, or
-  holds the object, which will leave it then. Of fields that a field selector asks for, name and namespace
-  alone are known here: by others, an object that the cache does not hold is not waited for.
-- A write that changed nothing comes back at a version that the cache has, or will have at once.
+  holds the object, which will leave it then. Of the fields in a field selector, only name and namespace
+  are known here: with others, an object that the cache does not hold is not waited for.
+- A write that changed nothing returns a version that the cache has, or will have at once.
 - A deletion is shown once the object of that uid is gone or has a deletion timestamp.
-- A list that went back, when a server was set back, shows all: the version may never come.
-- Nobody waits for longer than the limit: a lagging cache costs a second, and not the controller.
+- A relist at an older version, because a server was set back, shows all: the version may never come.
+- No key waits for longer than the limit: a lagging cache costs a second, and not the controller.
 - Where versions have no order, the object itself has to have the version that was written.
 """
 
@@ -36,12 +36,12 @@ Find: TypeAlias = Callable[[str], CachedObject | None]
 
 Key = TypeVar("Key", bound=Hashable)
 
-# Seconds. A watch brings what was written within milliseconds; who is later than this lags by minutes.
+# Seconds. A watch brings what was written within milliseconds; a cache slower than this lags by minutes.
 LONGEST: Final = 1.0
 
 
 class OwnWrite(Struct, frozen=True, kw_only=True):
-    """An object that a run has written or deleted, as the response to that says."""
+    """An object that a run has written or deleted, according to the response."""
 
     group: str
     plural: str
@@ -63,7 +63,7 @@ class CacheScope(Struct, frozen=True, kw_only=True):
 
 
 def own_write(method: str, target: str, value: object) -> OwnWrite | None:
-    """Return what a request has written, by its response; None if that is nothing that a cache could show."""
+    """Return what a request has written, by its response; None if no cache could show it."""
     path, _, query = target.partition("?")
     place = _place(path)
     if method in ("GET", "HEAD") or place is None or "dryRun=" in query:
@@ -92,7 +92,7 @@ def own_write(method: str, target: str, value: object) -> OwnWrite | None:
 
 
 def _place(path: str) -> tuple[str, str, str, str] | None:
-    """The group, the plural, the namespace and the name of a path; "" for a name that it does not have."""
+    """Return the group, plural, namespace and name in a path; "" for a name that it does not have."""
     match path.split("/"):
         case ["", "api", _, *rest]:
             group = ""
@@ -116,12 +116,12 @@ def will_show(followed: CacheScope, write: OwnWrite, known: CachedObject | None)
     if followed.namespace and followed.namespace != write.key.rpartition("/")[0]:
         return False
     if known is not None:
-        return True  # what it holds it sees change, or leave its selection
+        return True  # it sees what it holds change, or leave its selection
     return not write.deleted and _fields_match(followed, write) and followed.labels.matches(write.labels)
 
 
 def _fields_match(followed: CacheScope, write: OwnWrite) -> bool:
-    """Whether the fields of a selector are known and as it wants them."""
+    """Return whether the fields of a selector are known and match."""
     namespace, _, name = write.key.rpartition("/")
     known = {"metadata.name": name, "metadata.namespace": namespace}
     fields = followed.fields
@@ -139,7 +139,7 @@ def is_shown(write: OwnWrite, version: str, known: CachedObject | None) -> bool:
 
 
 def _is_untouched(known: CachedObject, uid: str) -> bool:
-    """Whether this is the object of that uid, and not being deleted."""
+    """Return whether this is the object of that uid, and not being deleted."""
     try:
         meta = decode(known.raw, KubeObject).metadata
     except InvalidObject:
@@ -157,7 +157,7 @@ class _Held(Struct, Generic[Key]):
 
 
 class OwnWrites(Generic[Key]):
-    """The keys that wait. Plain and deterministic: caches are told apart by what the caller names them."""
+    """The keys that wait. Plain and deterministic: the caller chooses what identifies its caches."""
 
     def __init__(self, *, limit: float = LONGEST) -> None:
         self.limit = limit
@@ -171,7 +171,7 @@ class OwnWrites(Generic[Key]):
         self._turn = 0
 
     def hold(self, key: Key, awaited: Iterable[tuple[Hashable, OwnWrite]], now: float) -> bool:
-        """A run of this key has ended, and these caches have yet to show these writes; False if none has."""
+        """Make a key wait until these caches show these writes; False if there are none to wait for."""
         held = _Held(key, 0, now, now + self.limit)
         for cache, write in awaited:
             held.left += 1
@@ -195,7 +195,7 @@ class OwnWrites(Generic[Key]):
         return key in self._held
 
     def progress(self, cache: Hashable, version: str, find: Find, now: float) -> list[Key]:
-        """A cache has come to this version: the keys that wait for nothing more."""
+        """A cache has reached this version: return the keys that wait for nothing more."""
         before, self._reached[cache] = self._reached.get(cache, ""), version
         all_shown = _went_back(version, before)
         released: list[Key] = []
@@ -213,7 +213,7 @@ class OwnWrites(Generic[Key]):
         return released
 
     def expire(self, now: float) -> list[Key]:
-        """The keys that have waited for long enough."""
+        """Return the keys that have waited for the whole limit."""
         late: list[Key] = []
         while self._order and (not self._order[0].left or self._order[0].until <= now):
             held = self._order.popleft()
@@ -224,13 +224,13 @@ class OwnWrites(Generic[Key]):
         return late
 
     def next_at(self) -> float | None:
-        """When the next key will have waited for long enough; None if none waits."""
+        """Return when the next key will have waited for the whole limit; None if none waits."""
         while self._order and not self._order[0].left:
             self._order.popleft()
         return self._order[0].until if self._order else None
 
     def clear(self, now: float) -> list[Key]:
-        """Nobody waits any more: the keys that did."""
+        """Release all keys that wait, and return them."""
         keys = list(self._held)
         for held in list(self._held.values()):
             self._release(held, now)
@@ -253,7 +253,7 @@ class OwnWrites(Generic[Key]):
 
 
 def _rank(version: str) -> tuple[int, str] | None:
-    """Something that is ordered as versions are; None for a version that has no order."""
+    """Return something that is ordered as versions are; None for a version that has no order."""
     try:
         compare_versions(version, version)
     except ValueError:

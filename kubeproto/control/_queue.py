@@ -4,28 +4,28 @@
 
       add ──► delayed ──► due ──► running ──► (gone)
                ▲  its time  ▲ get    │ done
-               └────────────┴─────── held: wanted again while it runs
+               └────────────┴─────── held: added again while it runs
 
-A key stands in one of these places, once, however often it is added.
+A key is in one of these places, once, however often it is added.
 
-- One worker a key. A key that is added while it runs is held, and finds its place when the run is done.
-- The earliest time that anybody asked for wins, the highest priority too, and neither is taken back; the
-  reason that is handed out is that of the request which set the time. A key that is raised goes behind those
-  that are due at that priority already. What is asked for again in another way than `add` keeps the priority
-  that it was handed out with.
-- Higher priorities come first, but nobody waits for ever: where several priorities are due, one of ten keys
+- One worker for each key. A key that is added while it runs is held, and placed when the run is done.
+- The earliest time that was asked for wins, and so does the highest priority; neither is taken back. The
+  reason that is handed out is that of the request which set the time. A key whose priority is raised goes
+  behind those that are due at that priority already. A key that is asked for again in another way than `add`
+  keeps the priority that it was handed out with.
+- Higher priorities come first, but no key waits forever: where several priorities are due, one of ten keys
   is the one that has been due longest, whatever its priority. So a key with k older ones before it is handed
   out after at most 10 (k + 1) others. Go's controllers let low priorities starve.
 - A run that has ended may keep its key (`done(hold=True)`) until `release`, without counting as a run.
 - A failure costs a delay that doubles, and counts for that key alone until `forget`. The number of the
   attempt is handed out with the key.
 - With a debounce an added key waits until nothing was added for so long, but no longer than `longest_wait`
-  from the first time on: one that never rests is worked on all the same. What is asked for at a time of its
-  own (`after`, `retry`, `requeue`) is not put off by that.
+  from the first time on: a key that is added all the time is worked on nevertheless. What is asked for at a
+  time of its own (`after`, `retry`, `requeue`) is not delayed by that.
 - A rate bounds what is handed out, retries included.
-- `drain` takes nothing more, sends away what waits for a time, and hands out what is due or held: a program
-  that comes back lists everything anyway. `stop` sends all away. Runs are to be `done` in any case.
-- `now` is seconds on a monotonic clock. If it goes back, delays get longer, and that is all.
+- `drain` accepts nothing more, drops what is delayed, and hands out what is due or held: a program that
+  starts again lists everything anyway. `stop` drops everything. Runs have to be `done` in any case.
+- `now` is seconds on a monotonic clock. If it goes back, delays get longer, and nothing else happens.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from ._queue_backoff import Exponential, QueueBackoff
 from ._queue_metrics import Durations, QueueMetrics
 from ._queue_states import DELAYED, DUE, HELD, NOWHERE, DelayHeap, Key, QueuedKey, ReadyQueue
 
-# What the first list brings, or brings again unchanged. Go's controllers use the same number.
+# For what the first list brings, or brings again unchanged. Go's controllers use the same number.
 LOW: Final = -100
 
 # One key in ten is a share that live changes hardly notice, and that works off a long first list.
 OVERTAKERS: Final = 9
 
-# Half a year: what is asked for later than that is a mistake of arithmetic, and infinity would be no time.
+# Half a year: a later time is a mistake of arithmetic, and infinity would not be a time.
 LATEST: Final = 180 * 86400.0
 
 _BACKOFF: Final = Exponential()
 
 
 class Work(Struct, Generic[Key], frozen=True, gc=False):
-    """A key to work on: which attempt this is, 1 if nothing has failed, and since when it was due."""
+    """A key to work on: the number of the attempt, 1 if nothing has failed, and since when it was due."""
 
     key: Key
     attempt: int
@@ -71,7 +71,7 @@ class _Run(Struct, frozen=True, gc=False):
 
 
 class WorkQueue(Generic[Key]):
-    """Hands out keys, each to one worker at a time. Plain and deterministic: it has no clock and no lock."""
+    """Hands out keys, each to one worker at a time. Deterministic: it has no clock and no lock."""
 
     def __init__(
         self,
@@ -87,13 +87,15 @@ class WorkQueue(Generic[Key]):
         self._full_at = -inf
         self._debounce = debounce
         self._longest_wait = 10.0 * debounce if longest_wait is None else longest_wait
-        self._wishes: dict[Key, QueuedKey[Key]] = {}
+        self._queued: dict[Key, QueuedKey[Key]] = {}
         self._running: dict[Key, _Run] = {}
         self._kept = 0  # those of them that have ended and wait for `release`; they began at infinity
         self._failures: dict[Key, int] = {}
         self._delays: DelayHeap[Key] = DelayHeap()
-        self._lines: dict[int, ReadyQueue[Key]] = {}
-        self._ranks: list[int] = []  # a heap of the priorities that have a line, negated: the highest first
+        self._ready_queues: dict[int, ReadyQueue[Key]] = {}
+        self._ranks: list[
+            int
+        ] = []  # a heap of the priorities that have ready keys, negated: the highest first
         self._due = 0
         self._overtakers = 0
         self._turn = 0
@@ -104,9 +106,9 @@ class WorkQueue(Generic[Key]):
     # Asking for a key
 
     def add(self, key: Key, now: float, *, after: float = 0.0, priority: int = 0, reason: str = "") -> None:
-        """Ask for a key at once, or after some seconds; of a queue that drains or has stopped, in vain.
+        """Ask for a key at once, or after some seconds; ignored if the queue is draining or has stopped.
 
-        `reason` is for whoever works on it: what has changed, in a word.
+        `reason` is for the worker: what has changed, in a word.
         """
         if self._draining:
             return
@@ -114,14 +116,14 @@ class WorkQueue(Generic[Key]):
             self._want(key, now, now + min(after, LATEST), inf, priority, reason)
         elif self._debounce > 0.0:
             self._want(key, now, inf, now, priority, reason)
-        elif key in self._wishes or key in self._running:
+        elif key in self._queued or key in self._running:
             self._want(key, now, now, inf, priority, reason)
-        else:  # what mostly happens, without the detours
+        else:  # the most frequent case, without the detours
             if self._delays.soonest <= now:
                 self._ripen(now)
             self._turn += 1
-            wish = self._wishes[key] = QueuedKey(now, self._turn, key, priority, reason, DUE, now, inf)
-            self._line(priority).append(wish)
+            queued = self._queued[key] = QueuedKey(now, self._turn, key, priority, reason, DUE, now, inf)
+            self._ready_queue(priority).append(queued)
             self._due += 1
             self._adds += 1
 
@@ -134,7 +136,7 @@ class WorkQueue(Generic[Key]):
         priority: int | None = None,
         reason: str = "retry",
     ) -> float:
-        """The key has failed: ask for it after its backoff, or `after` so many seconds; gives back how many.
+        """Ask for a key that failed, after its backoff or `after` so many seconds; return how many.
 
         Call it before `done`.
         """
@@ -150,33 +152,33 @@ class WorkQueue(Generic[Key]):
     def requeue(
         self, key: Key, now: float, *, after: float, priority: int | None = None, reason: str = "requeue"
     ) -> None:
-        """The key has gone well: forgive its failures, and ask for it again. Call it before `done`."""
+        """Ask for a key that succeeded, and forget its failures. Call it before `done`."""
         self.forget(key)
         if not self._draining:
             at = now + min(max(0.0, after), LATEST)
             self._want(key, now, at, inf, self._retained(key, priority), reason)
 
     def forget(self, key: Key) -> None:
-        """Forgive the failures of a key."""
+        """Forget the failures of a key."""
         self._failures.pop(key, None)
 
     def discard(self, key: Key) -> None:
-        """Drop a key that is gone: its failures, and whatever was asked for. A run of it goes on."""
+        """Drop a key whose object was deleted: its failures, and what was asked for. A run of it goes on."""
         self._failures.pop(key, None)
-        wish = self._wishes.pop(key, None)
-        if wish is None:
+        queued = self._queued.pop(key, None)
+        if queued is None:
             return
-        place, wish.place = wish.place, NOWHERE
+        place, queued.place = queued.place, NOWHERE
         if place is DELAYED:
             self._delays.leave()
         elif place is DUE:
-            self._lines[wish.priority].leave()
+            self._ready_queues[queued.priority].leave()
             self._due -= 1
 
     # Working on keys
 
     def get(self, now: float) -> Work[Key] | None:
-        """The next key that is due and not running, or None: then `next_at` says when to ask again."""
+        """Return the next key that is due and not running, or None: then `next_at` says when to ask again."""
         if self._delays.soonest <= now:
             self._ripen(now)
         if not self._due:
@@ -185,18 +187,18 @@ class WorkQueue(Generic[Key]):
             if self._allowed_at(self._rate, now) > now:
                 return None
             self._full_at = self._rate.take(self._full_at)
-        wish = self._take()
-        wish.place, key = NOWHERE, wish.key
+        queued = self._take()
+        queued.place, key = NOWHERE, queued.key
         self._due -= 1
-        del self._wishes[key]
-        self._running[key] = _Run(now, wish.priority)
-        self._waited.observe(now - wish.at)
-        return Work(key, self._failures.get(key, 0) + 1, wish.priority, wish.reason, wish.at)
+        del self._queued[key]
+        self._running[key] = _Run(now, queued.priority)
+        self._waited.observe(now - queued.at)
+        return Work(key, self._failures.get(key, 0) + 1, queued.priority, queued.reason, queued.at)
 
     def done(self, key: Key, now: float, *, hold: bool = False) -> None:
-        """The run of a key has ended, well or not. If it was wanted meanwhile, it finds its place now.
+        """End the run of a key, well or not. If it was asked for meanwhile, it is placed now.
 
-        With `hold` the key is handed out to nobody until `release`, as if it were running.
+        With `hold` the key is not handed out until `release`, as if it were running.
         """
         run = self._running.pop(key, None)
         if run is None or run.since == inf:
@@ -209,7 +211,7 @@ class WorkQueue(Generic[Key]):
             self._come_back(key, now)
 
     def release(self, key: Key, now: float) -> None:
-        """The key may be handed out again."""
+        """Let the key be handed out again."""
         run = self._running.get(key)
         if run is None or run.since < inf:
             raise LocalProtocolError(f"release of {key!r}, which is not held")
@@ -218,19 +220,19 @@ class WorkQueue(Generic[Key]):
         self._come_back(key, now)
 
     def _come_back(self, key: Key, now: float) -> None:
-        """A key that was wanted while it could not be handed out finds its place."""
+        """Place a key that was asked for while it could not be handed out."""
         if self._delays.soonest <= now:
             self._ripen(now)
-        wish = self._wishes.get(key)
-        if wish is None:
+        queued = self._queued.get(key)
+        if queued is None:
             return
-        if self._draining and wish.at > now:
-            del self._wishes[key]
+        if self._draining and queued.at > now:
+            del self._queued[key]
         else:
-            self._place(wish, now)
+            self._place(queued, now)
 
     def next_at(self, now: float) -> float | None:
-        """When `get` will have a key, `now` if it has one; None if it waits for `add` or `done`."""
+        """Return when `get` will have a key, `now` if it has one; None if it waits for `add` or `done`."""
         if self._delays.soonest <= now:
             self._ripen(now)
         if self._due:
@@ -240,19 +242,19 @@ class WorkQueue(Generic[Key]):
     # The end
 
     def drain(self, now: float) -> None:
-        """Take nothing more, and hand out what is due or held until nothing is left."""
+        """Accept nothing more, and hand out what is due or held until nothing is left."""
         if self._delays.soonest <= now:
             self._ripen(now)
         self._draining = True
-        for wish in self._delays.clear():
-            wish.place = NOWHERE
-            del self._wishes[wish.key]
+        for queued in self._delays.clear():
+            queued.place = NOWHERE
+            del self._queued[queued.key]
 
     def stop(self) -> None:
-        """Take nothing more and hand out nothing more, whatever is running."""
+        """Accept nothing more and hand out nothing more, whatever is running."""
         self._draining = self._stopped = True
-        self._wishes.clear()
-        self._lines.clear()
+        self._queued.clear()
+        self._ready_queues.clear()
         self._ranks.clear()
         self._delays.clear()
         self._due = 0
@@ -260,17 +262,17 @@ class WorkQueue(Generic[Key]):
     @property
     def finished(self) -> bool:
         """Whether there is nothing more to wait for: stopped, or drained to the last run."""
-        return self._stopped or (self._draining and not self._wishes and not self._running)
+        return self._stopped or (self._draining and not self._queued and not self._running)
 
-    # Looking on
+    # Inspection
 
     def __len__(self) -> int:
-        """How many keys are due; those that run, are held or wait for a time do not count."""
+        """Return how many keys are due; those that run, are held or delayed do not count."""
         return self._due
 
     def __contains__(self, key: object) -> bool:
-        """Whether a key will be handed out: due, delayed or held."""
-        return key in self._wishes
+        """Return whether a key will be handed out: due, delayed or held."""
+        return key in self._queued
 
     @property
     def running(self) -> int:
@@ -278,16 +280,16 @@ class WorkQueue(Generic[Key]):
         return len(self._running) - self._kept
 
     def failures(self, key: Key) -> int:
-        """How often a key has failed since it was forgiven."""
+        """Return how often a key has failed since its failures were last forgotten."""
         return self._failures.get(key, 0)
 
     def metrics(self, now: float) -> QueueMetrics:
-        """What there is to see, and has been counted."""
+        """Return the state of the queue, and its counters."""
         if self._delays.soonest <= now:
             self._ripen(now)
         ages = [max(0.0, now - run.since) for run in self._running.values() if run.since < inf]
         return QueueMetrics(
-            {line.priority: len(line) for line in self._lines.values() if line},
+            {line.priority: len(line) for line in self._ready_queues.values() if line},
             self._adds,
             self._retries,
             self._waited.histogram(),
@@ -309,76 +311,76 @@ class WorkQueue(Generic[Key]):
         return 0 if run is None else run.priority
 
     def _want(self, key: Key, now: float, exact: float, since: float, priority: int, reason: str) -> None:
-        """Somebody wants a key at a time of its own (`exact`), or as soon as it rests (`since`)."""
+        """Ask for a key at a time of its own (`exact`), or when its burst is over (`since`)."""
         if self._delays.soonest <= now:
             self._ripen(now)
-        wish = self._wishes.get(key)
-        if wish is None:
+        queued = self._queued.get(key)
+        if queued is None:
             self._turn += 1
             at = exact if exact < inf else now + min(self._debounce, self._longest_wait)
-            wish = self._wishes[key] = QueuedKey(at, self._turn, key, priority, reason, HELD, exact, since)
+            queued = self._queued[key] = QueuedKey(at, self._turn, key, priority, reason, HELD, exact, since)
             if key not in self._running:
-                self._place(wish, now)
+                self._place(queued, now)
             return
-        if priority > wish.priority:
-            self._raise(wish, priority)
-        if wish.place is not DUE:
-            self._merge(wish, now, exact, since, reason)
+        if priority > queued.priority:
+            self._raise(queued, priority)
+        if queued.place is not DUE:
+            self._merge(queued, now, exact, since, reason)
 
-    def _merge(self, wish: QueuedKey[Key], now: float, exact: float, since: float, reason: str) -> None:
-        """Bring two wishes for a key together, of which none has become due."""
-        exact, first = min(exact, wish.exact), min(since, wish.since)
-        rests = wish.at if since == inf else now + self._debounce
+    def _merge(self, queued: QueuedKey[Key], now: float, exact: float, since: float, reason: str) -> None:
+        """Merge two requests for a key, of which neither has become due."""
+        exact, first = min(exact, queued.exact), min(since, queued.since)
+        rests = queued.at if since == inf else now + self._debounce
         burst = min(rests, first + self._longest_wait) if first < inf else inf
         at = min(exact, burst)
-        if at < wish.at or (at == burst and since < inf):
-            wish.reason = reason
-        wish.exact, wish.since = exact, first
-        if at == wish.at:
+        if at < queued.at or (at == burst and since < inf):
+            queued.reason = reason
+        queued.exact, queued.since = exact, first
+        if at == queued.at:
             return
-        if wish.place is DELAYED:
-            # The heap is ordered by the time, so a wish in it cannot change: another one takes its place.
-            moved = self._wishes[wish.key] = replace(wish, at=at)
-            wish.place = NOWHERE
+        if queued.place is DELAYED:
+            # The heap is ordered by the time, so an entry in it cannot change: another one replaces it.
+            moved = self._queued[queued.key] = replace(queued, at=at)
+            queued.place = NOWHERE
             self._delays.leave()
             self._place(moved, now)
         else:
-            wish.at = at
+            queued.at = at
 
-    def _raise(self, wish: QueuedKey[Key], priority: int) -> None:
-        before, wish.priority = wish.priority, priority
-        if wish.place is DUE:
-            self._lines[before].leave()
-            self._line(priority).append(wish)
+    def _raise(self, queued: QueuedKey[Key], priority: int) -> None:
+        before, queued.priority = queued.priority, priority
+        if queued.place is DUE:
+            self._ready_queues[before].leave()
+            self._ready_queue(priority).append(queued)
 
-    def _place(self, wish: QueuedKey[Key], now: float) -> None:
-        if wish.at <= now:
-            self._make_due(wish)
+    def _place(self, queued: QueuedKey[Key], now: float) -> None:
+        if queued.at <= now:
+            self._make_due(queued)
         else:
-            wish.place = DELAYED
-            self._delays.push(wish)
+            queued.place = DELAYED
+            self._delays.push(queued)
 
-    def _make_due(self, wish: QueuedKey[Key]) -> None:
-        wish.place = DUE
-        self._line(wish.priority).append(wish)
+    def _make_due(self, queued: QueuedKey[Key]) -> None:
+        queued.place = DUE
+        self._ready_queue(queued.priority).append(queued)
         self._due += 1
         self._adds += 1
 
     def _ripen(self, now: float) -> None:
-        """Those whose time has come are due, before anything that comes later."""
-        for wish in self._delays.pop(now):
-            self._make_due(wish)
+        """Make ready those whose time has come, before anything that is asked for later."""
+        for queued in self._delays.pop(now):
+            self._make_due(queued)
 
-    def _line(self, priority: int) -> ReadyQueue[Key]:
-        line = self._lines.get(priority)
+    def _ready_queue(self, priority: int) -> ReadyQueue[Key]:
+        line = self._ready_queues.get(priority)
         if line is None:
-            line = self._lines[priority] = ReadyQueue(priority)
+            line = self._ready_queues[priority] = ReadyQueue(priority)
             heappush(self._ranks, -priority)
         return line
 
     def _take(self) -> QueuedKey[Key]:
-        """The first of the highest priority, or whoever has been due longest. There is somebody."""
-        ranks, lines = self._ranks, self._lines
+        """Return the first of the highest priority, or the one that has been due longest. There is one."""
+        ranks, lines = self._ranks, self._ready_queues
         if len(ranks) == 1:
             return lines[-ranks[0]].pop()
         while len(ranks) > 1:
@@ -387,7 +389,7 @@ class WorkQueue(Generic[Key]):
                 del lines[-heappop(ranks)]
                 continue
             if self._due == len(line):
-                break  # nobody is overtaken
+                break  # no key is overtaken
             self._overtakers += 1
             if self._overtakers > OVERTAKERS:
                 self._overtakers = 0

@@ -23,7 +23,7 @@ class Exponential(Struct, frozen=True):
     cap: float = 1000.0
 
     def __call__(self, failures: int) -> float:
-        """The seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after so many failures in a row."""
         return exponential_backoff(failures, first=self.first, longest=self.cap)
 
 
@@ -35,26 +35,26 @@ class FastThenSlow(Struct, frozen=True):
     failures: int
 
     def __call__(self, failures: int) -> float:
-        """The seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after so many failures in a row."""
         return self.fast if failures <= self.failures else self.slow
 
 
 class Longest(Struct, frozen=True):
-    """The longest of several waits."""
+    """The longest of several backoffs."""
 
     of: tuple[QueueBackoff, ...]
 
     def __call__(self, failures: int) -> float:
-        """The seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after so many failures in a row."""
         return max(backoff(failures) for backoff in self.of)
 
 
 class AtMost(Struct, frozen=True):
-    """Another wait, but never longer than `seconds`."""
+    """Another backoff, but never longer than `seconds`."""
 
     backoff: QueueBackoff
     seconds: float
 
     def __call__(self, failures: int) -> float:
-        """The seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after so many failures in a row."""
         return min(self.backoff(failures), self.seconds)

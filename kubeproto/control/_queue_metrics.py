@@ -1,4 +1,4 @@
-"""What a queue counts, under the names that Go's client gave these figures."""
+"""What a queue counts, under the names of Go's client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BOUNDS: Final = tuple(10.0**power for power in range(-8, 4))
 
 
 class Histogram(Struct, frozen=True):
-    """How often a duration lay at or below each bound; the last count is of those above all bounds.
+    """How many durations were at or below each bound; the last count is of those above all bounds.
 
     The counts are of each bucket alone, not cumulative.
     """
@@ -38,7 +38,7 @@ class Durations:
         self.sum = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one; a clock that was set back counts as none."""
+        """Count one duration; a negative one, of a clock that was set back, counts as none."""
         if seconds > 0.0:
             self.counts[bisect_left(BOUNDS, seconds)] += 1
             self.sum += seconds
@@ -46,12 +46,12 @@ class Durations:
             self.counts[0] += 1
 
     def histogram(self) -> Histogram:
-        """What has been gathered so far."""
+        """Return what has been gathered so far."""
         return Histogram(BOUNDS, tuple(self.counts), self.sum)
 
 
 class QueueMetrics(Struct, frozen=True):
-    """A queue at one moment. Prefix the names with ``workqueue_`` to have those of Go's client.
+    """A queue at one moment. Prefix the names with ``workqueue_`` for those of Go's client.
 
     `depth` counts the keys that are due, by priority; `adds_total` each time that a key became due.
     """

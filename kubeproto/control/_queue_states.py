@@ -1,9 +1,9 @@
-"""Where keys stand until their turn comes: lines for those that are ready, a heap for those that are delayed.
+"""Where keys wait until they are handed out: a FIFO for those that are ready, a heap for the delayed ones.
 
-What stands in a line or in the heap is a `QueuedKey`, which says itself where it stands. One that leaves out
-of turn stays behind as a stale entry, is skipped when it comes to the front, and is swept out once stale
-entries are more than half: so each step costs O(1) in a line and O(log n) in the heap, taken over time, and
-what is gone is not held for long.
+Their elements are `QueuedKey`s, each of which says where it is. One that leaves out of turn stays behind as a
+stale entry, is skipped when it comes to the front, and is swept out once stale entries are more than half: so
+each step costs O(1) in the FIFO and O(log n) in the heap, amortized, and what is dropped is not held for
+long.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from msgspec import Struct
 
 Key = TypeVar("Key", bound=Hashable)
 
-# Sweeping a few husks costs more than keeping them.
+# Sweeping a few stale entries costs more than keeping them.
 FEW: Final = 64
 
 
 class KeyState(IntEnum):
-    """Where a wish stands."""
+    """Where an entry is."""
 
-    NOWHERE = 0  # handed out, moved to another wish, or dropped
-    HELD = 1  # its key is running; it finds its place when that is done
+    NOWHERE = 0  # handed out, replaced by another entry, or dropped
+    HELD = 1  # its key is running; it is placed when that is done
     DELAYED = 2
     DUE = 3
 
@@ -40,11 +40,11 @@ DUE: Final = KeyState.DUE
 
 
 class QueuedKey(Struct, Generic[Key], order=True, gc=False):
-    """A key that somebody wants to see handed out at a time.
+    """A request to hand out a key at a time.
 
-    It is ordered by that time, then by who came first: `turn` is different in every wish that meets another
-    in the heap. `exact` is the earliest time that was asked for, `since` the first event of a burst that is
-    being waited out; infinity where there is none.
+    It is ordered by that time, then by arrival: `turn` is different in every entry that meets another in the
+    heap. `exact` is the earliest time that was asked for, `since` the first event of a burst that is being
+    waited out; infinity where there is none.
     """
 
     at: float
@@ -60,96 +60,96 @@ class QueuedKey(Struct, Generic[Key], order=True, gc=False):
 class ReadyQueue(Generic[Key]):
     """The due keys of one priority, first come, first served."""
 
-    __slots__ = ("_husks", "_wishes", "priority")
+    __slots__ = ("_entries", "_stale", "priority")
 
     def __init__(self, priority: int) -> None:
         self.priority = priority
-        self._wishes: deque[QueuedKey[Key]] = deque()
-        self._husks = 0
+        self._entries: deque[QueuedKey[Key]] = deque()
+        self._stale = 0
 
     def __len__(self) -> int:
-        return len(self._wishes) - self._husks
+        return len(self._entries) - self._stale
 
-    def append(self, wish: QueuedKey[Key]) -> None:
-        """Stand at the end."""
-        self._wishes.append(wish)
+    def append(self, entry: QueuedKey[Key]) -> None:
+        """Add an entry at the end."""
+        self._entries.append(entry)
 
     def first(self) -> QueuedKey[Key] | None:
-        """Who stands at the front."""
-        wishes = self._wishes
-        while wishes:
-            if self._stands(wishes[0]):
-                return wishes[0]
-            wishes.popleft()
-            self._husks -= 1
+        """Return the entry at the front."""
+        entries = self._entries
+        while entries:
+            if self._is_current(entries[0]):
+                return entries[0]
+            entries.popleft()
+            self._stale -= 1
         return None
 
     def pop(self) -> QueuedKey[Key]:
-        """Whoever stands at the front goes; there is somebody."""
-        wish = self._wishes.popleft()
-        while not self._stands(wish):
-            self._husks -= 1
-            wish = self._wishes.popleft()
-        return wish
+        """Remove and return the entry at the front; there is one."""
+        entry = self._entries.popleft()
+        while not self._is_current(entry):
+            self._stale -= 1
+            entry = self._entries.popleft()
+        return entry
 
     def leave(self) -> None:
-        """One of those who stand here has gone out of turn: it says itself that it stands elsewhere."""
-        self._husks += 1
-        if self._husks > FEW and self._husks * 2 > len(self._wishes):
-            self._wishes = deque(wish for wish in self._wishes if self._stands(wish))
-            self._husks = 0
+        """Note that an entry has left out of turn: it says itself that it is elsewhere."""
+        self._stale += 1
+        if self._stale > FEW and self._stale * 2 > len(self._entries):
+            self._entries = deque(entry for entry in self._entries if self._is_current(entry))
+            self._stale = 0
 
-    def _stands(self, wish: QueuedKey[Key]) -> bool:
-        # A priority only ever rises, so a wish that left this line does not come back to it.
-        return wish.place is DUE and wish.priority == self.priority
+    def _is_current(self, entry: QueuedKey[Key]) -> bool:
+        # A priority is only ever raised, so an entry that left this FIFO does not come back to it.
+        return entry.place is DUE and entry.priority == self.priority
 
 
 class DelayHeap(Generic[Key]):
     """The keys that are not due yet, earliest first. None of them is due before `soonest`."""
 
-    __slots__ = ("_heap", "_husks", "soonest")
+    __slots__ = ("_heap", "_stale", "soonest")
 
     def __init__(self) -> None:
         self.soonest = inf
         self._heap: list[QueuedKey[Key]] = []
-        self._husks = 0
+        self._stale = 0
 
-    def push(self, wish: QueuedKey[Key]) -> None:
-        """Wait here."""
-        heappush(self._heap, wish)
+    def push(self, entry: QueuedKey[Key]) -> None:
+        """Add an entry."""
+        heappush(self._heap, entry)
         self.soonest = self._heap[0].at
 
     def leave(self) -> None:
-        """One of those who wait here has gone: it says itself that it is elsewhere."""
-        self._husks += 1
-        if self._husks > FEW and self._husks * 2 > len(self._heap):
-            self._heap = [wish for wish in self._heap if wish.place is DELAYED]
+        """Note that an entry has left: it says itself that it is elsewhere."""
+        self._stale += 1
+        if self._stale > FEW and self._stale * 2 > len(self._heap):
+            self._heap = [entry for entry in self._heap if entry.place is DELAYED]
             heapify(self._heap)
-            self._husks = 0
+            self._stale = 0
 
     def next_at(self) -> float | None:
-        """When the first of them is due."""
+        """Return when the first of them is due."""
         heap = self._heap
         while heap and heap[0].place is not DELAYED:
             heappop(heap)
-            self._husks -= 1
+            self._stale -= 1
         self.soonest = heap[0].at if heap else inf
         return heap[0].at if heap else None
 
     def pop(self, now: float) -> list[QueuedKey[Key]]:
-        """Those that have become due go, in the order of their times."""
-        heap, ripe = self._heap, list[QueuedKey[Key]]()
+        """Remove and yield those that have become due, in the order of their times."""
+        heap, expired = self._heap, list[QueuedKey[Key]]()
         while heap and heap[0].at <= now:
-            wish = heappop(heap)
-            if wish.place is DELAYED:
-                ripe.append(wish)
+            entry = heappop(heap)
+            if entry.place is DELAYED:
+                expired.append(entry)
             else:
-                self._husks -= 1
+                self._stale -= 1
         self.soonest = heap[0].at if heap else inf
-        return ripe
+        return expired
 
     def clear(self) -> list[QueuedKey[Key]]:
-        """All of them go."""
-        waiting = [wish for wish in self._heap if wish.place is DELAYED]
-        self.soonest, self._heap, self._husks = inf, [], 0
+        """Remove all of them."""
+        waiting = [entry for entry in self._heap if entry.place is DELAYED]
+        self.soonest, self._heap, self._stale = inf, [], 0
         return waiting

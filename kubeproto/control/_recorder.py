@@ -1,26 +1,26 @@
-"""`Recorder`: what a controller says about objects, in as few Events of events.k8s.io/v1 as tell it all.
+"""`Recorder`: what a controller reports about objects, in as few Events of events.k8s.io/v1 as possible.
 
 ::
 
-    record ──► a new series ──► CreateEvent ──► on the server ──► forgotten after 6 minutes without a word
+    record ──► a new series ──► CreateEvent ──► on the server ──► forgotten after 6 minutes without another
                    ▲                              │  ▲
                    │ another note, or gone (404)  ▼  │ the same again
                    └───────────────────────── PatchEvent: count and last time
 
-- What happens again is no new Event but counts in the one that is there. *Again* means: the same type, action
-  and reason about the same object, by kind, namespace and name. Neither the version nor the note matters; an
+- A repetition is not a new Event but counts in the existing one. It is one with the same type, action and
+  reason about the same object, by kind, namespace and name. Neither the version nor the note matters; an
   object with another uid is another object, though, and begins a series of its own.
-- The newest note is shown. A server lets nobody change the note of an Event, so another note is another
-  Event, which goes on counting where the other one was.
-- One request at a time for a series. What happens meanwhile is counted, and told in the next one.
-- An object gets 25 requests at once and then one in 300 s, as Go's clients have it, so that a hot loop does
-  no harm. What comes above that is counted if there is a series, and else lost: Events are no log.
-- A request that may have arrived is sent again as it was, so "already exists" then means that it had.
+- The newest note is shown. A server does not allow the note of an Event to change, so another note is another
+  Event, which continues the count of the other one.
+- One request at a time for a series. What happens meanwhile is counted, and sent in the next one.
+- An object gets 25 requests at once and then one in 300 s, as in Go's clients, so that a hot loop does no
+  harm. What exceeds that is counted if there is a series, and else lost: Events are not a log.
+- A request that may have arrived is repeated as it was, so "already exists" then means that it had.
 - What the server refuses for good is dropped: nothing waits for an Event.
-- No more than 4,096 series and as many objects are kept, as in Go's clients. Beyond that the series of which
-  nothing was heard for longest is dropped, told or not: an outage must not cost memory without bound.
-- `now` is a monotonic clock, for the rules; `at` is what a wall clock says, which is written down and makes
-  the names unique.
+- At most 4,096 series and as many objects are kept, as in Go's clients. Beyond that the series that was not
+  used for longest is dropped, sent or not: an outage must not cost memory without bound.
+- `now` is a monotonic clock, for the rules; `at` is a wall clock, which is written down and makes the names
+  unique.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ else:
     # For help() and inspect.signature(); importing the built-in kinds would cost milliseconds.
     Event = ObjectReference = Any
 
-FORGOTTEN: Final = 360.0  # seconds without a word; Go's and Rust's clients have the same six minutes
+FORGOTTEN: Final = 360.0  # seconds without a repetition; Go's and Rust's clients have the same six minutes
 PER_OBJECT: Final = Rate(300.0, burst=25)
 RETRIES: Final = 12  # as Go's client, which waits 10 s each time
 WAIT: Final = Exponential(1.0, 60.0)
@@ -92,9 +92,9 @@ EventRequest: TypeAlias = CreateEvent | PatchEvent
 
 
 class _Series(Struct, eq=False):
-    """Something that happens, and how much of it the server has been told.
+    """Something that happens repeatedly, and how much of it the server knows.
 
-    `name` is that of the Event on the server, "" while there is none; `unsure` the one that may be there.
+    `name` is that of the Event on the server, "" while there is none; `unsure` the one that may exist.
     """
 
     key: _Key
@@ -114,14 +114,15 @@ class _Series(Struct, eq=False):
 
 
 class Recorder:
-    """Gathers what happens into Events, and says which requests tell it. `kind` is that of events.k8s.io/v1.
+    """Gathers what happens into Events, and returns the requests for them. `kind` is that of
+    events.k8s.io/v1.
 
-    After `record`, perform what `next` gives, and tell `learn` what has become of each. `sent`, `suppressed`
-    and `failed` count what was told, what was one too many, and what was given up.
+    After `record`, perform what `next` returns, and pass the outcome of each to `learn`. `sent`, `suppressed`
+    and `failed` count what was sent, what exceeded the limit, and what was given up.
     """
 
     def __init__(self, kind: type[Event], *, controller: str, instance: str) -> None:
-        """ValueError for a controller that is no qualified name, or an instance that is empty or too long."""
+        """Raise ValueError for a controller that is not a qualified name, or a bad instance."""
         check_label_key(controller)
         self._kind = kind
         self._controller = controller
@@ -146,9 +147,9 @@ class Recorder:
         now: float,
         at: datetime,
     ) -> bool:
-        """Something has happened: False if it is one too many, and no request will follow from it.
+        """Note that something has happened; return False if it exceeds the limit, so that no request follows.
 
-        ValueError for a reason or action that no server takes; a note that is too long is cut.
+        ValueError for a reason or action that no server accepts; a note that is too long is cut.
         """
         about, other = reference(regarding), None if related is None else reference(related)
         kind = "Warning" if warning else "Normal"
@@ -173,7 +174,7 @@ class Recorder:
         return allowed
 
     def next(self, now: float) -> EventRequest | None:
-        """The next request, or None: then `next_at` says when to ask again."""
+        """Return the next request, or None: then `next_at` says when to ask again."""
         if not self._pending or now < self._quiet_until:
             return None
         key, _ = self._pending.popitem(last=False)
@@ -193,15 +194,15 @@ class Recorder:
         return CreateEvent(place, self._event(series), self._tickets)
 
     def next_at(self, now: float) -> float | None:
-        """When there is a request; None if only after another `record` or `learn`."""
+        """Return when there is a request; None if only after another `record` or `learn`."""
         return max(now, self._quiet_until) if self._pending else None
 
     def learn(self, request: EventRequest, failure: Outcome | None, now: float) -> None:
-        """What has become of a request; None is a good answer."""
+        """Note the outcome of a request; None is success."""
         series = self._sending.pop(request.ticket)
         series.sending = False
         if self._series.get(series.key) is not series:
-            return  # an object with another uid has taken its place
+            return  # an object with another uid has replaced it
         match request, failure:
             case CreateEvent(event=event), None:
                 self._succeed(series, event.metadata.name)
@@ -210,7 +211,7 @@ class Recorder:
             case CreateEvent(event=event), Rejected(code=409) if series.unsure is not None:
                 self._succeed(series, event.metadata.name)
             case CreateEvent(), Rejected(code=409):
-                # Another recorder has had the same thought in the same microsecond: the next name is free.
+                # Another recorder took the same name in the same microsecond: the next name is free.
                 self._try_again(series)
             case PatchEvent(), Refused(code=404) | Rejected(code=422):
                 series.name = ""
@@ -240,7 +241,7 @@ class Recorder:
             self._report(series)
 
     def _wait(self, series: _Series, failure: Outcome, now: float) -> None:
-        # What hinders one request mostly hinders all.
+        # What prevents one request mostly prevents all.
         self._quiet_until = now + max(WAIT(series.failures + 1), failure.retry_after or 0.0)
         self._try_again(series)
 
@@ -260,7 +261,7 @@ class Recorder:
         self._pending.pop(series.key, None)
 
     def _forget(self, now: float) -> None:
-        """Drop the series that have ended: the first ones, for what is in use moves to the end."""
+        """Drop the series that have ended: the first ones, because what is in use moves to the end."""
         while self._series:
             key, series = next(iter(self._series.items()))
             if series.seen + FORGOTTEN > now or series.sending or key in self._pending:
@@ -278,7 +279,7 @@ class Recorder:
         return True
 
     def _make_room(self) -> None:
-        """Drop the series that nobody has spoken of for longest; what is on its way to the server stays."""
+        """Drop the series that were not used for longest; requests under way stay."""
         while len(self._series) > MOST:
             oldest = next((one for one in self._series.values() if not one.sending), None)
             if oldest is None:
@@ -313,5 +314,5 @@ def _counted(series: _Series) -> dict[str, Any]:
 
 
 def _is_another(before: dict[str, str], about: dict[str, str]) -> bool:
-    """Whether this is another object under the name; a reference without a uid may be to any."""
+    """Return whether this is another object of the same name; a reference without a uid may be to any."""
     return "uid" in before and "uid" in about and before["uid"] != about["uid"]

@@ -1,28 +1,30 @@
-"""`Store`: the world of one kind as bytes under keys, exact at one version, and typed when read.
+"""`Store`: a snapshot of one kind as bytes under keys, exact at one version, and decoded when read.
 
-    news ── apply ────────────────────────► the world, changes
-    news ── stage ──► another world, and what it would change
-                         ├── commit ──────► the world, changes
+    events ── update ─────────────────────► the snapshot, changes
+    events ── stage ──► another snapshot, and its differences
+                         ├── replace ─────► the snapshot, changes
                          └── discard
 
-Readers see the world and never the other one: a list in pages or a streaming list takes the place of the
-world in one step. What a new world lacks comes out as a deletion with its last known state, and what it holds
-unchanged comes out not at all.
+Readers see the snapshot and never the staged one: a list in pages or a streaming list replaces the snapshot
+in one step. What a new snapshot lacks comes out as a deletion with its last known state, and what it has
+unchanged does not come out at all.
 
-- The truth is bytes: the text that the server sent for each object, whatever its class knows of it, or what
-  `transform` made of that text. Nothing that came as text is encoded again. Each reader gets an
+- The bytes are what counts: the text that the server sent for each object, whatever its class knows of it, or
+  what `transform` made of that text. Nothing that was received as text is encoded again. Each reader gets an
   object of its own, so none can corrupt what another one sees.
-- An object costs its bytes, its key and an `CachedObject`, none of which the garbage collector walks, nor the
-  dictionary that holds them. A new world takes over the entries that did not change.
-- What a new world changes is found out while it comes, a part at a time, so that `commit` has little left to
-  do: with 100,000 objects that did not change it takes 10 ms, and would else hold up an event loop for 60.
-- `transform` makes other bytes of those that came, and is applied before they are kept; versions stay.
-- An object that does not fit its type is kept with the bytes it has: it exists, and a mirror without it would
-  be wrong. Who reads it gets an `InvalidObject`.
-- Items of built-in lists do not carry their kind. `resource` says it where the class does not.
-- What comes is taken in the order in which it comes, also a version older than the one before; the change
-  says so (`Change.went_back`).
-- Indexes and subscribers live on the changes that come out, and so need no place in here.
+- An object costs its bytes, its key and a `CachedObject`, none of which the garbage collector walks, nor the
+  dictionary that holds them. A new snapshot takes over the entries that did not change.
+- The differences of a new snapshot are found while it arrives, a part at a time, so that `replace` has little
+  left to do: with 100,000 objects that did not change it takes 10 ms, and would else block an event loop for
+  60.
+- `transform` makes other bytes of those that were received, and is applied before they are kept; versions
+  stay.
+- An object that does not fit its type is kept with the bytes it has: it exists, and a cache without it would
+  be wrong. Reading it raises `InvalidObject`.
+- Items of built-in lists do not carry their kind. `resource` gives it where the class does not.
+- Events are taken in the order in which they come, even at an older version than before; the change tells
+  (`Change.went_back`).
+- Indexes and subscribers live on the changes that come out, and so have no place here.
 """
 
 from __future__ import annotations
@@ -52,19 +54,19 @@ _read_identity: Final = Reader[_Identity](_Identity).read
 
 
 class StoreFull(KubeprotoError):
-    """A world has grown beyond what its Store was to hold."""
+    """A snapshot has grown beyond what its Store may hold."""
 
 
 def key_of(name: str, namespace: str = "") -> str:
-    """The key of an object: ``namespace/name``, or the name alone where there is no namespace."""
+    """Return the key of an object: ``namespace/name``, or the name alone where there is no namespace."""
     return f"{namespace}/{name}" if namespace else name
 
 
 class Store(Generic[K]):
-    """Mirrors the objects of one kind. `version` says how far it has come; "" until there is a world.
+    """Caches the objects of one kind. `version` is that of its snapshot; "" until it has synced.
 
     More objects than `max_objects`, or more bytes of them than `most_bytes`, are a `StoreFull`: an exact
-    mirror cannot leave some out.
+    cache cannot leave some out.
     """
 
     def __init__(
@@ -81,15 +83,15 @@ class Store(Generic[K]):
         self.resource = resource
         self._transform = transform
         self._most = (max_objects, most_bytes)
-        self._world: dict[str, CachedObject] = {}
+        self._snapshot: dict[str, CachedObject] = {}
         self._size = 0
         self._staged: dict[str, CachedObject] | None = None
         self._staged_size = 0
-        # What the staged world changes, without deletions; None if the world has moved on since.
+        # What the staged snapshot changes, without deletions; None if the snapshot has changed since.
         self._pending: dict[str, Change[K]] | None = None
 
     def update(self, news: Iterable[WatchEvent[K]]) -> list[Change[K]]:
-        """Take the events of a watch: the changes that they make."""
+        """Take the events of a watch; return the changes that they make."""
         changes: list[Change[K]] = []
         self._pending = None
         for event in news:
@@ -98,30 +100,30 @@ class Store(Generic[K]):
             if type_ is Added or type_ is Modified:
                 obj: K = event.object  # type: ignore[union-attr]
                 key, version = _place(obj)  # pyright: ignore[reportUnknownArgumentType]
-                old = self._world.get(key)
+                old = self._snapshot.get(key)
                 if old is None or old.version != version or not version:
                     self._put(key, old, self._entry(version, obj), changes)  # pyright: ignore[reportUnknownArgumentType]
             elif isinstance(event, Deleted):
                 key, version = _place(event.object)
-                if key in self._world:
+                if key in self._snapshot:
                     self._remove(key, self._entry(version, event.object), changes)
             elif isinstance(event, Malformed):
                 version = self._update_malformed(event, changes)
             else:
                 version = event.version if isinstance(event, Bookmark) else ""
             self.version = version or self.version
-        self._check(len(self._world), self._size)
+        self._check(len(self._snapshot), self._size)
         return changes
 
     def stage(self, news: Iterable[WatchEvent[K] | K]) -> list[Malformed]:
-        """Take a part of a new world: objects of a list's page, or events of a streaming list.
+        """Take a part of a new snapshot: objects of a list's page, or events of a streaming list.
 
-        What cannot be placed, because nobody can tell which object it is, is returned.
+        Objects that cannot be identified are returned.
         """
         unplaced: list[Malformed] = []
         if self._staged is None:
             self._staged, self._staged_size, self._pending = {}, 0, {}
-        world, staged = self._world, self._staged
+        snapshot, staged = self._snapshot, self._staged
         for one in news:
             type_ = type(one)
             if type_ is Added or type_ is Modified:
@@ -138,44 +140,44 @@ class Store(Generic[K]):
             else:
                 continue
             key, version = _place(obj)  # pyright: ignore[reportUnknownArgumentType]
-            old = world.get(key)
+            old = snapshot.get(key)
             if old is None or old.version != version or not version:
                 self._stage(key, old, self._entry(version, obj))  # pyright: ignore[reportUnknownArgumentType]
             elif key in staged:
                 self._stage(key, old, old)
-            else:  # mostly a new snapshot is the old one
+            else:  # mostly a new snapshot equals the old one
                 staged[key] = old
                 self._staged_size += len(old.raw)
         self._check(len(staged), self._staged_size)
         return unplaced
 
     def replace(self, version: str, *, replay: bool = False) -> list[Change[K]]:
-        """The staged world is whole, at this version: it becomes the world. Deletions come out first.
+        """Replace the snapshot with the staged one, which is complete at this version. Deletions come first.
 
-        `replay` brings out what did not change as well.
+        `replay` returns what did not change as well.
         """
         if self._staged is None:
-            raise LocalProtocolError("commit without stage: there is no other world to show")
-        before, world, pending = self._world, self._staged, self._pending
+            raise LocalProtocolError("replace without stage: there is no snapshot to show")
+        before, snapshot, pending = self._snapshot, self._staged, self._pending
         initial = not self.version
         if pending is None or replay:
-            news = self._difference(before, world, initial=initial, replay=replay)
+            news = self._difference(before, snapshot, initial=initial, replay=replay)
         else:
             news = list(pending.values())
-        # How many of the old ones are still there is known: mostly nobody has to look for those that are not.
+        # How many of the old ones are still there is known: mostly there is no need to look for missing ones.
         gone: list[Change[K]] = []
-        if len(world) - sum(change.old is None for change in news) < len(before):
+        if len(snapshot) - sum(change.old is None for change in news) < len(before):
             gone = [
                 Change(self.kind, "DELETED", key, old, None, resource=self.resource)
                 for key, old in before.items()
-                if key not in world
+                if key not in snapshot
             ]
-        self._world, self._size, self.version = world, self._staged_size, version
+        self._snapshot, self._size, self.version = snapshot, self._staged_size, version
         self.discard()
         return gone + news
 
     def discard(self) -> None:
-        """Forget what was staged."""
+        """Drop what was staged."""
         self._staged, self._staged_size, self._pending = None, 0, None
 
     @property
@@ -184,8 +186,8 @@ class Store(Generic[K]):
         return self._size
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """An object of one's own, or None; `InvalidObject` if what the server holds does not fit the type."""
-        entry = self._world.get(key_of(name, namespace))
+        """Return a new object, or None; `InvalidObject` if what the server has does not fit the type."""
+        entry = self._snapshot.get(key_of(name, namespace))
         return None if entry is None else self.read(entry)
 
     def read(self, entry: CachedObject, *, strict: bool = False) -> K:
@@ -193,33 +195,33 @@ class Store(Generic[K]):
         return decode(entry.raw, self.kind, strict=strict, resource=self.resource)
 
     def entry(self, name: str, namespace: str = "") -> CachedObject | None:
-        """The bytes and version of an object, or None."""
-        return self._world.get(key_of(name, namespace))
+        """Return the bytes and version of an object, or None."""
+        return self._snapshot.get(key_of(name, namespace))
 
     def find(self, key: str) -> CachedObject | None:
-        """The same by key."""
-        return self._world.get(key)
+        """Return the same by key."""
+        return self._snapshot.get(key)
 
     def entries(self) -> dict[str, CachedObject]:
-        """The whole world as it is at this moment, by key."""
-        return self._world.copy()
+        """Return the whole snapshot as it is at this moment, by key."""
+        return self._snapshot.copy()
 
     def unreadable(self) -> dict[str, InvalidObject]:
-        """The objects that do not fit the type, by key, with what is wrong with each. Reads all in full."""
+        """Return the objects that do not fit the type, by key, with what is wrong. Reads all in full."""
         return {key: error for key, entry in self.entries().items() if (error := self._error(entry))}
 
     def __len__(self) -> int:
-        return len(self._world)
+        return len(self._snapshot)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._world
+        return key in self._snapshot
 
     def __iter__(self) -> Iterator[K]:
-        """The objects of this moment, whatever changes meanwhile; what is no object at all is left out.
+        """Yield the objects of this moment, whatever changes meanwhile; what is not an object is left out.
 
-        One broken object would else keep every reader from all others; `unreadable` names it.
+        One broken object would otherwise keep readers from all others; `unreadable` names it.
         """
-        for entry in list(self._world.values()):
+        for entry in list(self._snapshot.values()):
             try:
                 obj = self.read(entry)
             except InvalidObject:
@@ -236,10 +238,10 @@ class Store(Generic[K]):
     # What is written
 
     def _entry(self, version: str, obj: K) -> CachedObject:
-        """Return what is kept of an object: the text that it came in, never one made of the object.
+        """Return what is kept of an object: the text that it was received in, never one made of the object.
 
-        A long line may be broken behind its front, where nobody has looked. The object exists all the same,
-        so it is kept without a text, and whoever reads it gets an `InvalidObject`.
+        A long line may be broken behind its front, which was not read. The object exists nevertheless, so it
+        is kept without a text, and reading it raises `InvalidObject`.
         """
         try:
             raw = kept_text(obj)
@@ -248,18 +250,18 @@ class Store(Generic[K]):
         return CachedObject(version, raw if self._transform is None else self._transform(raw))
 
     def _put(self, key: str, old: CachedObject | None, new: CachedObject, changes: list[Change[K]]) -> None:
-        self._world[key] = new
+        self._snapshot[key] = new
         self._size += len(new.raw) - (0 if old is None else len(old.raw))
         type_: Literal["ADDED", "MODIFIED"] = "ADDED" if old is None else "MODIFIED"
         changes.append(Change(self.kind, type_, key, old, new, False, self.resource))
 
     def _remove(self, key: str, last: CachedObject, changes: list[Change[K]]) -> None:
-        old = self._world.pop(key)
+        old = self._snapshot.pop(key)
         self._size -= len(old.raw)
         changes.append(Change(self.kind, "DELETED", key, old, last, resource=self.resource))
 
     def _stage(self, key: str, old: CachedObject | None, new: CachedObject) -> None:
-        """Note one object of the new world, which has as `old` what the world has."""
+        """Note one object of the staged snapshot; `old` is what the present one has."""
         staged, pending = self._staged, self._pending
         assert staged is not None
         if key in staged:
@@ -283,24 +285,27 @@ class Store(Generic[K]):
         return Change(self.kind, type_, key, old, new, initial, self.resource)
 
     def _difference(
-        self, before: dict[str, CachedObject], world: dict[str, CachedObject], *, initial: bool, replay: bool
+        self,
+        before: dict[str, CachedObject],
+        snapshot: dict[str, CachedObject],
+        *,
+        initial: bool,
+        replay: bool,
     ) -> list[Change[K]]:
-        """Return what is new or other in a world than it was before."""
+        """Return what is new or different in a snapshot."""
         return [
             self._change(key, old, new, initial=initial)
-            for key, new in world.items()
+            for key, new in snapshot.items()
             if (old := before.get(key)) is not new or replay
         ]
 
     def _check(self, objects: int, size: int) -> None:
         max_objects, most_bytes = self._most
         if objects > max_objects:
-            raise StoreFull(
-                f"there are more than {max_objects} objects of {self._named}, the most to be kept"
-            )
+            raise StoreFull(f"there are more than {max_objects} objects of {self._named}, which is the limit")
         if size > most_bytes:
             raise StoreFull(
-                f"{objects} objects of {self._named} take {size} bytes; {most_bytes} are the most to be kept"
+                f"{objects} objects of {self._named} take {size} bytes; the limit is {most_bytes}"
             )
 
     @property
@@ -308,12 +313,12 @@ class Store(Generic[K]):
         return str(getattr(self.kind, "__name__", self.kind))
 
     def _update_malformed(self, event: Malformed, changes: list[Change[K]]) -> str:
-        """Take an object that could not be typed: its bytes are there. Gives the version it came with."""
+        """Take an object that could not be decoded: its bytes are kept. Return its version."""
         known = self._known(event)
         if known is None:
             return event.metadata.resource_version if event.metadata is not None else ""
         key, new = known
-        old = self._world.get(key)
+        old = self._snapshot.get(key)
         if event.type == "DELETED":
             if old is not None:
                 self._remove(key, new, changes)
@@ -322,7 +327,7 @@ class Store(Generic[K]):
         return new.version
 
     def _stage_malformed(self, event: Malformed) -> bool:
-        """Take a broken object into the new world. False if it cannot be told which it is."""
+        """Take a broken object into the staged snapshot. False if it cannot be identified."""
         known = self._known(event)
         if known is None:
             return False
@@ -330,12 +335,12 @@ class Store(Generic[K]):
         if event.type == "DELETED":
             self._unstage(key)
             return True
-        old = self._world.get(key)
+        old = self._snapshot.get(key)
         self._stage(key, old, old if old is not None and old.version == new.version else new)
         return True
 
     def _known(self, event: Malformed) -> tuple[str, CachedObject] | None:
-        """Where a broken object belongs; None if that cannot be told, or if it is of another kind."""
+        """Return the key of a broken object; None if it cannot be identified, or is of another kind."""
         metadata = event.metadata
         if metadata is None or not metadata.name or not metadata.resource_version:
             return None
@@ -352,7 +357,7 @@ class Store(Generic[K]):
             said = _identity(raw)
         except InvalidObject:
             return False
-        # Without a resource any kind belongs here; the items of a list need not say what they are.
+        # Without a resource any kind belongs here; the items of a list need not name theirs.
         return own is not None and bool(said.kind) and said != _Identity(own.kind, own.api_version)
 
 
@@ -363,7 +368,7 @@ def _place(obj: KubeObject) -> tuple[str, str]:
 
 
 def _object_of(line: bytes) -> bytes:
-    """Return the object in the line of an event, as it stands there; nothing if the line is no JSON."""
+    """Return the object in the line of an event, as it was received; nothing if the line is not JSON."""
     try:
         return object_in(line)
     except InvalidObject:

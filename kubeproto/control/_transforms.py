@@ -1,13 +1,13 @@
 """What may be left out of an object before a Store keeps it: its managed fields, a third of a pod.
 
-They are cut out of the text, which costs a tenth of reading and writing it. Where to cut is guessed by marks,
-and then made sure of:
+They are cut out of the text, which costs a tenth of reading and writing it. Where to cut is guessed by
+markers, and then verified:
 
-- What stands before `metadata` must be whole members of an object, and what stands between there and the mark
-  whole members of the metadata. So the mark is that of the metadata's own fields.
-- The list must hold no other one (field sets have no arrays), so what closes first closes it; and after the
-  end must come a quote and a letter, or nothing. Were the end inside a string, that quote would close it, and
-  no letter can follow.
+- What precedes `metadata` must be whole members of an object, and what is between there and the marker whole
+  members of the metadata. So the marker is that of the metadata's own fields.
+- The list must contain no other one (field sets have no arrays), so what closes first closes it; and after
+  the end must come a quote and a letter, or nothing. Were the end inside a string, that quote would close it,
+  and no letter can follow.
 
 Any other text is read and written.
 """
@@ -28,7 +28,7 @@ _LAST: Final = b"}]}}"
 
 
 def drop_managed_fields(raw: bytes) -> bytes:
-    """The JSON of an object without ``metadata.managedFields``; what else is no object stays as it is."""
+    """Return the JSON of an object without ``metadata.managedFields``; other JSON stays as it is."""
     begin = raw.find(_METADATA)
     start = raw.find(_FIELDS, begin)
     if begin >= 0 <= start and (end := _end(raw, start)) and _is_own(raw, begin, start):
@@ -42,7 +42,7 @@ def drop_managed_fields(raw: bytes) -> bytes:
 
 
 def _end(raw: bytes, start: int) -> int:
-    """Where the list ends that stands at a mark; 0 if that cannot be told at a glance."""
+    """Return where the list ends that begins at a marker; 0 if that takes more than a glance."""
     end = raw.find(b"]", start) + 1
     if raw.find(b"[", start + len(_FIELDS), end) >= 0:
         return 0
@@ -54,7 +54,7 @@ def _end(raw: bytes, start: int) -> int:
 
 
 def _is_own(raw: bytes, begin: int, start: int) -> bool:
-    """Whether a mark is that of the metadata's own fields."""
+    """Return whether a marker is that of the metadata's own fields."""
     try:
         check_json(raw[:begin] + b'"":0}')
         check_json(raw[begin + len(_METADATA) - 1 : start] + b"}")

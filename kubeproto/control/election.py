@@ -33,33 +33,33 @@ All arrows::
     Clearing ── LeaseExpired ─► Clearing
     Clearing ── Stopped ──────► Ended
 
-The arms of a phase stand in one file: those of a candidate that does not lead in `_election_standby`, of
-the leader in `_election_leading`, of one that gives the lease back in `_election_leaving`.
+The arms of a phase are in one file: those of a candidate that does not lead in `_election_standby`, of
+the leader in `_election_leading`, of one that releases the lease in `_election_leaving`.
 
 Rules
 
 - Time stamps in a lease are for people. Each candidate measures with its own clock for how long it has seen
-  the same record, and takes the lease when that is longer than the record says. Whoever renews changes the
+  the same record, and takes the lease when that is longer than the record says. Renewing changes the
   record.
-- Who leads acts from `StartLeading` to its `until`: the renew deadline after a time before which the
-  last write that worked was not sent. Others saw that write later than that, and wait longer. So no two
-  act at once,
-  as long as no clock runs faster than another by lease duration / renew deadline, 1.5 by default; pauses,
-  delays and lost answers take nothing from it. Go's client counts from the answer, and adds a retry period.
-- A driver cuts the work off at `until` by itself, then steps with `LeaseExpired`. Any other event after that
+- A leader acts from `StartLeading` to its `until`: the renew deadline after a time before which the last
+  write that succeeded was not sent. Others saw that write later than that, and wait longer. So no two act at
+  once, as long as no clock runs faster than another by lease duration / renew deadline, 1.5 by default;
+  pauses, delays and lost responses do not change that. Go's client counts from the response, and adds a retry
+  period.
+- A driver cancels the work at `until` by itself, then steps with `LeaseExpired`. Any other event after that
   moment means the same: it is handled as in the state after `LeaseExpired`.
-- Who finds another's name in the lease, or none, or no lease, has lost it at once: somebody else may act.
+- A leader that finds another name in the lease, or none, or no lease, has lost it at once: another may act.
   Go's client would go on until its deadline.
-- A leader writes without looking: the version in its hand tells whether anybody else has written. If that
-  fails, it looks at once, and writes once more. If that fails too, it looks again after a retry period.
+- A leader writes without reading: the version that it knows shows whether anybody else has written. If that
+  fails, it reads at once, and writes once more. If that fails too, it reads again after a retry period.
 - A lease with the own name in it is the own one, also after a restart: it is renewed, and counts no
   transition.
 - A lease that names a holder and no duration is given the own duration.
-- In a coordinated election the server writes a name into the lease. A candidate then renews one that has
-  its own, as long as that has not run out and nobody else is preferred, and takes or makes none. Go's
-  client would lead on to the end of its term when another is preferred; here that ends it.
-- Giving the lease back looks first: it may be another's by now. It takes no longer than the renew deadline.
-- One request is under way at a time, and the driver reports what came of each, except after `Abandon`.
+- In a coordinated election the server writes a name into the lease. A candidate then renews one with its own
+  name, as long as that has not expired and no other is preferred, and takes or creates none. Go's client
+  would lead until it expires when another is preferred; here that ends it.
+- Releasing the lease reads it first: it may be another's by now. It takes no longer than the renew deadline.
+- One request is under way at a time, and the driver reports the outcome of each, except after `Abandon`.
 - The clock should go on while the machine sleeps (CLOCK_BOOTTIME, where there is a choice): a leader that
   was suspended has to know.
 """
@@ -135,20 +135,21 @@ __all__ = [
     "step",
 ]
 
-# For so long after its lease has run out, a leader that was not told so is not yet called ill. Go's servers
-# wait as long.
+# For so long after its lease has expired, a leader that was not told so is not yet called unhealthy. Go's
+# servers wait as long.
 TOLERANCE: Final = 20.0
 
 
 def begin(candidate: Candidate) -> Idle:
-    """Return a machine that has not asked for anything yet."""
+    """Return a machine that has made no request yet."""
     return Idle(candidate)
 
 
 def leadership_status(state: State, now: float, *, tolerance: float = TOLERANCE) -> LeadershipStatus:
-    """Whether the candidate leads at this moment, who does as far as it knows, and whether all is well.
+    """Return whether the candidate leads at this moment, who does as far as it knows, and whether it is
+    healthy.
 
-    It is ill if it still thinks that it leads although its lease has run out: its driver hangs.
+    It is not if it still believes that it leads although its lease has expired: its driver hangs.
     """
     match state:
         case Renewing(context, until) | Checking(context, until):
@@ -170,7 +171,7 @@ def step(state: State, event: Event, now: float) -> Step:
             after, actions = step(lapsed, event, now)
             return after, (*lost, *actions)
         case Looking() | Taking() | Leaving() | Clearing(), LeaseExpired():
-            return state, ()  # an event that came before it has ended the term already
+            return state, ()  # an event that came before has already ended the leadership
         case Looking() | Taking(), _:
             return step_standby(state, event, now)
         case Renewing() | Checking(), _:

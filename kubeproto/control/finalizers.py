@@ -1,4 +1,4 @@
-"""What a finalizer asks of its controller at each moment of an object's life, and the patches that it takes.
+"""What a finalizer asks of its controller in each state of an object, and the patches for it.
 
 ::
 
@@ -6,16 +6,16 @@
        no          no      AddFirst    its patch, and nothing else: the change that it makes calls again
        yes         no      Reconcile
        yes         yes     CleanUp     clean up, and when that has gone well, its patch
-       no          yes     Nothing     others hold the object, or it is gone
+       no          yes     Nothing     others hold the object, or it is deleted
 
-- Nothing is made for an object before its finalizer stands in it: else what was made could be left behind.
+- Nothing is made for an object before it has the finalizer: what was made could be left behind otherwise.
 - A patch tests what its decision was made from: the uid, and the place in the list. So two finalizers never
-  undo each other, and a new object under an old name never loses its own.
+  undo each other, and a new object of the same name never loses its own.
 - A test that fails is a 422, a race in the storage a 409: read the object again and `decide_again`. A server
-  uses 422 for much else, so if the fresh object asks for the same patch, no test was to blame and it has
-  `Failed`.
-- 404 is success: an object that is gone needs no finalizer.
-- Whether an answer that was lost had said yes is seen from the fresh object too: it counts as `Failed`, and
+  uses 422 for much else, so if the object as it is now asks for the same patch, no test was to blame and it
+  has `Failed`.
+- 404 is success: an object that was deleted needs no finalizer.
+- Whether a patch whose response was lost took effect shows in the object as well: it counts as `Failed`, and
   the next call finds out.
 """
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class AddFirst(Struct, frozen=True):
-    """Put the finalizer in by `patch`, and wait for the change. `present` are those that stand there."""
+    """Add the finalizer by `patch`, and wait for the change. `present` are those in the list."""
 
     finalizer: str
     present: tuple[str, ...]
@@ -53,7 +53,7 @@ class AddFirst(Struct, frozen=True):
 
     @property
     def patch(self) -> JsonPatch:
-        """The operations, which fail if another finalizer has come or gone."""
+        """Return the operations, which fail if another finalizer was added or removed."""
         if not self.present:
             # Where there is no list, a server lets a test for null pass.
             return [
@@ -73,7 +73,7 @@ class Reconcile(Struct, frozen=True):
 
 
 class CleanUp(Struct, frozen=True):
-    """The object is to go: clean up, then take the finalizer out by `patch`."""
+    """The object is being deleted: clean up, then remove the finalizer by `patch`."""
 
     finalizer: str
     index: int
@@ -81,7 +81,7 @@ class CleanUp(Struct, frozen=True):
 
     @property
     def patch(self) -> JsonPatch:
-        """The operations, which fail if another finalizer stands at that place."""
+        """Return the operations, which fail if another finalizer is at that place."""
         path = f"/metadata/finalizers/{self.index}"
         return [
             *_same(self.uid),
@@ -98,15 +98,15 @@ Decision: TypeAlias = AddFirst | Reconcile | CleanUp | Nothing
 
 
 class Patched(Struct, frozen=True):
-    """The patch has done its work, or the object is gone."""
+    """The patch has done its work, or the object is deleted."""
 
 
 class ReadAgain(Struct, frozen=True):
-    """Another has changed the object: read it from the server, not from a cache, and `decide_again`."""
+    """Another client changed the object: read it from the server, not from a cache, and `decide_again`."""
 
 
 class Failed(Struct, frozen=True):
-    """It did not work; the error is the caller's to show and to wait for."""
+    """The patch failed; the caller reports the error and retries."""
 
     outcome: Outcome
 
@@ -115,7 +115,7 @@ PatchResult: TypeAlias = Patched | ReadAgain | Failed
 
 
 def decide(obj: KubeObject, finalizer: str) -> Decision:
-    """What this finalizer asks for now; ValueError for what cannot be the name of one."""
+    """Return what this finalizer asks for now; ValueError for what cannot be the name of one."""
     check_finalizer(finalizer)
     present, uid = obj.metadata.finalizers, obj.metadata.uid
     match finalizer in present, obj.metadata.deletion_timestamp is not None:
@@ -130,7 +130,7 @@ def decide(obj: KubeObject, finalizer: str) -> Decision:
 
 
 def judge(failure: Outcome | None) -> PatchResult:
-    """What the answer to a patch means; None is a good answer."""
+    """Return what the response to a patch means; None is success."""
     match failure:
         case None | Refused(code=404):
             return Patched()
@@ -141,12 +141,12 @@ def judge(failure: Outcome | None) -> PatchResult:
 
 
 def decide_again(before: AddFirst | CleanUp, failure: Outcome, fresh: KubeObject | None) -> Decision | Failed:
-    """What to do after `ReadAgain`; `fresh` is the object as the server has it, None if it is gone.
+    """Decide after `ReadAgain`; `fresh` is the object as the server has it, None if it is deleted.
 
     After a `CleanUp` another one asks for its patch alone: the cleaning up has been done.
     """
     if fresh is None or fresh.metadata.uid != before.uid:
-        return Nothing()  # another object under the name has a life of its own
+        return Nothing()  # another object of the same name
     decision = decide(fresh, before.finalizer)
     return Failed(failure) if decision == before else decision
 

@@ -1,4 +1,4 @@
-"""Feed bytes, get events; lists and the machine that keeps a mirror in step with the server."""
+"""Watches and lists as events: feed bytes, get events; and the machine that keeps a cache in step."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        # The two machines cost more to import than all else here, and whoever reads one watch needs neither.
+        # The two machines cost more to import than all else here, and a program that reads one watch needs
+        # neither.
         if name in ("pager", "resync"):
             from importlib import import_module
 

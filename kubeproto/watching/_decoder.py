@@ -2,12 +2,12 @@
 
 Short lines are decoded in C, one call for all that a chunk holds, and each object keeps the line that it
 came in. Long ones are not split: they are cut where the identity of their object has passed, and only that
-front is decoded; why this is sound stands at `FRONT_MARKS` in `objects`. Whatever fails in either way is read
+front is decoded; `FRONT_MARKS` in `objects` says why this is sound. Whatever fails in either way is read
 once more by itself, and only then called `Malformed`. A watch whose objects have no such front stops trying.
 
-How bytes are cut never matters to an event, nor what came beside it. It may decide when a mistake is seen: a
-line that is broken behind its front is `Malformed`, or it is an event whose object raises when touched. Two
-events on a line, or one on two, come from no server, and are `Malformed`.
+How bytes are cut never matters to an event, and neither does what came in the same chunk. It may decide when
+a mistake is seen: a line that is broken behind its front is `Malformed`, or it is an event whose object
+raises when read. Two events on a line, or one on two, come from no server, and are `Malformed`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class WatchDecoder(Generic[K]):
-    """Decodes one answer to a watch. `feed` gives a list of events a chunk, `finish` what the end leaves.
+    """Decodes one response to a watch. `feed` returns a list of events for each chunk, `finish` what is left.
 
-    Objects are typed lazily: their identity has been read, the rest is read when it is touched, and shares
+    Objects are typed lazily: their identity has been read, the rest is read when it is used, and shares
     the memory of the chunk it came in. With `strict` all but their metadata is typed at once, as by `decode`.
-    With `checked` nothing more is typed, but every byte is looked at, so that a line that is broken anywhere
-    is `Malformed`: what a Store is to keep is read in one pass this way, and in two otherwise.
+    With `checked` nothing more is typed, but every byte is read, so that a line that is broken anywhere is
+    `Malformed`: what a Store is to keep is read in one pass this way, and in two otherwise.
     A status outside 2xx makes the whole body one `Failed`. An endless line, a broken gzip stream or a cut
     inside an event is a `RemoteProtocolError`.
     """
@@ -66,7 +66,7 @@ class WatchDecoder(Generic[K]):
         views = self._views = views_of(plain)
         self._strict = strict
         self._resource = None if views.pinned else resource
-        # Code of the kind's own, and all of a Dynamic, is read an object at a time.
+        # Code of the kind's own, and all of a Dynamic, is read one object at a time.
         self._one_by_one = not views.lazy or (strict and plain is Dynamic)
         fronts = views.lazy and not (strict or checked)
         self._fronts = Fronts(views, resource, self._read_line) if fronts else None
@@ -75,7 +75,7 @@ class WatchDecoder(Generic[K]):
         self._short = 0 if self._one_by_one else min(LONG, max_line)
 
     def feed(self, chunk: bytes) -> list[WatchEvent[K]]:
-        """Take the next bytes; give the events that are complete."""
+        """Take the next bytes; return the events that are complete."""
         events: list[WatchEvent[K]] = []
         if self._refusal is not None:
             self._refusal.feed(chunk)
@@ -111,7 +111,7 @@ class WatchDecoder(Generic[K]):
         return events
 
     def _read(self, runs: list[LineRun], events: list[WatchEvent[K]]) -> None:
-        """Runs of whole lines: by their fronts if they are long, in bulk if they are short."""
+        """Read whole lines: by their fronts if they are long, in bulk if they are short."""
         for run in runs:
             self._lines.check(run)
         if self._fronts is not None and self._fronts.worth(runs[-1]):
@@ -137,7 +137,7 @@ class WatchDecoder(Generic[K]):
         return event
 
     def _read_bulk(self, segment: bytes, start: int, stop: int, events: list[WatchEvent[K]]) -> bool:
-        """Read lines with one call; False if they are to be looked at one by one.
+        """Read lines with one call; False if they have to be read one by one.
 
         What is done for each event is done in C: in Python it would take as long as decoding it.
         """
@@ -145,7 +145,7 @@ class WatchDecoder(Generic[K]):
         stream.seek(start)
         lines = stream.readlines()
         if stop < len(segment):
-            lines.pop()  # the line that has only begun
+            lines.pop()  # the line that is not complete
         number = NEXT_NUMBER()
         try:
             found = self._read_all(lines)
@@ -173,7 +173,7 @@ class WatchDecoder(Generic[K]):
             start = end + 1
 
     def _read_line(self, segment: bytes, start: int, end: int, events: list[Any]) -> None:
-        """One line in one pass, typed as far as this decoder types; or odd in one of the known ways."""
+        """Read one line in one pass, typed as far as this decoder types; or as one of the known odd lines."""
         line = segment[start:end]
         try:
             event = self._read_event(line)
@@ -192,7 +192,7 @@ class WatchDecoder(Generic[K]):
                 return read_change(line, self._views, strict=self._strict) or self._read_one(line)
             event = self._read_one(line)
         except InvalidObject as error:
-            # It may be nested too deeply, or hold what no server sends today.
+            # It may be nested too deeply, or have what no server sends today.
             event = read_change(line, self._views, strict=self._strict, error=error)
             if event is None:
                 raise

@@ -1,4 +1,4 @@
-"""What a watch says. The classes are the same at every depth of typing; the payload's type is the depth."""
+"""The events of a watch. The classes are the same at every depth of typing, which the payload's type is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Modified(
 class Deleted(
     Struct, Generic[T], frozen=True, gc=False, forbid_unknown_fields=True, tag_field="type", tag="DELETED"
 ):
-    """An object is gone, or no longer matches the selector. This is its last known state."""
+    """An object was deleted, or no longer matches the selector. This is its last known state."""
 
     object: T
 
@@ -60,14 +60,14 @@ CHANGES: Final[frozenset[type]] = frozenset((Added, Modified, Deleted))
 
 
 class Bookmark(Struct, frozen=True, gc=False):
-    """Nothing changed up to this version. `initial_events_end` closes the beginning of a streaming list."""
+    """Nothing changed up to this version. `initial_events_end`: the streaming list is complete."""
 
     version: str
     initial_events_end: bool = False
 
 
 class WatchFailed(Struct, frozen=True, gc=False):
-    """The server ends the watch and says why: a 410 and its kin."""
+    """The server ends the watch and gives the reason: a 410 and its kin."""
 
     status: Status
 

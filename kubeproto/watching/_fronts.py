@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 # few enough to cost nothing.
 _MAX_MISSES: Final = 16
 
-# `{"type":"ADDED","object":` stands before the object.
+# `{"type":"ADDED","object":` precedes the object.
 _SKIP: Final = FRONT_SKIP + len(b'{"type":"ADDED","object":')
 
 
 class Fronts:
-    """The cut that works for one kind. It is looked for anew in each watch, and given up if there is none."""
+    """The cut that works for one kind. Each watch looks for it again, and gives up if there is none."""
 
     __slots__ = ("_cluster_scoped", "_marks", "_misses", "_pinned", "_read_lines", "_whole")
 
@@ -40,9 +40,9 @@ class Fronts:
         self._whole = whole
 
     def worth(self, run: LineRun) -> bool:
-        """True if the first line or the last is long and the last cuts did not all fail.
+        """Return True if the first line or the last is long and the last cuts did not all fail.
 
-        One of them may be a bookmark. It is short, whatever the kind, and tells nothing of the others.
+        One of them may be a bookmark. It is short, whatever the kind, and says nothing about the others.
         """
         segment, start, stop = run
         return (
@@ -111,7 +111,7 @@ class Fronts:
         return self._cluster_scoped and shows_all(segment, start + len(front), end)
 
     def _decode_each(self, fronts: list[bytes], spans: list[LineRun], events: list[Any]) -> None:
-        """One of them is no front: find out which."""
+        """One of them is not a front: find out which."""
         if len(fronts) == 1:
             self._miss(*spans[0], events)
             return

@@ -6,8 +6,8 @@ from typing import Final, TypeAlias
 
 from .._errors import RemoteProtocolError
 
-# The longest line that is waited for. etcd holds objects of 1.5 MiB and a server takes bodies of 3 MiB, so a
-# line of ten times that is no API server's. client-go stops at 16 MiB, kube-rs has no limit.
+# The longest line that is waited for. etcd holds objects of 1.5 MiB and a server accepts bodies of 3 MiB, so
+# a line of ten times that is not from an API server. client-go stops at 16 MiB, kube-rs has no limit.
 MAX_LINE: Final = 32 * 1024 * 1024
 
 
@@ -16,7 +16,7 @@ LineRun: TypeAlias = tuple[bytes, int, int]
 
 
 class LineBuffer:
-    """Keeps a line that has begun until its end comes."""
+    """Keeps an incomplete line until its end arrives."""
 
     __slots__ = ("_max", "begun")
 
@@ -26,7 +26,7 @@ class LineBuffer:
         self.begun = bytearray()
 
     def feed(self, chunk: bytes) -> tuple[bytes, int]:
-        """The line that this chunk ends, if one had begun, and where the whole lines in it begin."""
+        """Return the line that this chunk completes, if any, and where the whole lines in it begin."""
         if not self.begun:
             return b"", 0
         end = chunk.find(b"\n") + 1
@@ -42,19 +42,19 @@ class LineBuffer:
         self.begun += piece
         if (size := len(self.begun)) > self._max:
             raise RemoteProtocolError(
-                f"a line has grown to {size} bytes without an end; {self._max} are the limit"
+                f"a line has grown to {size} bytes without an end; the limit is {self._max}"
             )
 
     def check(self, run: LineRun) -> None:
-        """Refuse a line that came whole and is too long all the same."""
+        """Refuse a line that is complete but too long."""
         segment, start, stop = run
         while stop - start > self._max:
             end = segment.find(b"\n", start, stop)
             size = (stop if end < 0 else end) - start
             if size > self._max:
-                raise RemoteProtocolError(f"a line of {size} bytes came; {self._max} are the limit")
+                raise RemoteProtocolError(f"a line of {size} bytes was received; the limit is {self._max}")
             start = end + 1
 
     def rest(self) -> bytes:
-        """What was kept: a line without an end."""
+        """Return what was kept: a line without an end."""
         return bytes(self.begun)

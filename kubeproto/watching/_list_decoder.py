@@ -1,8 +1,8 @@
 """`ListDecoder`: a list becomes objects while its one long body is still arriving.
 
-ItemReader are cut out of the stream: an item's end is guessed by the bytes that stand between two items, and
-decoding makes sure of it. Where the guess fails (an item that holds what looks like an item) brackets are
-counted instead. Of what is given out every byte was looked at.
+Items are cut out of the stream: an item's end is guessed by the bytes between two items, and decoding
+verifies it. Where the guess fails (an item that contains what looks like an item) brackets are counted
+instead. Every byte of what is returned has been read.
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from ._pages import ItemReader, Page, read_raw_page
 
 K = TypeVar("K", bound=KubeObject)
 
-# Strings are passed over whole: what looks like a bracket inside one is none.
+# Strings are skipped whole: a bracket inside one does not count.
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _CLOSING: Final = ord("}")
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _FIRST_KEY: Final = re.compile(rb'\{"[^"\\]*":')
 
-# What no separator has ended by now is no ordinary item, or its list is not written as servers do.
+# What no separator has ended by now is not an ordinary item, or its list is not written as servers do.
 _LONG: Final = 1024 * 1024
 
 
 class ListDecoder(Generic[K]):
-    """Decodes a list that arrives in pieces: `feed` gives items, memory stays bounded by a chunk and an item.
+    """Decodes a list that arrives in pieces: `feed` returns items, memory stays bounded by a chunk and an
+    item.
 
-    `page` has no items: it is there for the list's kind and metadata, whole once `finish` was called, because
-    lists of custom resources end with theirs. A status outside 2xx makes the whole body one `WatchFailed`.
+    `page` has no items: it has the list's kind and metadata, which are complete once `finish` was called,
+    because lists of custom resources end with theirs. A status outside 2xx makes the whole body one
+    `WatchFailed`.
     """
 
     def __init__(
@@ -62,10 +64,10 @@ class ListDecoder(Generic[K]):
         self._size = 0
         self._enough = 0
         self._separator = b""
-        self._begun = False  # true once an item was given out
+        self._begun = False  # true once an item was returned
 
     def feed(self, chunk: bytes) -> list[K | Malformed | WatchFailed]:
-        """Take the next bytes; give the items that are complete."""
+        """Take the next bytes; return the items that are complete."""
         if self._refusal is not None:
             self._refusal.feed(chunk)
             return []
@@ -84,14 +86,14 @@ class ListDecoder(Generic[K]):
         self._size = size = len(text) - start
         if size > self._max_item:
             raise RemoteProtocolError(
-                f"an item of a list has grown to {size} bytes; {self._max_item} are the limit"
+                f"an item of a list has grown to {size} bytes; the limit is {self._max_item}"
             )
-        # A long item is looked at again when it has grown by a quarter: small chunks would make it quadratic.
+        # A long item is read again when it has grown by a quarter: small chunks would make it quadratic.
         self._enough = min(size + size // 4, self._max_item + 1)
         return items
 
     def finish(self) -> list[K | Malformed | WatchFailed]:
-        """The body has ended: the last item, and the metadata of the list."""
+        """The body has ended: return the last item, and read the metadata of the list."""
         if self._refusal is not None:
             return [self._refusal.failed()]
         self._inflater.finish()
@@ -111,7 +113,7 @@ class ListDecoder(Generic[K]):
         return [*self._items.read_all([bytes(raw) for raw in self._items.of(last)])]
 
     def _begin(self, text: bytes) -> int:
-        """Where the items begin; what stands before is the list's kind, and mostly its metadata."""
+        """Return where the items begin; what precedes them is the list's kind, and mostly its metadata."""
         depth = 0
         for token in _BRACKETS.finditer(text):
             if token[0] in (b"]", b"}"):
@@ -132,7 +134,7 @@ class ListDecoder(Generic[K]):
         return 0
 
     def _cut(self, text: bytes, start: int, items: list[Any]) -> int:
-        """Cut items from here on; give where the first incomplete one begins."""
+        """Cut items from here on; return where the first incomplete one begins."""
         regular = True
         while True:
             end = self._guess(text, start) if regular else -1
@@ -146,7 +148,9 @@ class ListDecoder(Generic[K]):
                     return start
                 item = self._read(text[start:end])
                 if item is None:
-                    raise RemoteProtocolError(f"no list of {self._items.name}: an item in it is no JSON")
+                    raise RemoteProtocolError(
+                        f"this is not a list of {self._items.name}: an item in it is not JSON"
+                    )
                 end = _after_blanks(text, end)
                 if text[end : end + 1] != b",":
                     return start
@@ -155,7 +159,7 @@ class ListDecoder(Generic[K]):
             start = end + 1
 
     def _guess(self, text: bytes, start: int) -> int:
-        """Where the next separator stands: a comma, and the first key that items begin with."""
+        """Return where the next separator is: a comma, and the first key that items begin with."""
         if not self._separator:
             first = _FIRST_KEY.match(text, start)
             if first is None:
@@ -164,7 +168,7 @@ class ListDecoder(Generic[K]):
         return text.find(self._separator, start)
 
     def _read(self, text: bytes) -> K | Malformed | None:
-        """Return the item that this is; None if it is none."""
+        """Return the item that this is; None if it is not one."""
         item = self._items.read(text)
         return None if isinstance(item, Malformed) and not is_json(text) else item
 
@@ -175,7 +179,7 @@ def _after_blanks(text: bytes, start: int) -> int:
 
 
 def _end(text: bytes, start: int) -> tuple[int, int]:
-    """Where the value that stands next begins, and where its brackets close; -1 if not in this text."""
+    """Return where the next value begins, and where its brackets close; -1 if not in this text."""
     start = _after_blanks(text, start)
     depth = 0
     if text[start : start + 1] not in (b"{", b"["):

@@ -1,4 +1,4 @@
-"""What is no event of the kind that was asked for, and is read all the same: as far as it can be."""
+"""Lines that are not events of the requested kind: they are read as far as possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..objects._shared import Malformed
 from ..wire import Headers, header, read_status
 from ._events import Added, Deleted, Modified, Unknown, WatchFailed
 
-# As much of a refusal's body as is kept. Go's client quotes 2 KiB of a foreign page; a Status is no longer.
+# As much of a refusal's body as is kept. Go's client quotes 2 KiB of a foreign page; a Status is shorter.
 _MAX_REFUSAL: Final = 1024 * 1024
 
 _GZIP: Final = b"\x1f\x8b"
@@ -30,7 +30,7 @@ _KNOWN: Final = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
 
 
 class Refusal:
-    """The body of an answer outside 2xx: one Status, whatever it looks like."""
+    """The body of a response outside 2xx: one Status, whatever it looks like."""
 
     __slots__ = ("_body", "_headers", "_status")
 
@@ -44,7 +44,7 @@ class Refusal:
         self._body += chunk[: _MAX_REFUSAL - len(self._body)]
 
     def failed(self) -> WatchFailed:
-        """The one event of this answer."""
+        """Return the one event of this response."""
         body = bytes(self._body)
         return WatchFailed(
             read_status(self._status, self._headers, body if body.startswith(_GZIP) else _as_utf8(body))
@@ -52,10 +52,10 @@ class Refusal:
 
 
 def check_content_type(headers: Headers, what: str) -> None:
-    """Refuse the two encodings that a server has beside JSON: nobody here asks for them."""
+    """Refuse the two encodings that a server has beside JSON: no request here asks for them."""
     content_type = header(headers, "content-type")
     if "protobuf" in content_type.lower() or "cbor" in content_type.lower():
-        raise RemoteProtocolError(f"{what} came as {content_type!r}, and JSON was asked for")
+        raise RemoteProtocolError(f"{what} came as {content_type!r}, although JSON was requested")
 
 
 _NOTHING: Final = Raw(b"")
@@ -64,7 +64,7 @@ _NOTHING: Final = Raw(b"")
 class _Anything(Struct):
     type: str = ""
     kind: str = ""
-    # Within a union msgspec would not take a Raw for anything.
+    # Within a union msgspec would not use a Raw for anything.
     object: Raw = _NOTHING
     items: Raw = _NOTHING
 
@@ -75,10 +75,10 @@ _CHANGES: Final[dict[str, Any]] = {"ADDED": Added, "MODIFIED": Modified, "DELETE
 
 
 def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidObject | None = None) -> Any:
-    """Return the event that a line is, whatever else it holds; None if it is not an event of an object.
+    """Return the event on a line, whatever else it has; None if it is not an event of an object.
 
     Its object is read apart from it, so it may be nested as deeply as can be. What does not fit is the
-    `error` that it met before, if it met one.
+    `error` that was met before, if there was one.
     """
     found = _anything(line)
     change = _CHANGES.get(found.type)
@@ -91,7 +91,7 @@ def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidOb
 
 
 def read_failure(text: bytes | Raw) -> WatchFailed:
-    """The failure that a Status inside a watch is. No letter of its message may hide what it says."""
+    """Return the failure that a Status inside a watch is. No letter of its message may hide what it says."""
     return WatchFailed(read_status(0, (), _as_utf8(bytes(text))))
 
 
@@ -100,7 +100,7 @@ def _as_utf8(text: bytes) -> bytes:
 
 
 def read_odd_line(line: bytes, error: Exception, kind: str) -> WatchFailed | Malformed | Unknown | None:
-    """What a line is that could not be decoded as an event of this kind; None for a blank one."""
+    """Return what a line is that could not be decoded as an event of this kind; None for a blank one."""
     try:
         found = _anything(line)
     except InvalidObject:
@@ -118,12 +118,12 @@ def read_odd_line(line: bytes, error: Exception, kind: str) -> WatchFailed | Mal
     if found.kind == "Status":
         return read_failure(line)
     if found.items is not _NOTHING or found.kind == "Table":
-        raise RemoteProtocolError(f"a {found.kind or 'list'} came where a watch of {kind} was asked for")
+        raise RemoteProtocolError(f"a {found.kind or 'list'} came although a watch of {kind} was requested")
     return _no_event(line, error)
 
 
 def _no_event(line: bytes, error: Exception, type_: str = "") -> Malformed:
-    return Malformed(None, RemoteProtocolError(f"no event of a watch: {error}"), line, type_)
+    return Malformed(None, RemoteProtocolError(f"not an event of a watch: {error}"), line, type_)
 
 
 def _anything(line: bytes) -> _Anything:
@@ -160,7 +160,7 @@ def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:
 
 
 def name_of(kind: str, meta: ObjectMeta | None) -> str:
-    """How an error names an object."""
+    """Return how an error names an object."""
     if meta is None or not meta.name:
         return kind
     return f"{kind} {meta.namespace}/{meta.name}" if meta.namespace else f"{kind} {meta.name}"

@@ -1,7 +1,7 @@
 """`read_page`: a page of a list becomes objects, in one pass unless something in it is odd.
 
-`ItemReader` reads the items of one list, for whole pages and for those that arrive in pieces. Of what is
-given out every byte was looked at.
+`ItemReader` reads the items of one list, for whole pages and for those that arrive in pieces. Every byte of
+what is returned has been read.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ _read_meta: Final = Reader[ListMeta](ListMeta).read
 
 _NOT_LISTS: Final = ("Status", "Table")
 
-# So many items of a list may be no objects with a name. Each that is kept takes a hundred times the memory of
-# a `null`, so a list of nothing else must end early.
+# So many items of a list may be something other than objects with a name. Each that is kept takes a hundred
+# times the memory of a `null`, so a list of nothing else must end early.
 _MAX_NAMELESS: Final = 1000
 
 
 def read_page(
     body: bytes, kind: type[K], *, strict: bool = False, resource: Resource | None = None
 ) -> ObjectList[K]:
-    """Return one page of a list. An item that does not fit is in `malformed`; what is no list is refused.
+    """Return one page of a list. An item that does not fit is in `malformed`; what is not a list is refused.
 
-    `resource` says what was asked for where the class does not.
+    `resource` is what was requested, where the class does not say it.
     """
     items = ItemReader(kind, strict=strict, resource=resource)
     try:
@@ -70,7 +70,7 @@ def read_page(
             return listed
         page = read_raw_page(body)
     except InvalidObject as error:
-        refusal = f"no list of {items.name}: {error}"
+        refusal = f"not a list of {items.name}: {error}"
     else:
         found: ObjectList[K] = ObjectList(items=[], metadata=page.metadata)
         for item in items.read_all([bytes(raw) for raw in items.of(page)]):
@@ -96,7 +96,7 @@ def read_raw_page(body: bytes) -> Page:
 
 
 class ItemReader(Generic[K]):
-    """Reads the items of one list. Of each every byte has been looked at."""
+    """Reads the items of one list. Every byte of them has been read."""
 
     def __init__(self, kind: type[K], *, strict: bool, resource: Resource | None) -> None:
         self._plain: Any = get_origin(kind) or kind
@@ -112,7 +112,7 @@ class ItemReader(Generic[K]):
         """Return the items of what must be a list of this kind: a Table or another kind's list is refused."""
         if page.items is msgspec.UNSET or not self._is_list(page):
             what = page.kind or "something else"
-            raise RemoteProtocolError(f"a {what} came where a list of {self.name} was asked for")
+            raise RemoteProtocolError(f"a {what} came although a list of {self.name} was requested")
         if self._filled is None and self._plain is Dynamic and page.kind:
             try:
                 gvk = GroupVersionKind.of(page.api_version, page.kind.removesuffix("List"))
@@ -135,11 +135,11 @@ class ItemReader(Generic[K]):
             return page.kind.endswith("List")
         if issubclass(self._plain, Metadata):
             return page.kind == "PartialObjectMetadataList"
-        # The definition of a custom resource may name its list as it likes. Its items say what they are.
+        # The definition of a custom resource may name its list as it likes. Its items name their kind.
         return "." in own.group and page.kind.endswith("List") and page.api_version in ("", own.api_version)
 
     def read_at_once(self, body: bytes) -> ObjectList[K] | None:
-        """Read a page in one pass; None if something in it is to be looked at by itself.
+        """Read a page in one pass; None if something in it has to be read by itself.
 
         The texts of its items are cut out of it when one of them is wanted.
         """
@@ -164,7 +164,7 @@ class ItemReader(Generic[K]):
     def read_all(self, texts: list[bytes]) -> list[K | Malformed]:
         """Read the items that have come together: their identities with one call where that works.
 
-        Their bytes have been looked at, so a long one need only be read as far as its front.
+        Their bytes have been read, so a long one need only be read as far as its front.
         """
         if self._strict or not self._views.lazy or not texts:
             return [self.read(text) for text in texts]
@@ -209,7 +209,7 @@ class ItemReader(Generic[K]):
             self._nameless += 1
             if self._nameless > _MAX_NAMELESS:
                 raise RemoteProtocolError(
-                    f"no list of {self.name}: over {_MAX_NAMELESS} of its items are no objects with a name"
+                    f"not a list of {self.name}: over {_MAX_NAMELESS} of its items have no name"
                 )
         name = name_of(self.name, meta)
         said = str(error).removeprefix(f"{self.name}: ").removeprefix(f"{name}: ")
@@ -217,7 +217,7 @@ class ItemReader(Generic[K]):
 
 
 def _front(text: bytes) -> bytes:
-    """Return as much of a long item as shows which one it is, closed by hand; see `FRONT_MARKS`."""
+    """Return as much of a long item as identifies it, closed by hand; see `FRONT_MARKS`."""
     if len(text) >= LONG:
         for mark in FRONT_MARKS:
             cut = text.find(mark, FRONT_SKIP)

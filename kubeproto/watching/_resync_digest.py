@@ -1,4 +1,4 @@
-"""A chunk's events in a few words, for the resync machine: what goes to the Store goes past it."""
+"""A summary of a chunk's events for the resync machine: the objects themselves go to the Store directly."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _version_of: Final = attrgetter("object.metadata.resource_version")
 
 
 def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
-    """The events of a chunk, cut where the machine must decide, each part with what to tell it.
+    """Return the events of a chunk, cut where the machine must decide, each part with its summary.
 
-    Mostly that is one part. The end mark of a streaming list ends a part, for what comes after it is live; an
-    ERROR ends them all. A chunk without a whole event is told too: it is a sign of life.
+    Mostly that is one part. The initial-events-end bookmark ends a part, because what follows is live; an
+    ERROR ends them all. A chunk without a whole event has a summary too: it shows that the server is alive.
     """
     if not chunk:
         return [(chunk, Received(0))]
     kinds = set(map(type, chunk))
-    # An object without a version is as good as lost, wherever it stands in its chunk.
+    # An object without a version is as good as lost, wherever it is in its chunk.
     if kinds <= CHANGES and all(map(_version_of, chunk)):
         version = _version(chunk[-1])
         if version and len(version) <= MAX_VERSION:
@@ -57,9 +57,9 @@ def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
 
 
 def newer(chunk: list[WatchEvent[K]], after: str) -> list[WatchEvent[K]]:
-    """The events that are newer than this version, for who follows without a Store that sees repetitions.
+    """Return the events that are newer than this version, for drivers without a Store that sees repetitions.
 
-    What has no order is kept.
+    Events whose version has no order are kept.
     """
     return [event for event in chunk if not _repeats(_version(event), after)] if after else chunk
 
@@ -99,18 +99,18 @@ def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
 
 
 def _failure(event: WatchEvent[K]) -> Failed | None:
-    """What ends the stream: an ERROR, be it readable or not."""
+    """Return what ends the stream: an ERROR, be it readable or not."""
     match event:
         case events.WatchFailed(status):
             return Failed(classify(status))
         case Malformed(type="ERROR", error=error):
-            return Failed(Garbled(f"an ERROR that is no Status: {error}"))
+            return Failed(Garbled(f"an ERROR that is not a Status: {error}"))
         case _:
             return None
 
 
 def _is_nameless(event: WatchEvent[K]) -> bool:
-    """True if it cannot be told which object has changed, or how."""
+    """Return True if it is not known which object has changed, or how."""
     match event:
         case Malformed(metadata=metadata, type="ADDED" | "MODIFIED" | "DELETED"):
             return metadata is None or not metadata.name
@@ -131,7 +131,7 @@ def _version(event: WatchEvent[K]) -> str:
         case Malformed(metadata=metadata) if metadata is not None:
             return metadata.resource_version
         case Unknown(raw=raw):
-            # A later version of the API may have news that this one cannot use; its place in history counts.
+            # A later version of the API may have events that this one cannot use; their version counts.
             try:
                 return _read_line(raw).object.metadata.resource_version
             except InvalidObject:

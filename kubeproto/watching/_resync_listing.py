@@ -1,4 +1,4 @@
-"""The plain-list phase of the resync machine: a page is asked for (Listing); the pager says which is next."""
+"""The plain-list phase of the resync machine: a page is requested (Listing); the pager says which is next."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ._resync_requests import (
     wait_for,
 )
 from ._resync_values import Event, Listing, Received, SyncContext
-from .pager import Commit, Discard, Failed, Listed, Stage
+from .pager import Discard, Failed, Listed, Replace, Stage
 
 
 def step(state: Listing, event: Event, now: float) -> Step:
     """Return the next state and the actions for an event of the plain-list phase.
 
-    Each arm matches the event, the page that was asked for, and what the pager makes of both.
+    Each arm matches the event, the page that was requested, and what the pager makes of both.
     """
     context, count = state.context, state.count
     match event, state.paging, _ask_pager(state, event, now):
@@ -42,7 +42,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
         case Listed(), paging, pager.Done(version, paged) if version:
             learnt = _learn_paging(note_activity(context, now), paging, paged=paged)
             reached, reports = reach(learnt, version, now)
-            return to_opening(reached, now, Stage(), Commit(version), *reports)
+            return to_opening(reached, now, Stage(), Replace(version), *reports)
         case Listed(), paging, pager.Lost(outcome):
             # The server's tokens go round in a circle, so ask for the whole list in one piece.
             failed = fail(note_activity(context, now), "list", outcome, now)
@@ -61,11 +61,11 @@ def step(state: Listing, event: Event, now: float) -> Step:
         case Failed((Expired() | TooLarge()) as outcome), pager.First(plan) | pager.Whole(plan), _ if (
             plan.version
         ):
-            # This version cannot be had; the latest can.
+            # The server cannot serve this version; it can serve the latest.
             noted = note(context, "list", outcome, now)
             return to_listing(noted, "", now, Discard(), report(noted))
         case Failed(Rejected() as outcome), pager.First() | pager.Whole(), _:
-            # The server may not accept the version or its match; nobody refuses the latest.
+            # The server may not accept the version or its match; no server refuses the latest.
             failed = fail(context, "list", outcome, now)
             return to_listing(failed, "", now, Discard(), report(failed), wait=wait_for(failed, outcome))
         case Failed((Expired() | Rejected()) as outcome), pager.Following(plan), _:
@@ -73,7 +73,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
             failed, version = fail(context, "list", outcome, now), plan.version
             return to_listing(failed, version, now, Discard(), report(failed), wait=wait_for(failed, outcome))
         case Failed(outcome), pager.Following() as following, _:
-            # Earlier pages stay staged: the token still holds, and only this page is asked for again.
+            # Earlier pages stay staged: the token is still valid, and only this page is requested again.
             failed = fail(context, "list", outcome, now)
             return to_listing_page(failed, following, now, report(failed), wait=wait_for(failed, outcome))
         case Failed(outcome), paging, _:
@@ -87,7 +87,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
 
 
 def _ask_pager(state: Listing, event: Event, now: float) -> pager.State | None:
-    """What the pager makes of a page that failed or is complete; parts of it may have come before."""
+    """Return what the pager makes of a page that failed or is complete; parts of it may have come before."""
     match event:
         case Listed(count=count):
             page = replace(event, count=state.count + count - state.before)
@@ -99,7 +99,7 @@ def _ask_pager(state: Listing, event: Event, now: float) -> pager.State | None:
 
 
 def _learn_paging(context: SyncContext, paging: object, *, paged: bool) -> SyncContext:
-    """A list at "0" that came in pages was not answered from the watch cache, which ignores the limit."""
+    """Note that a list at "0" in pages did not come from the watch cache, which ignores the limit."""
     if paged and isinstance(paging, pager.Following) and paging.plan.version == "0":
         return replace(context, endpoint=replace(context.endpoint, paged=True))
     return context

@@ -1,4 +1,4 @@
-"""How fast the resync machine may ask: a backoff that doubles, and a bucket that no server can talk round."""
+"""How fast the resync machine may send requests: a backoff that doubles, and a bucket of tokens."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from msgspec import Struct
 from .._pacing import Rate
 from ..wire import Outcome, Refused, Rejected, exponential_backoff
 
-# Ten requests at once let an honest program start, relist and recover without a wait; after that one a second
-# is what a server can be asked for ever, whatever it answers.
+# Ten requests at once let a normal program start, relist and recover without a wait; after that one a second
+# is what a server can take forever, whatever it responds.
 RATE: Final = Rate(1.0, burst=10)
 
-# Credentials and missing kinds are mended by people: ten seconds is soon enough for one who has just
+# Credentials and missing kinds are fixed by people: ten seconds is soon enough for one who has just
 # installed a custom resource, and six requests a minute hurt no server.
 SLOW: Final = 10.0
 
-# A server may ask for a long wait. Beyond an hour it is more likely a mistake than a wish.
-LONGEST_WISH: Final = 3600.0
+# A server may ask for a long wait. Beyond an hour it is more likely a mistake.
+LONGEST_WAIT: Final = 3600.0
 
 
 class Backoff(Struct, frozen=True, kw_only=True, gc=False):
     """The wait after the n-th failure in a row: `first` doubled each time, up to `cap`.
 
-    It is lengthened by up to `jitter` times itself, so that clients which failed together come back apart.
+    It is lengthened by up to `jitter` times itself, so that clients that failed together come back apart.
     Go's client waits the same: 0.8 s to 30 s, each up to twice as long.
     """
 
@@ -33,12 +33,12 @@ class Backoff(Struct, frozen=True, kw_only=True, gc=False):
     jitter: float = 1.0
 
     def wait(self, failures: int) -> float:
-        """The seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after so many failures in a row."""
         return exponential_backoff(failures, first=self.first, longest=self.cap)
 
 
 class Wait(Struct, frozen=True, gc=False):
-    """Not before `delay` seconds from now, and not later than `spread` seconds after that."""
+    """Return a time between `delay` seconds from now and `spread` seconds after that."""
 
     delay: float = 0.0
     spread: float = 0.0
@@ -48,15 +48,15 @@ NOW: Final = Wait()
 
 
 def wait_after(outcome: Outcome | None, failures: int, backoff: Backoff) -> Wait:
-    """How long to wait after this failure. What the server asks for is a floor; jitter only adds to it."""
+    """Return how long to wait after this failure: at least what the server asks for, and jitter."""
     own = backoff.wait(failures)
     if isinstance(outcome, Refused | Rejected):
         own = max(own, SLOW)
     asked = outcome.retry_after if outcome is not None else None
-    return Wait(max(own, min(asked or 0.0, LONGEST_WISH)), own * backoff.jitter)
+    return Wait(max(own, min(asked or 0.0, LONGEST_WAIT)), own * backoff.jitter)
 
 
 def take_token(bucket: float, earliest: float) -> tuple[float, float]:
-    """The time of the next request, not before `earliest`, and the bucket after it."""
+    """Return the time of the next request, not before `earliest`, and the bucket after it."""
     full_at = RATE.at_rest(bucket, earliest)
     return max(earliest, RATE.next_at(full_at)), RATE.take(full_at)

@@ -1,4 +1,4 @@
-"""How the phases of the resync machine go on: what each next state asks for, and what the course notes."""
+"""The transitions of the resync machine: what each next state requests, and what its context notes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .pager import Abandon
 
 IDLE: Final = 75.0  # seconds; bookmarks come each minute, and servers keep the events of 75 s
 
-# What no server says, and the machine finds out by itself.
-LOST: Final = Garbled("an event whose object or version cannot be told")
+# What no server reports, and the machine finds out by itself.
+LOST: Final = Garbled("an event whose object or version is not known")
 NO_VERSION: Final = Garbled("the end of a list without a version")
 
 Actions: TypeAlias = tuple[Action, ...]
@@ -40,7 +40,7 @@ About: TypeAlias = Literal["list", "watch", "transport", "version"]
 
 
 def refuse(state: State, event: Event) -> LocalProtocolError:
-    """The error for an event that cannot happen in a state."""
+    """Return the error for an event that cannot happen in a state."""
     return LocalProtocolError(f"the resync machine cannot take {event} in {type(state).__name__}")
 
 
@@ -50,7 +50,7 @@ def refuse(state: State, event: Event) -> LocalProtocolError:
 def relist_or_end(
     context: SyncContext, version: str, outcome: Outcome, now: float, *before: Action
 ) -> tuple[Asking | Listing | Ended, Actions]:
-    """A watch cannot go on from here: relist, or end where only following was wanted."""
+    """Relist, because a watch cannot continue from here; or end where only following was wanted."""
     if context.settings.follow:
         return Ended(context), (*before, report(context), Abandon(outcome))
     return relist(context, version, now, *before, report(context), wait=wait_for(context, outcome))
@@ -70,7 +70,7 @@ def relist(
 def to_opening(
     context: SyncContext, now: float, *before: Action, wait: Wait = NOW
 ) -> tuple[Opening, Actions]:
-    """Ask for a watch that goes on from the snapshot."""
+    """Ask for a watch that continues from the snapshot."""
     context, send = _send_watch(context, context.version, now, wait, initial=False)
     return Opening(context), (*before, send)
 
@@ -86,12 +86,12 @@ def to_asking(
 def to_listing(
     context: SyncContext, version: str, now: float, *before: Action, wait: Wait = NOW
 ) -> tuple[Listing, Actions]:
-    """Ask for the first page. In pages only what comes from no cache, or what the program wants so."""
+    """Ask for the first page. In pages only what comes from no cache, or what the program wants in pages."""
     settings = context.settings
     known = version not in ("", "0")
     plan = pager.Plan(
         version=version,
-        # Without a match a version with a limit means exactly that version, which is mostly gone.
+        # Without a match a version with a limit means exactly that version, which has mostly expired.
         match="NotOlderThan" if known else "",
         limit=settings.page_size or (0 if known and not context.endpoint.paged else pager.PAGE),
     )
@@ -122,7 +122,7 @@ def _send_watch(
     )
 
 
-# What the course notes
+# What the context notes
 
 
 def note_activity(context: SyncContext, now: float) -> SyncContext:
@@ -130,7 +130,7 @@ def note_activity(context: SyncContext, now: float) -> SyncContext:
 
 
 def reach(context: SyncContext, version: str, now: float) -> tuple[SyncContext, tuple[Action, ...]]:
-    """A new snapshot is complete. It may be older than the last one: a server was set back."""
+    """Note that a new snapshot is complete. It may be older than the last one: a server was set back."""
     reached = replace(context, version=version)
     if not context.version or order(version, context.version) >= 0:
         return reached, ()
@@ -165,7 +165,7 @@ def gone_back(before: str, after: str) -> str:
 
 
 def order(version: str, than: str) -> int:
-    """1 for progress: newer, or different where versions have no order; 0 for the same, -1 for older."""
+    """Return 1 for progress: newer, or different if versions have no order; 0 for the same, -1 for older."""
     if version == than:
         return 0
     try:

@@ -1,4 +1,4 @@
-"""Proof of life: what the resync machine can say of itself at any moment."""
+"""`SyncStatus`: how the resync machine is doing at any moment."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ._resync_values import (
 
 
 class SyncStatus(Struct, frozen=True, gc=False):
-    """How it stands with a mirror.
+    """How a cache is doing.
 
-    `synced`: there is a world, and it was whole at `version`. `live`: a watch keeps it so. `why` is a
+    `synced`: there is a snapshot, and it was complete at `version`. `live`: a watch keeps it so. `why` is a
     sentence that says why it is not live, "" if it is. `heard` is the time of the last byte, `silent` the
     seconds since; None before there was one. `failures` counts those without progress between them, and
     `trouble` is the last thing that went wrong, be it over or not.
@@ -39,7 +39,7 @@ class SyncStatus(Struct, frozen=True, gc=False):
 
 
 def sync_status(state: State, now: float) -> SyncStatus:
-    """How it stands at this time."""
+    """Return the status at this time."""
     context = state.context
     return SyncStatus(
         synced=bool(context.version),
@@ -64,23 +64,24 @@ def _why(state: State, now: float) -> str:
         case Opening():
             return "a watch is being opened" + _after_failure(state)
         case Asking():
-            return "a streaming list has been asked for" + _after_failure(state)
+            return "a streaming list has been requested" + _after_failure(state)
         case Streaming(context=context, count=count, opened=opened):
             silent = now - (context.heard if context.heard is not None else opened)
             return (
                 f"a streaming list has brought {count} events in {now - opened:.0f} s, the last one "
-                f"{silent:.0f} s ago, and not come to its end mark"
+                f"{silent:.0f} s ago, and not come to its initial-events-end bookmark"
             )
         case Lagging(live=live):
             return (
-                f"a streaming list has gone on with live events for {now - live:.0f} s without its end mark"
+                f"a streaming list has gone on with live events for {now - live:.0f} s without its"
+                " initial-events-end bookmark"
             )
         case Listing(paging=pager.Following(), count=count):
-            return f"a further page of a list has been asked for after {count} objects" + _after_failure(
+            return f"a further page of a list has been requested after {count} objects" + _after_failure(
                 state
             )
         case Listing():
-            return "a list has been asked for" + _after_failure(state)
+            return "a list has been requested" + _after_failure(state)
 
 
 def _after_failure(state: State) -> str:

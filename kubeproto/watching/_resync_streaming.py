@@ -1,4 +1,4 @@
-"""The streaming-list phase of the resync machine: one is asked for, arriving, or overdue.
+"""The streaming-list phase of the resync machine: one is requested, arriving, or overdue.
 
 The states are Asking, Streaming and Lagging: overdue is one whose live events come before its
 initial-events-end bookmark.
@@ -39,13 +39,14 @@ from ._resync_values import (
     SyncContext,
     Watching,
 )
-from .pager import Commit, Discard, Failed, Stage
+from .pager import Discard, Failed, Replace, Stage
 
-UNMARKED: Final = 3  # streaming lists without an end bookmark before an endpoint is asked for none any more
-LAG: Final = 10.0  # seconds; the end bookmark follows the initial events at once, so this is generous
+# Streaming lists without an initial-events-end bookmark, after which no more are requested of an endpoint.
+MISSING_ENDS: Final = 3
+LAG: Final = 10.0  # seconds; the bookmark follows the initial events at once, so this is generous
 
-NO_MARK: Final = Garbled(f"live events for {LAG:g} s, and no end mark of the streaming list")
-NO_END: Final = Garbled("the streaming list ended without its end mark")
+NO_BOOKMARK: Final = Garbled(f"live events for {LAG:g} s, and no initial-events-end bookmark")
+NO_END: Final = Garbled("the streaming list ended without its initial-events-end bookmark")
 
 _STAGE: Final = (Stage(),)
 
@@ -56,14 +57,16 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
         case Asking(context, version), Opened():
             return Streaming(note_activity(context, now), version, now), ()
 
-        case Streaming() | Lagging(), Received(marked=True, lost=False, version=version) if version:
+        case Streaming() | Lagging(), Received(initial_events_end=True, lost=False, version=version) if (
+            version
+        ):
             # The list is complete, and its stream is the watch from now on.
             context, reports = reach(note_activity(_forgive(state), now), version, now)
-            return Watching(context, version, state.opened), (Stage(), Commit(version), *reports)
+            return Watching(context, version, state.opened), (Stage(), Replace(version), *reports)
         case Streaming() | Lagging(), Received(lost=True):
             return _to_plain_list(_count(state), state.version, LOST, now, Close(), Discard())
-        case Streaming() | Lagging(), Received(marked=True):
-            # A watch cannot go on from here: nothing says which version the snapshot has.
+        case Streaming() | Lagging(), Received(initial_events_end=True):
+            # A watch cannot continue from here: it is not known which version the snapshot has.
             return _to_plain_list(_count(state), state.version, NO_VERSION, now, Close(), Discard())
         case Streaming(context, version, opened, count), Received(live=True):
             context, count = note_activity(context, now), count + event.count
@@ -72,7 +75,7 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
             return Streaming(note_activity(context, now), version, opened, count + event.count), _STAGE
         case Lagging(live=live), Received() if now - live >= LAG:
             # A server that ignores sendInitialEvents sends live events only, for minutes.
-            return _to_plain_list(_count(state), state.version, NO_MARK, now, Close(), Discard())
+            return _to_plain_list(_count(state), state.version, NO_BOOKMARK, now, Close(), Discard())
         case Lagging(context, version, opened, live, count), Received():
             context, count = note_activity(context, now), count + event.count
             return Lagging(context, version, opened, live, count), _STAGE
@@ -86,14 +89,14 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
             return _to_plain_list(_count(state), state.version, NO_END, now, Discard())
 
         case Streaming() | Lagging(), Failed(TimedOut() as outcome):
-            # The server took it on and sent nothing: it may not know what was asked for.
+            # The server accepted it and sent nothing: it may not know what was requested.
             return _to_plain_list(_count(state), state.version, outcome, now, Close(), Discard())
         case _, Failed((Expired() | TooLarge()) as outcome) if state.version:
-            # This version cannot be had; the latest can, and another request now is the only one it costs.
+            # The server cannot serve this version; it can serve the latest, for the cost of one more request.
             context = note(state.context, "list", outcome, now)
             return to_asking(context, "", now, *_drop(state), report(context))
         case _, Failed(Unsupported() as outcome):
-            # An older server, and no failure of it.
+            # An older server, which has not failed.
             context = note(_stop_streaming(state.context), "list", outcome, now)
             version = _first(context, state.version)
             return to_listing(context, version, now, *_drop(state), report(context))
@@ -119,21 +122,23 @@ def _to_plain_list(
 
 
 def _first(context: SyncContext, version: str) -> str:
-    """The version for a plain list: that of the streaming list, or what the program wants first."""
+    """Return the version for a plain list: that of the streaming list, or what the program wants first."""
     return version if context.version else context.settings.first
 
 
 def _count(state: Streaming | Lagging) -> SyncContext:
-    """Count a streaming list that came to nothing, though the server took it on."""
-    times = state.context.endpoint.unmarked + 1
-    context = replace(state.context, endpoint=replace(state.context.endpoint, unmarked=times))
-    return _stop_streaming(context) if times >= UNMARKED else context
+    """Count a streaming list that did not complete, although the server accepted it."""
+    times = state.context.endpoint.missing_ends + 1
+    context = replace(state.context, endpoint=replace(state.context.endpoint, missing_ends=times))
+    return _stop_streaming(context) if times >= MISSING_ENDS else context
 
 
 def _forgive(state: Streaming | Lagging) -> SyncContext:
     endpoint = state.context.endpoint
     return (
-        replace(state.context, endpoint=replace(endpoint, unmarked=0)) if endpoint.unmarked else state.context
+        replace(state.context, endpoint=replace(endpoint, missing_ends=0))
+        if endpoint.missing_ends
+        else state.context
     )
 
 
@@ -142,5 +147,5 @@ def _stop_streaming(context: SyncContext) -> SyncContext:
 
 
 def _drop(state: Asking | Streaming | Lagging) -> tuple[Action, ...]:
-    """End what is open, and forget what has come of it: the next list may not contain it."""
+    """End what is open, and drop what has come of it: the next list may not contain it."""
     return () if isinstance(state, Asking) else (Close(), Discard())

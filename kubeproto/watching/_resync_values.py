@@ -9,21 +9,21 @@ from msgspec import Struct
 from ..wire import Outcome
 from . import pager
 from ._resync_pace import Backoff
-from .pager import Abandon, Commit, Discard, Failed, Listed, SendList, Stage, Started
+from .pager import Abandon, Discard, Failed, Listed, Replace, SendList, Stage, Started
 
-# Below five minutes a server would be asked too often for nothing; Go's client has the same floor.
+# Below five minutes a server would be asked too often for nothing; Go's client has the same minimum.
 SHORTEST_WATCH: Final = 300
 
 
 class Settings(Struct, frozen=True, kw_only=True, gc=False):
-    """What the program wants of one mirror.
+    """What the program wants of one cache.
 
-    `first` is the version of the very first list: "0" takes what the server has at hand, which is cheap even
-    for ten thousand clients at once, and the watch then catches up; "" waits for the latest, which matters to
-    a program that must not even begin with an old world. A streaming list is always the latest.
-    `page_size` of 0 lets the machine choose. `watch_seconds` is the least time that a watch is asked for; up
-    to twice as much, so that not all clients come back at once. `follow` never lists: it goes on from the
-    version that was handed in, and ends when that is gone.
+    `first` is the version of the very first list: "0" takes what the server has in its cache, which is cheap
+    even for ten thousand clients at once, and the watch then catches up; "" waits for the latest, which
+    matters to a program that must not even begin with an old snapshot. A streaming list is always the latest.
+    `page_size` of 0 lets the machine choose. `watch_seconds` is the shortest time that a watch is requested
+    for; up to twice as much, so that not all clients come back at once. `follow` never lists: it continues
+    from the version that was given, and ends when that has expired.
     """
 
     streaming: bool = True
@@ -35,15 +35,15 @@ class Settings(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
-    """What was learnt about one resource of one server. It may be handed to the next machine that asks there.
+    """What was learnt about one resource of one server. It may be passed to the next machine for it.
 
-    `streaming` is False once streaming lists have been refused, or did not come to an end too often;
-    `unmarked` counts those. `paged` is True if a list at version "0" came in pages, so there is no cache
-    behind it. `bookmarks` is False if a watch was silent for longer than bookmarks let it be.
+    `streaming` is False once streaming lists have been refused, or were not completed too often;
+    `missing_ends` counts those. `paged` is True if a list at version "0" came in pages, so there is no cache
+    behind it. `bookmarks` is False if a watch was silent for longer than bookmarks allow.
     """
 
     streaming: bool = True
-    unmarked: int = 0
+    missing_ends: int = 0
     paged: bool = False
     bookmarks: bool = True
 
@@ -60,9 +60,9 @@ class SyncFailure(Struct, frozen=True, gc=False):
 class SyncContext(Struct, frozen=True, gc=False):
     """What is true in every state.
 
-    `version` is that of the world that readers see: "" until there is one. `heard` is the time of the last
+    `version` is that of the snapshot that readers see: "" until there is one. `heard` is the time of the last
     byte. `failures` counts those without progress between them, `mute` the watches in a row, with the one
-    that is open, that have said nothing. `bucket` is when the bucket of requests will be full again.
+    that is open, that have been silent. `bucket` is when the bucket of requests will be full again.
     """
 
     settings: Settings
@@ -76,20 +76,20 @@ class SyncContext(Struct, frozen=True, gc=False):
 
 
 class Idle(Struct, frozen=True, gc=False):
-    """Nothing is asked for: not begun, or paused."""
+    """Nothing is requested: not started, or paused."""
 
     context: SyncContext
 
 
 class Asking(Struct, frozen=True, gc=False):
-    """A streaming list has been asked for, at this version or newer."""
+    """A streaming list has been requested, at this version or newer."""
 
     context: SyncContext
     version: str
 
 
 class Streaming(Struct, frozen=True, gc=False):
-    """A streaming list is arriving; its end mark has not come yet."""
+    """A streaming list is arriving; its initial-events-end bookmark has not come yet."""
 
     context: SyncContext
     version: str
@@ -98,7 +98,7 @@ class Streaming(Struct, frozen=True, gc=False):
 
 
 class Lagging(Struct, frozen=True, gc=False):
-    """A streaming list goes on with live events since this time, and still has no end mark."""
+    """A streaming list has had live events since this time, and still no initial-events-end bookmark."""
 
     context: SyncContext
     version: str
@@ -108,7 +108,7 @@ class Lagging(Struct, frozen=True, gc=False):
 
 
 class Listing(Struct, frozen=True, gc=False):
-    """A page has been asked for; the pager says which. `count` objects have come, `before` this page."""
+    """A page has been requested; the pager says which. `count` objects have come, `before` this page."""
 
     context: SyncContext
     paging: pager.First | pager.Following | pager.Whole
@@ -117,13 +117,13 @@ class Listing(Struct, frozen=True, gc=False):
 
 
 class Opening(Struct, frozen=True, gc=False):
-    """A watch has been asked for, from the version of the world on."""
+    """A watch has been requested, from the version of the snapshot on."""
 
     context: SyncContext
 
 
 class Watching(Struct, frozen=True, gc=False):
-    """A watch is open. It was asked for from `since` on, and was `opened` at that time."""
+    """A watch is open. It was requested from `since` on, and was `opened` at that time."""
 
     context: SyncContext
     since: str
@@ -140,22 +140,22 @@ State: TypeAlias = Idle | Asking | Streaming | Lagging | Listing | Opening | Wat
 
 
 class Opened(Struct, frozen=True, gc=False):
-    """The server has answered a watch with 2xx."""
+    """The server has responded to a watch with 2xx."""
 
 
 class Received(Struct, frozen=True, gc=False):
-    """A piece of an answer has come. `digest` makes this from the events of a chunk.
+    """A piece of a response has come. `digest` makes this from the events of a chunk.
 
-    `count` is the events or objects in it, and `version` that of the last one; "" if none is told.
-    `live`: one of them is not an Added. `bookmark`: it holds a bookmark. `marked`: it ends with the end mark
-    of a streaming list. `lost`: it holds an event whose object or version cannot be told.
+    `count` is the number of events or objects in it, and `version` that of the last one; "" if there is none.
+    `live`: one of them is not an Added. `bookmark`: it has a bookmark. `marked`: it ends with the
+    initial-events-end bookmark. `lost`: it has an event whose object or version is not known.
     """
 
     count: int
     version: str = ""
     live: bool = False
     bookmark: bool = False
-    marked: bool = False
+    initial_events_end: bool = False
     lost: bool = False
 
 
@@ -164,11 +164,11 @@ class Closed(Struct, frozen=True, gc=False):
 
 
 class Refreshed(Struct, frozen=True, gc=False):
-    """The program wants the world to be built anew. It stays as it is until then."""
+    """The program wants a relist. The snapshot stays as it is until then."""
 
 
 class Paused(Struct, frozen=True, gc=False):
-    """The program wants nothing for now; `Started` goes on where this left off."""
+    """The program wants nothing for now; `Started` continues from here."""
 
 
 class Stopped(Struct, frozen=True, gc=False):
@@ -197,24 +197,24 @@ class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def match(self) -> str:
-        """The ``resourceVersionMatch``: a streaming list must name one, a watch must not."""
+        """The ``resourceVersionMatch``: a streaming list must have one, a watch must not."""
         return "NotOlderThan" if self.initial else ""
 
 
-class Apply(Struct, frozen=True, gc=False):
-    """What has just come changes the world that readers see. Skip what is not newer than `after`."""
+class Update(Struct, frozen=True, gc=False):
+    """What has just come changes the snapshot that readers see. Skip what is not newer than `after`."""
 
     after: str = ""
 
 
 class Close(Struct, frozen=True, gc=False):
-    """End the answer that is open, and forget the request that waits for its time."""
+    """End the response that is open, and cancel the request that waits for its time."""
 
 
 class Report(Struct, frozen=True, gc=False):
-    """Say this: in a log, in a metric."""
+    """Report this: in a log, in a metric."""
 
     failure: SyncFailure
 
 
-Action: TypeAlias = SendList | SendWatch | Stage | Apply | Commit | Discard | Close | Report | Abandon
+Action: TypeAlias = SendList | SendWatch | Stage | Update | Replace | Discard | Close | Report | Abandon

@@ -1,4 +1,4 @@
-"""The watch phase of the resync machine: a watch is asked for (Opening) or open (Watching)."""
+"""The watch phase of the resync machine: a watch is requested (Opening) or open (Watching)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from ._resync_requests import (
 )
 from ._resync_values import (
     Action,
-    Apply,
     Close,
     Closed,
     Event,
@@ -32,6 +31,7 @@ from ._resync_values import (
     Opening,
     Received,
     SyncContext,
+    Update,
     Watching,
 )
 from .pager import Failed
@@ -41,7 +41,7 @@ STEADY: Final = 60.0  # seconds; a watch that was open for so long did
 MUTE: Final = 2  # watches without a byte before a relist
 STUBBORN: Final = 5  # failures of open watches in a row before a relist
 
-_APPLY: Final = (Apply(),)
+_UPDATE: Final = (Update(),)
 
 
 def step(state: Opening | Watching, event: Event, now: float) -> Step:
@@ -52,7 +52,7 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
         case Watching(), Received():
             # It is not known what changed, and a list at the last version or newer might not contain it.
             context = fail(note_activity(state.context, now), "watch", LOST, now)
-            return relist_or_end(context, "", LOST, now, *_APPLY, Close())
+            return relist_or_end(context, "", LOST, now, *_UPDATE, Close())
 
         case Opening(context), Opened():
             # Mute until a byte comes: `_advance` sets it back.
@@ -82,7 +82,7 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
             # It would be refused at this version each time.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
         case Opening() | Watching(), Failed(Refused() as outcome) if state.context.settings.follow:
-            # Who follows has had the right and the kind, and lost them; a cache waits for them instead.
+            # A follower had the right and the kind, and lost them; a cache waits for them instead.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
         case Watching(), Failed((ServerFailed() | Garbled()) as outcome) if _is_stubborn(state, now):
             # The server cannot get past something at this version.
@@ -101,7 +101,7 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
 
 
 def _advance(state: Watching, event: Received, now: float) -> tuple[Watching, tuple[Action, ...]]:
-    """Note how far the snapshot has come. A version that goes back is taken as it is, and reported."""
+    """Note the version of the snapshot. One that goes back is taken as it is, and reported."""
     context, since = state.context, state.since
     version = event.version or context.version
     progress = order(version, context.version)
@@ -112,7 +112,7 @@ def _advance(state: Watching, event: Received, now: float) -> tuple[Watching, tu
         context.settings, endpoint, version, now,
         0 if progress > 0 else context.failures, 0, context.bucket, context.failure,
     )  # fmt: skip
-    actions: tuple[Action, ...] = (Apply(since),) if context.settings.follow else _APPLY
+    actions: tuple[Action, ...] = (Update(since),) if context.settings.follow else _UPDATE
     if progress < 0:
         moved = note(moved, "version", gone_back(context.version, version), now)
         actions = (*actions, report(moved))
@@ -120,7 +120,7 @@ def _advance(state: Watching, event: Received, now: float) -> tuple[Watching, tu
 
 
 def _settle(state: Opening | Watching, now: float) -> SyncContext:
-    """What a watch that is over leaves behind: whether it was open for long enough, and whether mute."""
+    """Note what a watch that has ended shows: whether it was open for long enough, and whether mute."""
     context = state.context
     if isinstance(state, Opening):
         return context

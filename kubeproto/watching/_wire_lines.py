@@ -1,4 +1,4 @@
-"""The lines of a watch as msgspec reads them: events of objects as they are, the two others to be turned."""
+"""The lines of a watch as msgspec reads them: events of objects as they are, the others to be converted."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class BookmarkLine(Struct, tag_field="type", tag="BOOKMARK"):
     object: _BookmarkObject
 
     def event(self) -> Bookmark:
-        """What it says."""
+        """Return the event."""
         meta = self.object.metadata
         annotations = meta.annotations or {}
         return Bookmark(meta.resource_version, annotations.get("k8s.io/initial-events-end") == "true")
 
 
 class ErrorLine(Struct, tag_field="type", tag="ERROR"):
-    """The end of a watch as it is sent: mostly a Status, but anything goes."""
+    """The end of a watch as it is sent: mostly a Status, but it can be anything."""
 
     object: Raw
 
     def event(self) -> WatchFailed:
-        """What it says."""
+        """Return the event."""
         return read_failure(self.object)
 
 
@@ -46,7 +46,7 @@ OTHER_LINES: Final = frozenset((BookmarkLine, ErrorLine))
 
 
 def turned(line: Any) -> Any:
-    """Return the event that a decoded line is, or says."""
+    """Return the event of a decoded line."""
     return line.event() if type(line) in OTHER_LINES else line
 
 

@@ -14,21 +14,21 @@
 
     First, Following, Whole ── any other Failed ──► Lost
 
-House rules
+Rules
 
-- A page is handed on (`Stage`) before the next one is asked for, so memory is bounded by a page. Who wants
-  to fetch ahead does that in the driver.
-- The version and its match stand on page 1 only: a token carries its version, and a server refuses both.
+- A page is passed on (`Stage`) before the next one is requested, so memory is bounded by a page. Prefetching
+  is up to the driver.
+- Only page 1 has the version and its match: a token carries its version, and a server refuses both.
 - The version of the list is that of page 1, which the server repeats on every page.
-- A 410 in the middle voids what was handed on (`Discard`) and falls back to the whole list in one answer,
-  which cannot expire on the way. The plan may choose otherwise: to fail, or to go on with the token that the
-  server offers. The rest is then of another version than the beginning: such a list is no snapshot
+- A 410 in the middle voids what was passed on (`Discard`) and falls back to the whole list in one response,
+  which cannot expire on the way. The plan may choose otherwise: to fail, or to continue with the token that
+  the server offers. The rest is then of another version than the beginning: such a list is not a snapshot
   (`Done.consistent`), and no watch may start from it.
-- The fallback is tried once, and a server that answers with the token it was asked with would do so for
-  ever: both end the list. So do what else a server could go on with for ever: the same page under another
-  token, page after page without an object, more pages than any list has, and a token or a version that is
-  too long to be sent back.
-- A 410 on page 1 is the caller's: the version it asked for is too old. Retries are the caller's as well.
+- The fallback is tried once, and a server that responds with the token it was asked with would do so for
+  ever: both end the list. So does anything else that a server could continue forever: the same page under
+  another token, page after page without an object, more pages than any list has, and a token or a version
+  that is too long to be sent back.
+- A 410 on page 1 is for the caller: the version it asked for is too old. So are retries.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ __all__ = [
     "PROGRESS",
     "Abandon",
     "Action",
-    "Commit",
     "Discard",
     "Done",
     "Event",
@@ -61,6 +60,7 @@ __all__ = [
     "Lost",
     "Plan",
     "Ready",
+    "Replace",
     "SendList",
     "Stage",
     "Started",
@@ -73,7 +73,7 @@ __all__ = [
 PAGE: Final = 500  # objects a page, as Go's client and kubectl ask for
 
 # A token is the base64 of a version and a key of etcd, some 400 bytes. Percent-encoded, this many still fit
-# the request line that proxies take, and httpx takes no URL of over 64 KiB.
+# A token is the base64 of a version and a key of etcd, some 400 bytes. Percent-encoded, this many still fit
 MAX_TOKEN: Final = 16 * 1024
 
 # Versions are numbers of 20 digits; those of other stores may be longer, and every watch sends one back.
@@ -86,14 +86,14 @@ MAX_EMPTY_PAGES: Final = 10
 _MAX_PAGES: Final = 12_000
 _MAX_OBJECTS: Final = 1_000_000
 
-# Seconds. An API server gives a list 60 s, and ends it then (`--request-timeout`): whoever has not sent one
+# Seconds. An API server gives a list 60 s, and ends it then (`--request-timeout`): one that has not sent an
 # object in that time is not making progress, and ten times as long is enough for the slowest of proxies.
 PROGRESS: Final = 60.0
 LIST_TIMEOUT: Final = 600.0
 
 
 class Plan(Struct, frozen=True, kw_only=True, gc=False):
-    """What list is wanted. `on_expired`: what to do when the server forgets the version midway."""
+    """Which list is wanted. `on_expired`: what to do when the server forgets the version midway."""
 
     version: str = ""
     match: str = ""
@@ -102,19 +102,19 @@ class Plan(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Ready(Struct, frozen=True, gc=False):
-    """Nothing has been asked yet."""
+    """Nothing has been requested yet."""
 
     plan: Plan
 
 
 class First(Struct, frozen=True, gc=False):
-    """The first page has been asked for."""
+    """The first page has been requested."""
 
     plan: Plan
 
 
 class Following(Struct, frozen=True, gc=False):
-    """A further page has been asked for.
+    """A further page has been requested.
 
     `pages` came before it, the last `empty` of them without an object; `first` names the object that the last
     one began with.
@@ -130,13 +130,13 @@ class Following(Struct, frozen=True, gc=False):
 
 
 class Whole(Struct, frozen=True, gc=False):
-    """The rest could not be had page by page: all has been asked for in one answer."""
+    """The rest could not be read page by page: all of it has been requested in one response."""
 
     plan: Plan
 
 
 class Done(Struct, frozen=True, gc=False):
-    """All pages are there. `paged` says that there was more than one, `consistent` that they fit together."""
+    """All pages have come. `paged` says that there was more than one, `consistent` that they fit together."""
 
     version: str
     paged: bool = False
@@ -159,7 +159,7 @@ class Started(Struct, frozen=True, gc=False):
 class Listed(Struct, frozen=True, gc=False):
     """A page is complete. `token` asks for the next one and is empty on the last; `count` is its objects.
 
-    `first` names the first of them, so that a server that sends the same page again can be told.
+    `first` names the first of them, so that a server that sends the same page again is noticed.
     """
 
     version: str
@@ -169,7 +169,7 @@ class Listed(Struct, frozen=True, gc=False):
 
 
 class Failed(Struct, frozen=True, gc=False):
-    """A request has failed, or its answer broke off."""
+    """A request has failed, or its response broke off."""
 
     outcome: Outcome
 
@@ -198,27 +198,27 @@ class Stage(Struct, frozen=True, gc=False):
     """Take what has just come: it is part of a whole that is not complete yet."""
 
 
-class Commit(Struct, frozen=True, gc=False):
+class Replace(Struct, frozen=True, gc=False):
     """What was staged is the whole, as it was at this version."""
 
     version: str
 
 
 class Discard(Struct, frozen=True, gc=False):
-    """Forget what was staged."""
+    """Drop what was staged."""
 
 
 class Abandon(Struct, frozen=True, gc=False):
-    """Tell the caller that this is the end, and why."""
+    """Report to the caller that this is the end, and why."""
 
     outcome: Outcome
 
 
-Action: TypeAlias = SendList | Stage | Commit | Discard | Abandon
+Action: TypeAlias = SendList | Stage | Replace | Discard | Abandon
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, ...]]:
-    """What an event means in a state: the next state, and what to do."""
+    """Return the next state and the actions for an event."""
     match state, event:
         case Ready(plan), Started():
             return _ask(First(plan), now)
@@ -226,7 +226,7 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
             return _lose(Garbled(endless))
         case First() | Following() | Whole(), Listed(token=""):
             done = _done(state, event)
-            return done, (Stage(), Commit(done.version))
+            return done, (Stage(), Replace(done.version))
         case First(plan) | Whole(plan), Listed(version, token):
             following = Following(plan, token, version, empty=int(not event.count), first=event.first)
             return _ask(following, now, Stage())
@@ -245,7 +245,7 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
 
 
 def request(state: First | Following | Whole, *, at: float, latest: float) -> SendList:
-    """The request that this state waits for: the same again, for who wants to retry it."""
+    """Return the request that this state waits for: the same again, for a caller who retries it."""
     match state:
         case First(plan):
             return SendList(at=at, latest=latest, version=plan.version, match=plan.match, limit=plan.limit)
@@ -256,15 +256,15 @@ def request(state: First | Following | Whole, *, at: float, latest: float) -> Se
 
 
 def _endless(state: First | Following | Whole, page: Listed) -> str:
-    """Why this page cannot be gone on from, or would be for ever; "" if it can."""
+    """Return why a list cannot continue after this page, or would forever; "" if it can."""
     if len(page.version) > MAX_VERSION:
-        return f"a version of {len(page.version)} characters came; {MAX_VERSION} are the limit"
+        return f"a version of {len(page.version)} characters came; the limit is {MAX_VERSION}"
     if len(page.token) > MAX_TOKEN:
-        return f"a continue token of {len(page.token)} characters came; {MAX_TOKEN} are the limit"
+        return f"a continue token of {len(page.token)} characters came; the limit is {MAX_TOKEN}"
     if not isinstance(state, Following) or not page.token:
         return ""
     if page.token == state.token:
-        return "the server answers each page with the token that it was asked with"
+        return "the server responds to each page with the token that it was asked with"
     if page.first and page.first == state.first:
         return "the server sends the same page again under another token"
     if not page.count and state.empty + 1 >= MAX_EMPTY_PAGES:

@@ -45,20 +45,20 @@ back. All arrows::
     Watching ─── Paused ────► Idle
     Watching ─── Stopped ───► Ended
 
-The arms of a phase stand in one file: streaming lists in `_resync_streaming`, plain lists in
+The arms of a phase are in one file: streaming lists in `_resync_streaming`, plain lists in
 `_resync_listing`, watches in `_resync_watching`, and what the program asks for in this one.
 
 Rules
 
-- Objects do not pass through here. The driver turns a chunk into a few words (`Received`), steps, and does
-  with the chunk what the actions say: `Stage` it, or `Apply` it. `Commit` shows the staged snapshot at
-  once, so no reader ever sees half of one; until then readers keep the old snapshot and its `version`.
+- Objects do not pass through here. The driver summarizes a chunk (`Received`), steps, and does with the chunk
+  what the actions say: `Stage` it, or `Update` with it. `Replace` shows the staged snapshot at once, so no
+  reader ever sees half of one; until then readers keep the old snapshot and its `version`.
 - After a 410 a relist asks for the last version or newer, which spares the server; only if that is refused
   too, for the latest one. What would always be refused (Rejected), or must be newer (a lost event, an
   object that cannot be read, a refresh that the program asked for), asks for the latest at once.
-- A streaming list is asked for to get a snapshot, never to go on from one. A server without streaming lists
-  is remembered (`Endpoint`). So is one that leaves out the initial-events-end bookmark three times; and as
-  soon as live events have come for ten seconds, or nothing at all, this one relist is made with a plain
+- A streaming list is requested to get a snapshot, never to continue from one. A server without streaming
+  lists is remembered (`Endpoint`). So is one that leaves out the initial-events-end bookmark three times; and
+  as soon as live events have come for ten seconds, or nothing at all, this one relist is made with a plain
   list, for a server may hold such a stream open for ten minutes.
 - A clean end of a watch is normal: the next one starts where it left off. A watch that ends within a second
   with nothing new did not work, and counts as a failure: else a proxy that hangs up politely would make a
@@ -66,17 +66,17 @@ Rules
 - Only progress forgives failures: a version that advanced on a watch, or a watch that stayed open for a
   minute. A list that worked forgives none, so list, watch and 410 cannot spin at full speed.
 - Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
-  none. So whatever a server does, it is asked at most ten times at once and then once a second.
+  none. So whatever a server does, it gets at most ten requests at once and then one a second.
 - Bookmarks come about every minute and tell a quiet connection from a dead one: after 75 s without an event
-  the watch is closed. Bytes that make no event prove nothing: else a server that sends one of them now and
-  then would be believed for ever. A list must bring an object every 60 s. It costs one watch to find out
-  that a server sends no bookmarks. Two mute watches in a row lead to a relist: a server that was set back
-  to an older state keeps a watch at a future version open for ever.
+  the watch is closed. Bytes that make no event prove nothing: a server that sends one of them now and then
+  would be believed forever. A list must bring an object every 60 s. It costs one watch to find out that a
+  server sends no bookmarks. Two mute watches in a row lead to a relist: a server that was set back to an
+  older state keeps a watch at a future version open forever.
 - A watch that opens, and fails on the server's side five times in a row without progress, fails because of
   something at that version: a relist follows. A server that does not let a watch open is waited for.
-- 401, 403, 404 and requests that are wrong wait at least ten seconds and go on asking: rights and kinds
+- 401, 403, 404 and requests that are wrong wait at least ten seconds and are repeated: rights and kinds
   appear.
-- The machine uses no randomness. A request says the earliest and the latest time for it, and the driver
+- The machine uses no randomness. A request has the earliest and the latest time for it, and the driver
   draws the time between them, as it draws the length of a watch. So a row of the test table shows both
   ends, and no event has to carry a number that it may not need.
 - `now` may jump. A clock set back makes a watch look short, and costs a delay, never a loop or a crash.
@@ -96,7 +96,6 @@ from ._resync_requests import Step, refuse, relist, to_opening
 from ._resync_status import SyncStatus, sync_status
 from ._resync_values import (
     Action,
-    Apply,
     Asking,
     Close,
     Closed,
@@ -119,19 +118,18 @@ from ._resync_values import (
     Streaming,
     SyncContext,
     SyncFailure,
+    Update,
     Watching,
 )
-from .pager import Abandon, Commit, Discard, Failed, Listed, SendList, Stage, Started
+from .pager import Abandon, Discard, Failed, Listed, Replace, SendList, Stage, Started
 
 __all__ = [
     "Abandon",
     "Action",
-    "Apply",
     "Asking",
     "Backoff",
     "Close",
     "Closed",
-    "Commit",
     "Discard",
     "Ended",
     "Endpoint",
@@ -146,6 +144,7 @@ __all__ = [
     "Paused",
     "Received",
     "Refreshed",
+    "Replace",
     "Report",
     "SendList",
     "SendWatch",
@@ -158,6 +157,7 @@ __all__ = [
     "SyncContext",
     "SyncFailure",
     "SyncStatus",
+    "Update",
     "Watching",
     "begin",
     "digest",
@@ -171,13 +171,15 @@ _ENDPOINT: Final = Endpoint()
 
 
 def begin(settings: Settings = _SETTINGS, *, version: str = "", endpoint: Endpoint = _ENDPOINT) -> Idle:
-    """Return a machine that has not asked for anything yet.
+    """Return a machine that has made no request yet.
 
-    With the version of a snapshot that the caller has kept, it goes on from there. InvalidRequest, which is a
-    ValueError, for "0", which is not a place in history, and for following without a version.
+    With the version of a snapshot that the caller has kept, it continues from there. InvalidRequest, which is
+    a ValueError, for "0", which is not a place in history, and for following without a version.
     """
     if version == "0" or (settings.follow and not version):
-        raise InvalidRequest(f"version {version!r} is no place to go on from: it names no moment in history")
+        raise InvalidRequest(
+            f"a watch cannot continue from version {version!r}: it names no moment in history"
+        )
     return Idle(SyncContext(settings, endpoint, version))
 
 

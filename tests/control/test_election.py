@@ -236,19 +236,19 @@ ROWS: Final[dict[str, Row]] = {
         Checking(seen(), 108),
         Found(OTHERS),
         Looking(seen(OTHERS, since=100)),
-        (StopLeading("the lease is other's"), NewLeader("other"), GET_SOON),
+        (StopLeading("the lease belongs to other"), NewLeader("other"), GET_SOON),
     ),
     "leads, and finds nobody": (
         Checking(seen(), 108),
         Found(lease("")),
         Taking(seen(lease(""), since=100), 100),
-        (StopLeading("the lease is nobody's"), NewLeader(""), taking(lease(""))),
+        (StopLeading("the lease belongs to nobody"), NewLeader(""), taking(lease(""))),
     ),
     "leads, and the lease is gone": (
         Checking(seen(), 108),
         ABSENT,
         Taking(BLANK_COURSE, 100),
-        (StopLeading("the lease is gone"), NewLeader(""), CREATION),
+        (StopLeading("the lease does not exist any more"), NewLeader(""), CREATION),
     ),
     "the time is up": (
         Renewing(seen(), 100, 99),
@@ -411,7 +411,7 @@ COORDINATED: Final[dict[str, Row]] = {
         Checking(seen(candidate=ASSIGNED), 108),
         Found(PROMISED),
         Looking(seen(PROMISED, since=100, candidate=ASSIGNED)),
-        (StopLeading("the lease is other's"), GET_SOON),
+        (StopLeading("the lease belongs to other"), GET_SOON),
     ),
     "le_10 coordinated: leads, and is preferred itself": (
         Checking(seen(candidate=ASSIGNED), 108),
@@ -423,7 +423,7 @@ COORDINATED: Final[dict[str, Row]] = {
         Checking(seen(candidate=ASSIGNED), 108),
         ABSENT,
         Looking(ObservedLease(ASSIGNED, BLANK, 100)),
-        (StopLeading("the lease is gone"), NewLeader(""), GET_SOON),
+        (StopLeading("the lease does not exist any more"), NewLeader(""), GET_SOON),
     ),
     "a preferred holder is nothing to who is not coordinated": (
         Checking(seen(), 108),

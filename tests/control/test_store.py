@@ -212,7 +212,7 @@ def test_nobody_sees_half_a_world() -> None:
     store.stage([added("c", 3)])
     assert (set(store.entries()), store.version, len(store)) == ({"a"}, "10", 1)
     store.discard()
-    with pytest.raises(LocalProtocolError, match="commit without stage"):
+    with pytest.raises(LocalProtocolError, match="replace without stage"):
         store.replace("11")
     assert set(store.entries()) == {"a"}
 
@@ -424,7 +424,7 @@ def test_a_store_that_is_full_says_of_what_and_how_much() -> None:
         few.stage([tome("a", 1), tome("b", 2), tome("c", 3)])
     small = Store(Tome, most_bytes=1000)
     small.update([added("a", 1)])
-    with pytest.raises(StoreFull, match=r"2 objects of Tome take \d+ bytes; 1000 are the most to be kept"):
+    with pytest.raises(StoreFull, match=r"2 objects of Tome take \d+ bytes; the limit is 1000"):
         small.update([added("b", 2, "x" * 1000)])
 
 

@@ -327,13 +327,13 @@ def test_a_line_that_is_broken_behind_its_front_is_kept_without_a_text() -> None
 
 def test_another_kinds_list_is_refused_and_so_is_a_list_of_nothing() -> None:
     for kind, version in (("SecretList", "v1"), ("NoteList", "x.io/v1")):
-        with pytest.raises(RemoteProtocolError, match="came where a list of Settings"):
+        with pytest.raises(RemoteProtocolError, match="came although a list of Settings"):
             read_page(listed([], kind, version), Settings)
-    with pytest.raises(RemoteProtocolError, match="no objects with a name"):
+    with pytest.raises(RemoteProtocolError, match="of its items have no name"):
         read_page(listed([b"null"] * 2_000), Note)
     decoder = ListDecoder(Note)
     decoder.feed(listed([b"null"] * 2_000))
-    with pytest.raises(RemoteProtocolError, match="no objects with a name"):
+    with pytest.raises(RemoteProtocolError, match="of its items have no name"):
         decoder.finish()
     unplaced = Store(Note).stage(read_page(listed([b"null", b"{}"]), Note).malformed)
     assert len(unplaced) == 2

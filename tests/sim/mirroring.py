@@ -48,9 +48,9 @@ class Mirror:
                     self.planned = action
                 case resync.Stage():
                     self.store.stage(batch)
-                case resync.Apply(after):
+                case resync.Update(after):
                     self.store.update(resync.newer(batch, after))
-                case resync.Commit(version):
+                case resync.Replace(version):
                     self.store.replace(version)
                 case resync.Discard():
                     self.store.discard()

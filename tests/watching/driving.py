@@ -120,11 +120,11 @@ class Driver:
                 self.planned = action
             case resync.Stage():
                 self.store.stage(batch)
-            case resync.Apply(after):
+            case resync.Update(after):
                 fresh = resync.newer(batch, after)
                 self.delivered += fresh
                 self.changes += self.store.update(fresh)
-            case resync.Commit(version):
+            case resync.Replace(version):
                 self.changes += self.store.replace(version)
             case resync.Discard():
                 self.store.discard()

@@ -222,13 +222,13 @@ def test_sp_09_w_25_a_line_over_the_limit_is_refused_however_it_comes(pad: int, 
     limits["max_line"] = size - 1
     for chunks in ([stream], [line() if pad else b"\n", stream], [stream[:50], stream[50:]], [stream * 3]):
         with pytest.raises(
-            RemoteProtocolError, match=f"a line of {size} bytes came; {size - 1} are the limit"
+            RemoteProtocolError, match=f"a line of {size} bytes was received; the limit is {size - 1}"
         ):
             read(*chunks, **limits)
     decoder = WatchDecoder(kind, max_line=100)
     for _ in range(100):
         decoder.feed(b"x")
-    with pytest.raises(RemoteProtocolError, match="grown to 101 bytes without an end; 100 are the limit"):
+    with pytest.raises(RemoteProtocolError, match="grown to 101 bytes without an end; the limit is 100"):
         decoder.feed(b"x")
 
 
@@ -298,7 +298,7 @@ def test_sp_14_a_list_on_a_watch_is_refused_by_name(items: str, end: bytes) -> N
     body = f'{{"kind":"WidgetList","apiVersion":"x.io/v1","metadata":{{}},"items":{items}}}'.encode()
     for kind in (Widget, kp.Dynamic, kp.Metadata):
         with pytest.raises(
-            RemoteProtocolError, match=r"a WidgetList came where a watch of \w+ was asked for"
+            RemoteProtocolError, match=r"a WidgetList came although a watch of \w+ was requested"
         ):
             read(body + end, kind=kind)
 
@@ -309,7 +309,7 @@ def test_r_33_a_table_that_nobody_asked_for_is_no_object() -> None:
         [malformed] = read(f'{{"type":"ADDED","object":{table}}}\n'.encode(), kind=kind)
         assert isinstance(malformed, Malformed)
         assert malformed.type == "ADDED"
-        with pytest.raises(RemoteProtocolError, match="a Table came where a watch of"):
+        with pytest.raises(RemoteProtocolError, match="a Table came although a watch of"):
             read(table.encode(), kind=kind)
 
 

@@ -10,7 +10,6 @@ from kubeproto import LocalProtocolError
 from kubeproto.watching import pager
 from kubeproto.watching.pager import (
     Abandon,
-    Commit,
     Discard,
     Done,
     Failed,
@@ -20,6 +19,7 @@ from kubeproto.watching.pager import (
     Lost,
     Plan,
     Ready,
+    Replace,
     SendList,
     Stage,
     Started,
@@ -34,14 +34,14 @@ GO_ON = Plan(version="7", match="NotOlderThan", limit=2, on_expired="go on")
 GONE = Expired("too old", 410)
 OFFER = Expired("too old", 410, token="rest")
 BUSY = Throttled("busy", 429)
-CIRCLE = Garbled("the server answers each page with the token that it was asked with")
+CIRCLE = Garbled("the server responds to each page with the token that it was asked with")
 
 EMPTY = Garbled("10 pages in a row have a token for the next page, and no object")
 AGAIN = Garbled("the server sends the same page again under another token")
 MANY = Garbled("the list goes on after 500000 pages")
 LONG = "x" * 16_385
-LONG_TOKEN = Garbled("a continue token of 16385 characters came; 16384 are the limit")
-LONG_VERSION = Garbled("a version of 16385 characters came; 1024 are the limit")
+LONG_TOKEN = Garbled("a continue token of 16385 characters came; the limit is 16384")
+LONG_VERSION = Garbled("a version of 16385 characters came; the limit is 1024")
 
 
 def send(**fields: Any) -> SendList:
@@ -55,7 +55,7 @@ Row = tuple[str, pager.State, pager.Event, pager.State, tuple[pager.Action, ...]
 
 TABLE: list[Row] = [
     ("begins", Ready(PLAN), Started(), First(PLAN), (PAGE_1,)),
-    ("one page", First(PLAN), Listed("9"), Done("9"), (Stage(), Commit("9"))),
+    ("one page", First(PLAN), Listed("9"), Done("9"), (Stage(), Replace("9"))),
     (
         "more pages", First(PLAN), Listed("9", "b", 2, "a1"),
         Following(PLAN, "b", "9", first="a1"), (Stage(), send(limit=2, token="b")),
@@ -66,7 +66,7 @@ TABLE: list[Row] = [
     ),
     (
         "the last of some", Following(PLAN, "c", "9"), Listed("9"),
-        Done("9", paged=True), (Stage(), Commit("9")),
+        Done("9", paged=True), (Stage(), Replace("9")),
     ),
     ("a circle", Following(PLAN, "b", "9"), Listed("9", "b"), Lost(CIRCLE), (Abandon(CIRCLE),)),
     (
@@ -83,7 +83,7 @@ TABLE: list[Row] = [
     ),
     (
         "the last page may be empty", Following(PLAN, "b", "9", pages=12, empty=9), Listed("9"),
-        Done("9", paged=True), (Stage(), Commit("9")),
+        Done("9", paged=True), (Stage(), Replace("9")),
     ),
     (
         "the same page again", Following(PLAN, "b", "9", first="a1"), Listed("9", "c", 2, "a1"),
@@ -114,9 +114,9 @@ TABLE: list[Row] = [
     ),
     (
         "the rest", Following(GO_ON, "rest", "9", consistent=False), Listed("12"),
-        Done("9", paged=True, consistent=False), (Stage(), Commit("9")),
+        Done("9", paged=True, consistent=False), (Stage(), Replace("9")),
     ),
-    ("whole", Whole(FAIL), Listed("9"), Done("9"), (Stage(), Commit("9"))),
+    ("whole", Whole(FAIL), Listed("9"), Done("9"), (Stage(), Replace("9"))),
     (
         "whole, but paged", Whole(FAIL), Listed("9", "b", 2),
         Following(FAIL, "b", "9"), (Stage(), send(limit=2, token="b")),

@@ -205,11 +205,11 @@ def test_a_list_of_nothing_is_empty(items: str, kind: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        ('{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}', "Table came where a list of Widget"),
-        ('{"kind":"Table","items":[]}', "Table came where a list of Widget"),
-        ('{"kind":"Status","status":"Failure","code":410}', "Status came where a list of Widget"),
-        ('{"kind":"WidgetList"}', "WidgetList came where a list of Widget"),
-        ('{"a":1}', "something else came where a list of Widget"),
+        ('{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}', "Table came although a list of Widget"),
+        ('{"kind":"Table","items":[]}', "Table came although a list of Widget"),
+        ('{"kind":"Status","status":"Failure","code":410}', "Status came although a list of Widget"),
+        ('{"kind":"WidgetList"}', "WidgetList came although a list of Widget"),
+        ('{"a":1}', "something else came although a list of Widget"),
         ("<html>no</html>", "list of Widget"),
         ("", "list of Widget"),
         ("[]", "list of Widget"),
@@ -266,9 +266,7 @@ def test_a_compressed_list_is_read_and_a_cut_one_refused() -> None:
 def test_an_item_over_the_limit_is_refused_however_it_comes() -> None:
     body = page(item("a"), item("big", json.dumps({"title": "x" * 5_000})), item("c"))
     for size in (1, 100, 4_000):
-        with pytest.raises(
-            RemoteProtocolError, match=r"an item of a list has grown to .* 3000 are the limit"
-        ):
+        with pytest.raises(RemoteProtocolError, match=r"an item of a list has grown to .* the limit is 3000"):
             fed([body[at : at + size] for at in range(0, len(body), size)], max_item=3_000)
     items, _ = fed([body[at : at + 1_000] for at in range(0, len(body), 1_000)], max_item=7_000)
     assert len(items) == 3
@@ -316,5 +314,5 @@ def test_a_list_has_the_kind_that_its_definition_gives_it(kind: Any) -> None:
 )
 def test_what_has_the_kind_of_no_list_is_refused(kind: Any, name: str) -> None:
     body = page(item("a"), head=f'"kind":"{name}","apiVersion":"x.io/v1",' + META)
-    with pytest.raises(RemoteProtocolError, match=f"{name} came where a list of"):
+    with pytest.raises(RemoteProtocolError, match=f"{name} came although a list of"):
         read_page(body, kind)

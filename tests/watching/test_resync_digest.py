@@ -78,7 +78,7 @@ def test_an_error_ends_all_parts() -> None:
 
 def test_rw_14_an_error_that_is_no_status_is_garbage() -> None:
     [said] = words([malformed(None, "ERROR")])
-    assert said == Failed(Garbled("an ERROR that is no Status: no"))
+    assert said == Failed(Garbled("an ERROR that is not a Status: no"))
 
 
 EVENTS: list[WatchEvent[Book]] = [

@@ -35,13 +35,13 @@ SECOND = pager.Following(pager.Plan(), "two", "9")
     ("state", "why"),
     [
         (Idle(NEW), "it has not been started, or is paused"),
-        (Asking(NEW, ""), "a streaming list has been asked for"),
+        (Asking(NEW, ""), "a streaming list has been requested"),
         (Streaming(OLD, "", 80.0, 4), ("a streaming list has brought 4 events in 20 s, "
-         "the last one 10 s ago, and not come to its end mark")),
+         "the last one 10 s ago, and not come to its initial-events-end bookmark")),
         (Lagging(OLD, "", 80.0, 95.0, 4), ("a streaming list has gone on with live events for 5 s "
-         "without its end mark")),
-        (Listing(NEW, FIRST), "a list has been asked for"),
-        (Listing(NEW, SECOND, 500), "a further page of a list has been asked for after 500 objects"),
+         "without its initial-events-end bookmark")),
+        (Listing(NEW, FIRST), "a list has been requested"),
+        (Listing(NEW, SECOND, 500), "a further page of a list has been requested after 500 objects"),
         (Opening(DOWN), ("a watch is being opened, after 3 failures in a row; "
          "the last: connection refused")),
         (Ended(OLD), "it has been stopped"),

@@ -326,7 +326,8 @@ def test_wl_05_waiting_for_the_mark_says_since_when() -> None:
     said = sync_status(driver.state, driver.now)
     assert (said.synced, said.silent) == (False, 12.0)
     assert said.why == (
-        "a streaming list has brought 1 events in 12 s, the last one 12 s ago, and not come to its end mark"
+        "a streaming list has brought 1 events in 12 s, the last one 12 s ago,"
+        " and not come to its initial-events-end bookmark"
     )
     driver.feed([mark(4)])
     assert sync_status(driver.state, driver.now).why == ""
@@ -424,12 +425,12 @@ def test_wl_19_and_wl_20_a_streaming_list_at_a_version_that_is_refused_asks_for_
 
 
 def test_wl_21_and_w_17_a_server_that_never_marks_is_listed_after_three_times_and_remembered() -> None:
-    unmarked = Stream([[added("a", 2)]], 300.0)
-    driver = play(unmarked, unmarked, unmarked, Page(5, [book("a", 2)]), OPEN, settings=STREAMING)
+    missing_ends = Stream([[added("a", 2)]], 300.0)
+    driver = play(missing_ends, missing_ends, missing_ends, Page(5, [book("a", 2)]), OPEN, settings=STREAMING)
     assert asked(driver) == [*[("stream", "")] * 3, ("list", "0"), ("watch", "5")]
-    assert driver.troubles[-1].text == "the streaming list ended without its end mark"
+    assert driver.troubles[-1].text == "the streaming list ended without its initial-events-end bookmark"
     endpoint = driver.state.context.endpoint
-    assert endpoint == Endpoint(streaming=False, unmarked=3)
+    assert endpoint == Endpoint(streaming=False, missing_ends=3)
     assert asked(play(Page(5), settings=STREAMING, endpoint=endpoint)) == [("list", "0")]
 
 
@@ -610,7 +611,7 @@ def test_w_12_and_w_13_without_rights_or_kind_it_asks_slowly_says_so_and_recover
 def test_w_12_while_a_kind_is_missing_the_reason_can_be_read() -> None:
     driver = play(Refused("books is not here", 404))
     said = sync_status(driver.state, driver.now)
-    assert said.why == "a list has been asked for, after a failure: books is not here"
+    assert said.why == "a list has been requested, after a failure: books is not here"
 
 
 def test_w_14_the_stream_of_the_list_goes_on_as_the_watch() -> None:

@@ -13,12 +13,10 @@ from kubeproto import LocalProtocolError
 from kubeproto.watching import pager, resync
 from kubeproto.watching.resync import (
     Abandon,
-    Apply,
     Asking,
     Backoff,
     Close,
     Closed,
-    Commit,
     Discard,
     Ended,
     Endpoint,
@@ -32,6 +30,7 @@ from kubeproto.watching.resync import (
     Paused,
     Received,
     Refreshed,
+    Replace,
     Report,
     SendList,
     SendWatch,
@@ -42,6 +41,7 @@ from kubeproto.watching.resync import (
     Streaming,
     SyncContext,
     SyncFailure,
+    Update,
     Watching,
 )
 from kubeproto.wire import (
@@ -81,11 +81,11 @@ NO_SERVER = Unreachable("connection refused")
 CUT = Broken("connection reset")
 SILENT = TimedOut("75 s without a byte")
 GARBAGE = Garbled("a line without an end")
-LOST = Garbled("an event whose object or version cannot be told")
+LOST = Garbled("an event whose object or version is not known")
 NO_VERSION = Garbled("the end of a list without a version")
-NO_MARK = Garbled("live events for 10 s, and no end mark of the streaming list")
-NO_END = Garbled("the streaming list ended without its end mark")
-CIRCLE = Garbled("the server answers each page with the token that it was asked with")
+NO_BOOKMARK = Garbled("live events for 10 s, and no initial-events-end bookmark")
+NO_END = Garbled("the streaming list ended without its initial-events-end bookmark")
+CIRCLE = Garbled("the server responds to each page with the token that it was asked with")
 
 
 def context(settings: Settings = STREAMING, **facts: Any) -> SyncContext:
@@ -239,18 +239,23 @@ row(
 row("initial events", streaming(), Received(4, "5"), Streaming(heard(NEW), "", 95.0, 7), Stage())
 row("live events", streaming(), Received(2, "8", live=True), Lagging(heard(NEW), "", 95.0, NOW, 5), Stage())
 row("more of them", lagging(), Received(1, "9", live=True), Lagging(heard(NEW), "", 60.0, 98.0, 6), Stage())
-marked = Received(3, "9", live=True, bookmark=True, marked=True)
+ended_initial = Received(3, "9", live=True, bookmark=True, initial_events_end=True)
 half: Streaming | Lagging
 for name, half in (("", streaming()), (", late", lagging())):
     state, opened = half, half.opened
     row(
-        f"the mark{name}", state, marked, Watching(heard(NEW, version="9"), "9", opened), Stage(), Commit("9")
+        f"the bookmark{name}",
+        state,
+        ended_initial,
+        Watching(heard(NEW, version="9"), "9", opened),
+        Stage(),
+        Replace("9"),
     )
-    once = context(endpoint=Endpoint(unmarked=1))
+    once = context(endpoint=Endpoint(missing_ends=1))
     for what, event, outcome in (
-        ("a mark without a version", Received(1, marked=True), NO_VERSION),
+        ("a mark without a version", Received(1, initial_events_end=True), NO_VERSION),
         ("a lost event", Received(1, "9", lost=True), LOST),
-        ("a lost event before the mark", Received(1, "9", marked=True, lost=True), LOST),
+        ("a lost event before the mark", Received(1, "9", initial_events_end=True, lost=True), LOST),
         ("silence", Failed(SILENT), SILENT),
     ):
         row(
@@ -276,11 +281,11 @@ row(
 )  # fmt: skip
 row(
     "no mark for long", lagging(live=90.0), Received(1, "9", live=True),
-    Listing(failed(context(endpoint=Endpoint(unmarked=1)), NO_MARK, "list"), FIRST),
-    Close(), Discard(), report(NO_MARK, "list"), send_list(0.8, **ASK_FIRST),
+    Listing(failed(context(endpoint=Endpoint(missing_ends=1)), NO_BOOKMARK, "list"), FIRST),
+    Close(), Discard(), report(NO_BOOKMARK, "list"), send_list(0.8, **ASK_FIRST),
 )  # fmt: skip
-twice = context(endpoint=Endpoint(unmarked=2))
-never = Endpoint(unmarked=3, streaming=False)
+twice = context(endpoint=Endpoint(missing_ends=2))
+never = Endpoint(missing_ends=3, streaming=False)
 row(
     "no end for the third time", streaming(twice), Closed(),
     Listing(failed(context(endpoint=never), NO_END, "list"), FIRST),
@@ -289,10 +294,10 @@ row(
 row(
     "a mark at last",
     streaming(twice),
-    marked,
+    ended_initial,
     Watching(heard(NEW, version="9"), "9", 95.0),
     Stage(),
-    Commit("9"),
+    Replace("9"),
 )
 row(
     "no end for the third time, late", lagging(twice), Closed(),
@@ -301,8 +306,8 @@ row(
 )  # fmt: skip
 back = SyncFailure(NOW, "version", "version 5 came after 7: the server has gone back in time")
 row(
-    "an older world", streaming(OLD, ""), Received(1, "5", marked=True),
-    Watching(heard(OLD, version="5", failure=back), "5", 95.0), Stage(), Commit("5"), Report(back),
+    "an older world", streaming(OLD, ""), Received(1, "5", initial_events_end=True),
+    Watching(heard(OLD, version="5", failure=back), "5", 95.0), Stage(), Replace("5"), Report(back),
 )  # fmt: skip
 
 # Listing
@@ -313,20 +318,20 @@ row(
 )  # fmt: skip
 row(
     "the last page", Listing(NEW, FIRST), Listed("9"), Opening(heard(asked(NEW), version="9")),
-    Stage(), Commit("9"), send_watch("9"),
+    Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
     "the last page of some", Listing(OLD, pager.Following(pager.Plan(), "two", "9")), Listed("10"),
-    Opening(heard(asked(OLD), version="9")), Stage(), Commit("9"), send_watch("9"),
+    Opening(heard(asked(OLD), version="9")), Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
     "a list at 0 in pages", Listing(NEW, PAGE_2), Listed("9"),
     Opening(heard(asked(NEW), version="9", endpoint=Endpoint(paged=True))),
-    Stage(), Commit("9"), send_watch("9"),
+    Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
     "an older list", Listing(OLD, LATEST), Listed("5"), Opening(heard(asked(OLD), version="5", failure=back)),
-    Stage(), Commit("5"), Report(back), send_watch("5"),
+    Stage(), Replace("5"), Report(back), send_watch("5"),
 )  # fmt: skip
 row(
     "no version", Listing(NEW, FIRST), Listed(""), Listing(failed(heard(NEW), NO_VERSION, "list"), FIRST),
@@ -430,48 +435,48 @@ for outcome in (GONE, AHEAD, UNREADABLE, FORBIDDEN, WRONG):
 
 # Watching
 tired = context(version="7", failures=3, mute=1)
-row("news", watching(tired), Received(2, "9", live=True), watching(heard(OLD, version="9")), Apply())
-row("the same version", watching(tired), Received(1, "7"), watching(heard(tired, mute=0)), Apply())
-row("half a line", watching(tired), Received(0), watching(heard(tired, mute=0)), Apply())
+row("news", watching(tired), Received(2, "9", live=True), watching(heard(OLD, version="9")), Update())
+row("the same version", watching(tired), Received(1, "7"), watching(heard(tired, mute=0)), Update())
+row("half a line", watching(tired), Received(0), watching(heard(tired, mute=0)), Update())
 row(
     "an older version", watching(tired), Received(1, "5"),
-    watching(heard(tired, version="5", mute=0, failure=back)), Apply(), Report(back),
+    watching(heard(tired, version="5", mute=0, failure=back)), Update(), Report(back),
 )  # fmt: skip
-row("no order", watching(tired), Received(1, "x"), watching(heard(OLD, version="x")), Apply())
+row("no order", watching(tired), Received(1, "x"), watching(heard(OLD, version="x")), Update())
 deaf = context(version="7", endpoint=DEAF)
 row(
     "a bookmark",
     watching(deaf),
     Received(1, "8", live=True, bookmark=True),
     watching(heard(OLD, version="8")),
-    Apply(),
+    Update(),
 )
 row(
     "an end mark nobody asked for",
     watching(),
-    replace(marked, count=1),
+    replace(ended_initial, count=1),
     watching(heard(OLD, version="9")),
-    Apply(),
+    Update(),
 )
 row(
     "news to a follower",
     watching(followed),
     Received(1, "8"),
     watching(heard(followed, version="8")),
-    Apply("7"),
+    Update("7"),
 )
 row(
     "a lost event", watching(), Received(2, "9", lost=True), Asking(failed(heard(OLD), LOST), ""),
-    Apply(), Close(), report(LOST), send_streaming("", 0.8),
+    Update(), Close(), report(LOST), send_streaming("", 0.8),
 )  # fmt: skip
 row(
     "a lost event where streaming is off", watching(plain_7), Received(2, "9", lost=True),
     Listing(failed(heard(plain_7), LOST), LATEST),
-    Apply(), Close(), report(LOST), send_list(0.8, **ASK_LATEST),
+    Update(), Close(), report(LOST), send_list(0.8, **ASK_LATEST),
 )  # fmt: skip
 row(
     "a follower loses an event", watching(followed), Received(1, lost=True),
-    Ended(heard(followed, failures=1, failure=failure(LOST))), Apply(), Close(), report(LOST), Abandon(LOST),
+    Ended(heard(followed, failures=1, failure=failure(LOST))), Update(), Close(), report(LOST), Abandon(LOST),
 )  # fmt: skip
 row("ends", watching(opened=99.0), Closed(), Opening(asked(OLD)), send_watch("7"))
 nine = context(version="9")
@@ -641,7 +646,7 @@ BEGIN: Callable[..., Idle] = resync.begin
     "facts", [{"version": "0"}, {"settings": FOLLOW}, {"settings": FOLLOW, "version": "0"}]
 )
 def test_rw_01_and_rw_02_there_is_no_going_on_from_nowhere(facts: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="no place to go on from"):
+    with pytest.raises(ValueError, match="a watch cannot continue from"):
         BEGIN(**facts)
 
 
@@ -659,7 +664,9 @@ def test_failures_before_it_do_not_delay_the_watch_after_a_clean_end() -> None:
 
 
 def test_the_end_mark_of_a_streaming_list_forgives_no_failures() -> None:
-    state, _ = resync.step(Streaming(context(failures=3), "", 99.0), Received(1, "9", marked=True), NOW)
+    state, _ = resync.step(
+        Streaming(context(failures=3), "", 99.0), Received(1, "9", initial_events_end=True), NOW
+    )
     assert isinstance(state, Watching)
     assert state.context.failures == 3
 

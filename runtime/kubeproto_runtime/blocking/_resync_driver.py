@@ -151,13 +151,13 @@ class BlockingResyncDriver(Generic[K]):
 
     def _act(self, action: resync.Action, news: list[Any]) -> None:
         match action:
-            case resync.Apply(after):
+            case resync.Update(after):
                 self._sink.apply(keep(self._shard, resync.newer(news, after)))
             case resync.Stage():
                 self._sink.stage(keep(self._shard, news))
             case resync.SendList() | resync.SendWatch():
                 self._planned = action
-            case resync.Commit(version):
+            case resync.Replace(version):
                 self._sink.commit(version)
             case resync.Discard():
                 self._sink.discard()

@@ -191,7 +191,7 @@ class ResyncDriver(Generic[K]):
 
     def _perform(self, action: resync.Action, news: list[Any]) -> None:
         match action:
-            case resync.Apply(after):
+            case resync.Update(after):
                 self._sink.apply(keep(self._shard, resync.newer(news, after)))
             case resync.Stage():
                 self._sink.stage(keep(self._shard, news))
@@ -199,7 +199,7 @@ class ResyncDriver(Generic[K]):
                 # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
                 self._planned = action
                 self._at = self._client.random.uniform(action.at, action.latest)
-            case resync.Commit(version):
+            case resync.Replace(version):
                 self._sink.commit(version)
             case resync.Discard():
                 self._sink.discard()
