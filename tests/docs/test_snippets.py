@@ -1,8 +1,8 @@
 """Every Python snippet of the README and of the documentation runs, and prints what the page says.
 
 The snippets of a page are one program, in their order. A ```text block behind one is what it prints, line by
-line; lines that a page leaves out are a line of `…`. A snippet with the name of a file is that file: those
-named test_… run under pytest.
+line; lines that a page leaves out are a line of `…`. A snippet with the name of a file is that file: it is
+imported, as it prints, by a process of its own, and those named test_… run under pytest.
 """
 
 from __future__ import annotations
@@ -49,18 +49,22 @@ def test_the_snippets_of_a_page_run_and_print_what_it_shows(
             assert_printed(snippet.text, said, where)
         elif snippet.file:
             (tmp_path / snippet.file).write_text(snippet.text)
+            if snippet.language == "python" and not snippet.file.startswith("test_"):
+                said = run_python(tmp_path, "-c", f"import {snippet.file.removesuffix('.py')}")
         elif snippet.language == "python":
             exec(blanked(page, snippet), module.__dict__)
             said = capsys.readouterr().out
     if list(tmp_path.glob("test_*.py")):
-        run_pytest(tmp_path)
+        run_python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
 
 
-def run_pytest(folder: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
+def run_python(folder: Path, *arguments: str) -> str:
+    """Run Python in a folder, and return what it prints."""
+    command = [sys.executable, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_what_is_not_printed_is_noticed() -> None:
