@@ -1,8 +1,8 @@
 """Every Python snippet of the README and of the documentation runs, and prints what the page says.
 
 The snippets of a page are one program, in their order. A ```text block behind one is what it prints, line by
-line; lines that a page leaves out are a line of `…`. A snippet with the name of a file is that file: it is
-imported, as it prints, by a process of its own, and those named test_… run under pytest.
+line; lines that a page leaves out are a line of `…`. A snippet with the name of a file is that file: those
+named test_… run under pytest, and one in front of a ```text block is imported by a process of its own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ import re
 import subprocess
 import sys
 import types
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from pages_shown import Snippet, name_of, pages, snippets
 
+# The package's own, which users get by entry point; to load all that is installed here takes five seconds.
+PLUGINS = ("-p", "no:cacheprovider", "-p", "kubeproto.sim._fixtures", "-p", "kubeproto_serve._fixtures")
+END = Snippet("", "", 0)
 PROGRAMS = [page for page in pages() if any(one.language == "python" for one in snippets(page))]
 
 
@@ -43,25 +47,26 @@ def test_the_snippets_of_a_page_run_and_print_what_it_shows(
     monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.chdir(tmp_path)
     said = ""
-    for snippet in snippets(page):
+    shown = [*snippets(page), END]
+    for snippet, behind in pairwise(shown):
         where = f"{name_of(page)}:{snippet.line + 1}"
         if snippet.language == "text":
             assert_printed(snippet.text, said, where)
         elif snippet.file:
             (tmp_path / snippet.file).write_text(snippet.text)
-            if snippet.language == "python" and not snippet.file.startswith("test_"):
+            if snippet.language == "python" and behind.language == "text":
                 said = run_python(tmp_path, "-c", f"import {snippet.file.removesuffix('.py')}")
         elif snippet.language == "python":
             exec(blanked(page, snippet), module.__dict__)
             said = capsys.readouterr().out
     if list(tmp_path.glob("test_*.py")):
-        run_python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
+        run_python(tmp_path, "-m", "pytest", "-q", *PLUGINS, str(tmp_path))
 
 
 def run_python(folder: Path, *arguments: str) -> str:
     """Run Python in a folder, and return what it prints."""
     command = [sys.executable, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
