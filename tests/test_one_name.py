@@ -28,7 +28,6 @@ PERMITTED: Final[dict[str, str]] = {
     "Index": "a node of CEL's syntax tree, and an index of a cache",
     "Name": "a node of CEL's syntax tree, and a name in generated source",
     "Contexts": "the TLS contexts of a connection, in the trio and in the asyncio transport",
-    "Planned": "the request that the resync machine asked for, in both of its drivers",
     "Timeout": "the error of a 504, and the annotation of what a caller may give as a timeout",
 }
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from math import inf
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
 from kubeproto.watching import ListDecoder, WatchDecoder, resync
@@ -22,7 +22,7 @@ from kubeproto.wire import classify, is_enough
 
 from ..calls._outcomes import OUTCOMES, outcome_of
 from ..watching._exchanges import first_of
-from ..watching._sharding import keep, shard_of
+from ..watching._sinks import Planned, SinkDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -30,16 +30,14 @@ if TYPE_CHECKING:
     from kubeproto import Api, BlockingIncoming, Head, WatchEvent
 
     from ..calls._blocking_base_client import BlockingBaseClient
-    from ..watching._resync_driver import Sink
+    from ..watching._sinks import Sink
 
 K = TypeVar("K", bound=KubeObject)
-
-Planned: TypeAlias = resync.SendList | resync.SendWatch
 
 _SETTINGS: Final = resync.Settings()
 
 
-class BlockingResyncDriver(Generic[K]):
+class BlockingResyncDriver(SinkDriver, Generic[K]):
     """Keeps one sink in step with the server while somebody attends.
 
     `selection` are parameters that list and watch share: selectors, and a shard. The sink is only called
@@ -59,16 +57,13 @@ class BlockingResyncDriver(Generic[K]):
         until: float = inf,
         enough: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.state: resync.State = resync.begin(settings, version=version)
+        self._selection = selection or {}
+        super().__init__(client.server, sink, settings, version, self._selection)
         self._client = client
         self._api = api
-        self._sink = sink
-        self._selection = selection or {}
-        self._shard = shard_of(self._selection)
         self._lock = lock or RLock()
         self._until = until
         self._enough = enough
-        self._planned: Planned | None = None
         self._exchange = 0
         self._reading: BlockingIncoming | None = None
 
@@ -76,7 +71,7 @@ class BlockingResyncDriver(Generic[K]):
         """Ask and listen, until this is stopped or somebody else attends. Yields when something has come."""
         with self._lock:
             if isinstance(self.state, resync.Idle):
-                self.state = self._client.server.known_to(self.state)
+                self.state = self._server.known_to(self.state)
                 self._advance(resync.Started())
         while not self._enough() and (taken := self._take()):
             planned, exchange = taken
@@ -135,41 +130,11 @@ class BlockingResyncDriver(Generic[K]):
             return exchange == self._exchange
 
     def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
-        news: list[Any] = [] if batch is None else batch
-        before = self.state
-        self.state, actions = resync.step(before, event, self._client.clock())
-        after = self.state
-        try:
-            for action in actions:
-                self._act(action, news)
-        except BaseException:
-            # What the sink has not taken must come again, so the next watch starts where the sink stands;
-            # unless the sink itself has asked for something else meanwhile.
-            if self.state is after:
-                self.state = before
-            raise
+        self._step(event, [] if batch is None else batch, self._client.clock())
 
-    def _act(self, action: resync.Action, news: list[Any]) -> None:
-        match action:
-            case resync.Update(after):
-                self._sink.apply(keep(self._shard, resync.newer(news, after)))
-            case resync.Stage():
-                self._sink.stage(keep(self._shard, news))
-            case resync.SendList() | resync.SendWatch():
-                self._planned = action
-            case resync.Replace(version):
-                self._sink.commit(version)
-            case resync.Discard():
-                self._sink.discard()
-            case resync.Close():
-                self._exchange += 1
-                self._planned = None
-                self._abort()
-            case resync.Report(failure):
-                if not self._client.server.learn(failure):
-                    self._sink.report(failure)
-            case resync.Abandon(outcome):
-                self._sink.abandon(outcome)
+    def _drop(self) -> None:
+        self._exchange += 1
+        self._abort()
 
     def _perform(self, planned: Planned, exchange: int) -> Generator[None]:
         at = self._client.random.uniform(planned.at, planned.latest)

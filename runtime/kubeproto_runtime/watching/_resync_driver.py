@@ -13,7 +13,7 @@ An answer that the machine gives up is closed, and whatever still comes of it is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
@@ -22,50 +22,19 @@ from kubeproto.watching import resync
 
 from ..calls._outcomes import OUTCOMES, outcome_of
 from ._exchanges import End, ListExchange, PacedExchange, WatchExchange
-from ._sharding import keep, shard_of
+from ._sinks import Planned, Sink, SinkDriver
 
 if TYPE_CHECKING:
     from kubeproto import Api
-    from kubeproto.wire import Outcome
 
     from ..calls._base_client import BaseClient
 
 K = TypeVar("K", bound=KubeObject)
 
-Planned: TypeAlias = resync.SendList | resync.SendWatch
-
 _SETTINGS: Final = resync.Settings()
 
 
-class Sink(Protocol):
-    """Takes what a `ResyncDriver` brings: events of a watch, objects of a list's page."""
-
-    def stage(self, news: list[Any]) -> None:
-        """Take a part of the next snapshot."""
-        ...
-
-    def apply(self, news: list[Any]) -> None:
-        """Take changes of the snapshot that is shown."""
-        ...
-
-    def commit(self, version: str) -> None:
-        """Show the next snapshot, which is complete, at this version."""
-        ...
-
-    def discard(self) -> None:
-        """Forget the parts of a snapshot that will not be completed."""
-        ...
-
-    def report(self, failure: resync.SyncFailure) -> None:
-        """Something went wrong; it will be tried again."""
-        ...
-
-    def abandon(self, outcome: Outcome) -> None:
-        """What was to be followed is gone, and nothing will come any more."""
-        ...
-
-
-class ResyncDriver(Generic[K]):
+class ResyncDriver(SinkDriver, Generic[K]):
     """Keeps one sink in step with the server while `run` runs, or while somebody calls `advance`.
 
     `selection` are parameters that list and watch share: selectors, and a shard.
@@ -81,13 +50,10 @@ class ResyncDriver(Generic[K]):
         version: str = "",
         selection: dict[str, Any] | None = None,
     ) -> None:
-        self.state: resync.State = resync.begin(settings, version=version)
+        self._selection = selection or {}
+        super().__init__(client.server, sink, settings, version, self._selection)
         self._client = client
         self._api = api
-        self._sink = sink
-        self._selection = selection or {}
-        self._shard = shard_of(self._selection)
-        self._planned: Planned | None = None
         self._at = 0.0
         self._answer: PacedExchange | None = None
         self._scope = anyio.CancelScope()
@@ -112,7 +78,7 @@ class ResyncDriver(Generic[K]):
     def begin(self) -> None:
         """Plan the first request, or, after a pause, the one that goes on from there."""
         if isinstance(self.state, resync.Idle):
-            self.state = self._client.server.known_to(self.state)
+            self.state = self._server.known_to(self.state)
             self._advance(resync.Started())
 
     @property
@@ -168,50 +134,20 @@ class ResyncDriver(Generic[K]):
 
     def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
         """Let the machine make a step, and do what it says."""
-        news: list[Any] = [] if batch is None else batch
         within, self._telling = self._telling, True
         try:
-            self._step(event, news)
+            self._step(event, [] if batch is None else batch, anyio.current_time())
         finally:
             self._telling = within
 
-    def _step(self, event: resync.Event, news: list[Any]) -> None:
-        before = self.state
-        self.state, actions = resync.step(before, event, anyio.current_time())
-        after = self.state
-        try:
-            for action in actions:
-                self._perform(action, news)
-        except BaseException:
-            # What the sink has not taken must come again, so the next watch starts where the sink stands;
-            # unless the sink itself has asked for something else meanwhile.
-            if self.state is after:
-                self.state = before
-            raise
+    def _plan(self, planned: Planned) -> None:
+        # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
+        self._planned = planned
+        self._at = self._client.random.uniform(planned.at, planned.latest)
 
-    def _perform(self, action: resync.Action, news: list[Any]) -> None:
-        match action:
-            case resync.Update(after):
-                self._sink.apply(keep(self._shard, resync.newer(news, after)))
-            case resync.Stage():
-                self._sink.stage(keep(self._shard, news))
-            case resync.SendList() | resync.SendWatch():
-                # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
-                self._planned = action
-                self._at = self._client.random.uniform(action.at, action.latest)
-            case resync.Replace(version):
-                self._sink.commit(version)
-            case resync.Discard():
-                self._sink.discard()
-            case resync.Close():
-                self._planned = None
-                if self._answer is not None:
-                    self._answer.dropped = True
-            case resync.Report(failure):
-                if not self._client.server.learn(failure):
-                    self._sink.report(failure)
-            case resync.Abandon(outcome):
-                self._sink.abandon(outcome)
+    def _drop(self) -> None:
+        if self._answer is not None:
+            self._answer.dropped = True
 
     async def _ask(self) -> None:
         planned = self._planned
