@@ -68,15 +68,12 @@ def decode(
     With `checked` nothing more is typed, but every byte is looked at, so that the text is JSON for sure.
     `resource` says what the object is if its text does not: items of built-in lists carry no kind.
     """
-    kind: Any = get_origin(type_) or type_
-    name = str(getattr(kind, "__name__", kind))
-    if not _is_kind(kind):
-        try:
-            return reader(type_).read(data)  # type: ignore[no-any-return]
-        except InvalidObject as error:
-            refusal = f"{name}: {error}"
-        raise InvalidObject(refusal)
-    views = views_of(kind)
+    views: Any = VIEWS.get(type_)  # a cache asks for the same kind over and over
+    if not isinstance(views, KindViews):
+        kind: Any = get_origin(type_) or type_
+        if not _is_kind(kind):
+            return _read_value(data, type_, kind)
+        views = views_of(kind)
     obj: Any = None
     try:
         if not (strict or checked or len(data) < LONG) and views.lazy:
@@ -87,8 +84,18 @@ def decode(
         refusal = str(error)
     else:
         return identified(obj, resource, views)  # type: ignore[no-any-return]
+    name = str(views.plain.__name__)
     named = refusal.startswith(f"{name} ") or isinstance(obj, KubeObject)
     raise InvalidObject(refusal if named else f"{name}: {refusal}")
+
+
+def _read_value(data: bytes, type_: type[T], kind: Any) -> T:
+    """Read what is no kind of object."""
+    try:
+        return reader(type_).read(data)  # type: ignore[no-any-return]
+    except InvalidObject as error:
+        refusal = f"{getattr(kind, '__name__', kind)}: {error}"
+    raise InvalidObject(refusal)
 
 
 def _is_kind(type_: Any) -> bool:
@@ -108,7 +115,7 @@ def identified(obj: T, resource: Resource | None, views: KindViews) -> T:
 def read_whole(text: bytes, views: KindViews, *, strict: bool) -> KubeObject:
     """Read an object from all of its text: a view, or with `strict` one whose own parts are typed."""
     try:
-        obj: KubeObject = reader(views.payload(strict=strict)).read(text)
+        obj: KubeObject = views.read_strictly(text) if strict else views.read_lazily(text)
     except TooDeep:
         if strict or not views.lazy:
             raise

@@ -20,6 +20,7 @@ for the text.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -201,6 +202,16 @@ class KindViews(Views):
         # Code of the kind's own would see what has not been read, so such a kind is read at once.
         self.lazy = lazy
         super().__init__(kind, [name for name in kind.__struct_fields__ if name not in HEAD])
+
+    @cached_property
+    def read_lazily(self) -> Callable[[bytes], Any]:
+        """Read a text as a view that knows no text yet."""
+        return Reader[Any](self.payload(strict=False)).read
+
+    @cached_property
+    def read_strictly(self) -> Callable[[bytes], Any]:
+        """Read a text as an object whose own parts are typed, which knows no text yet."""
+        return Reader[Any](self.payload(strict=True)).read
 
     def payload(self, *, strict: bool) -> type[Any]:
         """Return the class that text is decoded as; an object of it must be told its text by `attach`."""
