@@ -1,0 +1,104 @@
+"""What the pages tell to type exists: targets, extras, options of the command line, benchmarks, modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from typing import Final
+
+import pytest
+from pages_shown import ROOT, name_of, pages, snippets
+
+from benchmarks._rows import UnknownNames, every_row, select
+from kubeproto_serve import main
+
+PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TARGETS: Final = set(re.findall(r"^([a-z][\w -]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+INLINE: Final = re.compile(r"`((?:make|pip install|kubeproto|python -m benchmarks) [^`…]+)`")
+
+
+def told() -> Iterator[tuple[str, list[str]]]:
+    """Each command of each page, with where it stands."""
+    for page in pages():
+        for snippet in snippets(page):
+            if snippet.language in ("shell", "console", ""):
+                for number, line in enumerate(snippet.text.splitlines()):
+                    for command in line.removeprefix("$ ").split(" | "):
+                        if words := shlex.split(command, comments=True):
+                            yield f"{name_of(page)}:{snippet.line + number + 1}", words
+        for number, line in enumerate(page.read_text().splitlines()):
+            for command in INLINE.findall(line):
+                yield f"{name_of(page)}:{number + 1}", shlex.split(command)
+
+
+def check_make(words: list[str]) -> None:
+    targets = [word for word in words if "=" not in word]
+    known = {target for line in TARGETS for target in line.split()}
+    assert set(targets) <= known, f"no such target among {sorted(known)}"
+
+
+def check_pip(words: list[str]) -> None:
+    for word in words[1:]:
+        if found := re.fullmatch(r"kubeproto(?:\[(.*)\])?", word):
+            extras = set(found[1].split(",")) if found[1] else set[str]()
+            assert extras <= set(PROJECT["optional-dependencies"])
+
+
+def check_kubeproto(words: list[str]) -> None:
+    command, *rest = words
+    told = io.StringIO()
+    with redirect_stdout(told), pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    options = set(re.findall(r"^  (--[\w-]+)", told.getvalue(), re.MULTILINE))
+    assert {word for word in rest if word.startswith("--")} <= options
+
+
+def check_python(words: list[str]) -> None:
+    if words[0] != "-m":
+        return
+    module, *rest = words[1:]
+    assert importlib.util.find_spec(module), f"no module {module}"
+    if module == "benchmarks":
+        select([word for word in rest if not word.startswith("--")], every_row())
+        assert {word for word in rest if word.startswith("--")} <= {"--quick", "--json"}
+
+
+CHECKS: Final[dict[str, Callable[[list[str]], None]]] = {
+    "make": check_make,
+    "pip": check_pip,
+    "kubeproto": check_kubeproto,
+    "python": check_python,
+    "python3": check_python,
+}
+
+COMMANDS: Final = [pytest.param(one[1], id=one[0]) for one in told() if one[1][0] in CHECKS]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_what_a_page_tells_to_type_exists(words: list[str]) -> None:
+    CHECKS[words[0]](words[1:])
+
+
+def test_commands_are_found() -> None:
+    assert {words[0] for _, words in told()} >= {"make", "pip", "kubeproto", "python"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "make nothing",
+        "pip install kubeproto[nothing]",
+        "kubeproto serve --nothing",
+        "python -m benchmarks nothing",
+    ],
+)
+def test_what_does_not_exist_is_noticed(wrong: str) -> None:
+    program, *words = shlex.split(wrong)
+    with pytest.raises((AssertionError, UnknownNames)):
+        CHECKS[program](words)

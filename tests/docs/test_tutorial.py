@@ -1,0 +1,79 @@
+"""The tutorial, step by step: the served simulator, the operator and kubectl are processes of their own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from kubectl_commands.running import kubectl
+from pages_shown import ROOT, snippets
+
+PAGE = ROOT / "docs/start/tutorial.md"
+CONSOLE = next(one.text for one in snippets(PAGE) if one.language == "console")
+TIME_LIMIT = 120  # seconds; what takes longer has failed
+
+pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
+
+
+@contextmanager
+def process(folder: Path, *command: str, **environment: str) -> Generator[subprocess.Popen[str]]:
+    """A process that runs beside the block."""
+    given = {**os.environ, **environment}
+    with (
+        (folder / f"{Path(command[-1]).name}.log").open("w") as log,
+        subprocess.Popen(
+            command, cwd=folder, env=given, text=True, stdout=subprocess.PIPE, stderr=log
+        ) as running,
+    ):
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def commands() -> list[tuple[list[str], str]]:
+    """Each command of the console, and what it prints."""
+    steps: list[tuple[list[str], str]] = []
+    for line in CONSOLE.splitlines(keepends=True):
+        if line.startswith("$ "):
+            steps.append((shlex.split(line[2:]), ""))
+        else:
+            words, printed = steps.pop()
+            steps.append((words, printed + line))
+    return steps
+
+
+def test_each_command_of_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+    program = kubectl()
+    assert program is not None, "kubectl is here, but not the version that the tests ask for"
+    for snippet in snippets(PAGE):
+        if snippet.file:
+            (tmp_path / snippet.file).write_text(snippet.text)
+    made = subprocess.run(
+        [sys.executable, "kind.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    (tmp_path / "crd.yaml").write_text(made.stdout)
+    home = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path)}
+    serve = ("-m", "kubeproto_serve", "serve", "--port", "0", "--kubeconfig", "./config", "--crd", "crd.yaml")
+    with process(tmp_path, sys.executable, *serve) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("# serving at ")
+        with process(tmp_path, sys.executable, "hello.py", **home):
+            for words, printed in commands():
+                if words[0] == "kubectl":
+                    assert (words, called(program, words[1:], tmp_path, home)) == (words, printed)
+
+
+def called(program: str, words: list[str], folder: Path, home: dict[str, str]) -> str:
+    done = subprocess.run(
+        [program, *words], cwd=folder, env={**os.environ, **home}, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT,
+    )  # fmt: skip
+    # What jsonpath prints has no end of line.
+    return done.stdout if done.stdout.endswith("\n") else f"{done.stdout}\n"

@@ -1,0 +1,107 @@
+"""Draws the resync machine from the arrows in its docstring, which a test compares with its table.
+
+`python -m tools.resync_diagram` writes docs/explanation/resync.svg; the tests say when it is out of date.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Final
+
+from kubeproto.watching import resync
+
+TARGET: Final = Path(__file__).parents[1] / "docs" / "explanation" / "resync.svg"
+ARROW: Final = re.compile(r"^ +(\w+) ─+ (\w+) ─+► (\w+(?:, \w+)*)$", re.MULTILINE)
+
+# Each state goes to Idle when it is paused, to Ended when it is stopped, and stays or lists again when it is
+# refreshed: these arrows are told in the caption.
+TOLD: Final = frozenset(("Paused", "Stopped", "Refreshed"))
+PLACES: Final = {
+    "Idle": (80, 200),
+    "Asking": (300, 70),
+    "Streaming": (560, 70),
+    "Lagging": (820, 70),
+    "Listing": (300, 330),
+    "Opening": (560, 330),
+    "Watching": (820, 330),
+    "Ended": (690, 460),
+}
+WIDTH, HEIGHT = 110, 40
+_BEND: Final = 26  # how far two arrows between the same states keep apart
+_STYLE: Final = (
+    "rect{fill:#eef3fb;stroke:#33558b;stroke-width:1.5}path{fill:none;stroke:#555;stroke-width:1.2}"
+    "text{font:14px sans-serif;text-anchor:middle;fill:#111}.event{font-size:11px;fill:#33558b;"
+    "paint-order:stroke;stroke:#fff;stroke-width:4px}svg{background:#fff}"
+)
+
+_TIP: Final = (
+    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+    'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" style="fill:#555;stroke:none"/></marker>'
+)
+
+
+def edges(doc: str) -> dict[tuple[str, str], list[str]]:
+    """The events that lead from one state to another, in the order of the docstring."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for before, event, states in ARROW.findall(doc):
+        for after in states.split(", "):
+            if event not in TOLD:
+                found.setdefault((before, after), []).append(event)
+    return found
+
+
+def svg(doc: str) -> str:
+    """The diagram."""
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 510" role="img">',
+        "<title>The states of the resync machine, and the events that lead from one to another</title>",
+        f"<style>{_STYLE}</style>",
+        f"<defs>{_TIP}</defs>",
+    ]
+    for (before, after), events in edges(doc).items():
+        lines += _stays(before, events) if before == after else _arrow(before, after, events)
+    for state, (x, y) in PLACES.items():
+        box = f'x="{x - WIDTH // 2}" y="{y - HEIGHT // 2}" width="{WIDTH}" height="{HEIGHT}" rx="8"'
+        lines += (f"<rect {box}/>", f'<text x="{x}" y="{y + 5}">{state}</text>')
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _arrow(before: str, after: str, events: list[str]) -> tuple[str, str]:
+    (x1, y1), (x2, y2) = PLACES[before], PLACES[after]
+    far = math.hypot(x2 - x1, y2 - y1)
+    across, along = (y2 - y1) / far, (x2 - x1) / far
+    bent = _BEND * (1.0 + far / 400)
+    middle = (x1 + x2) / 2 - across * -bent, (y1 + y2) / 2 - along * bent
+    start, end = _at_edge((x1, y1), middle), _at_edge((x2, y2), middle)
+    top = tuple((one + other) / 4 + curved / 2 for one, other, curved in zip(start, end, middle, strict=True))
+    path = f'd="M{_shown(start)} Q{_shown(middle)} {_shown(end)}" marker-end="url(#tip)"'
+    return f"<path {path}/>", _label(top, events)
+
+
+def _stays(state: str, events: list[str]) -> tuple[str, ...]:
+    x, y = PLACES[state]
+    up = -1 if y < 200 else 1
+    base, top = y + up * HEIGHT / 2, y + up * (HEIGHT / 2 + 34)
+    path = f'd="M{x - 16} {base} C{x - 30} {top} {x + 30} {top} {x + 16} {base}" marker-end="url(#tip)"'
+    return f"<path {path}/>", _label((x, top + (0 if up < 0 else 4)), events)
+
+
+def _at_edge(center: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
+    """Where a line from the center of a box leaves it."""
+    dx, dy = towards[0] - center[0], towards[1] - center[1]
+    share = min(WIDTH / 2 / abs(dx) if dx else math.inf, HEIGHT / 2 / abs(dy) if dy else math.inf)
+    return center[0] + dx * share, center[1] + dy * share
+
+
+def _label(point: tuple[float, ...], events: list[str]) -> str:
+    return f'<text class="event" x="{point[0]:.0f}" y="{point[1] + 4:.0f}">{", ".join(events)}</text>'
+
+
+def _shown(point: tuple[float, float]) -> str:
+    return f"{point[0]:.0f} {point[1]:.0f}"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(svg(resync.__doc__ or ""))
