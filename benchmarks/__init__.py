@@ -10,9 +10,9 @@ House rules:
    highest. A machine that is busy for a moment spoils a round, not the result.
 2. A ratio says how many times better ours is: above 1 we win, for times and sizes as for rates.
 3. Inside a round each contender runs long enough for the clock, and the best of a few laps counts: what
-   another process did in the meantime is no property of a decoder. The garbage collector is on, as in every
-   program: how much it has to walk is a property (a list of 10,000 pods takes `json.loads` four times as long
-   with it). What was there before the round, it does not see.
+   another process did in the meantime is not a property of a decoder. The garbage collector is on, as in
+   every program: how much it has to walk is a property (a list of 10,000 pods takes `json.loads` four times
+   as long with it). What was there before the round, it does not see.
 4. `--quick` takes less data and just as many rounds.
 5. What cannot be measured (a peer that cannot be installed, no Go) is said on stderr and is `null`, never a
    guess.

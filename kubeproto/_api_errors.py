@@ -1,6 +1,6 @@
-"""The errors that are a server's refusal, with the Status that it sent; `_errors` draws the whole tree.
+"""The errors that mean a server's refusal, with the Status that it sent; `_errors` draws the whole tree.
 
-They stand above the objects, of which a Status is one.
+They are above the objects, of which a Status is one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .objects import Status
 
 
 class ApiError(KubeprotoError):
-    """The server refused a request. `status` is its answer, `retry_after` the seconds it asks to wait."""
+    """The server refused a request. `status` is its response, `retry_after` the seconds it asks to wait."""
 
     def __init__(self, status: Status, *, request: str = "", retry_after: float | None = None) -> None:
         super().__init__(status, request, retry_after)
@@ -47,7 +47,7 @@ def _remake_api_error(
 
 
 class BadRequest(ApiError):
-    """400: the request makes no sense to the server."""
+    """400: the request is malformed."""
 
 
 class Unauthorized(ApiError):
@@ -59,15 +59,15 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """404: no such object, kind or path."""
+    """404: the object, kind or path does not exist."""
 
 
 class MethodNotAllowed(ApiError):
-    """405: the resource does not know this verb."""
+    """405: the resource does not support this verb."""
 
 
 class NotAcceptable(ApiError):
-    """406: the server cannot answer in the form that was asked for."""
+    """406: the server cannot respond in the requested form."""
 
 
 class Conflict(ApiError):
@@ -75,7 +75,7 @@ class Conflict(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """409: the name is taken, perhaps by an object that is still being deleted."""
+    """409: an object of this name exists, perhaps one that is still being deleted."""
 
 
 class Gone(ApiError):
@@ -87,7 +87,7 @@ class RequestEntityTooLarge(ApiError):
 
 
 class UnsupportedMediaType(ApiError):
-    """415: the server does not take a body of this type here."""
+    """415: the server does not accept a body of this type here."""
 
 
 class Invalid(ApiError):
@@ -103,11 +103,11 @@ class InternalError(ApiError):
 
 
 class ServerTimeout(ApiError):
-    """500 with this reason: the server could not finish in time and says to try again."""
+    """500 with this reason: the server could not finish in time, and the request may be retried."""
 
 
 class ServiceUnavailable(ApiError):
-    """503: the server, or the one behind it, cannot answer now."""
+    """503: the server, or the one behind it, is not available now."""
 
 
 class Timeout(ApiError):
@@ -123,7 +123,7 @@ _BY_REASON: Final[dict[str, type[ApiError]]] = {**{kind.__name__: kind for kind 
 
 
 def api_error(status: Status, *, request: str = "", retry_after: float | None = None) -> ApiError:
-    """The error that a Status means: by its reason, else by its code, else plain `ApiError`."""
+    """Return the error for a Status: by its reason, else by its code, else plain `ApiError`."""
     kind = _BY_REASON.get(status.reason) or _by_code(status.code)
     return kind(status, request=request, retry_after=retry_after)
 

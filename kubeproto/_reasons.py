@@ -40,5 +40,5 @@ def reason_of(code: int) -> str:
 
 
 def phrase_of(code: int) -> str:
-    """Return the phrase of an HTTP status line; empty if the code is not one that a server answers with."""
+    """Return the phrase of an HTTP status line; empty if the code has none."""
     return _PHRASES.get(code, "")

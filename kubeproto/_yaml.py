@@ -52,7 +52,7 @@ _WITH_EXPONENT: Final = 1e21
 
 
 class YamlError(ValueError):
-    """A text that is no YAML, or none that can become JSON; `line` counts from 1."""
+    """A text that is not YAML, or none that can become JSON; `line` counts from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -64,14 +64,14 @@ class YamlUnavailable(ImportError):
 
 
 class Document:
-    """One document of a text: its value, and the line on which each part of it stands."""
+    """One document of a text: its value, and the line of each part of it."""
 
     def __init__(self, node: _Node) -> None:
         self._node = node
         self.value = _value(node)
 
     def line_of(self, path: Sequence[str | int] = ()) -> int:
-        """The line of the value at this path, or of the deepest part of the path that is there."""
+        """Return the line of the value at this path, or of the deepest part of the path that exists."""
         node, line = self._node, self._node.line
         for step in path:
             found = _child(node, step)
@@ -82,7 +82,7 @@ class Document:
 
 
 def read_documents(text: str) -> Iterator[Document]:
-    """The documents of a text, one after another. An empty one has the value None."""
+    """Yield the documents of a text, one after another. An empty one has the value None."""
     yaml = _library()
     try:
         # libyaml where it is built in: it reads ten times as fast, and the events are the same.
@@ -99,7 +99,7 @@ def read_documents(text: str) -> Iterator[Document]:
 
 
 def write_documents(values: Sequence[Any]) -> str:
-    """Plain JSON values as YAML documents, keys in the order in which they stand.
+    """Return plain JSON values as YAML documents, keys in their order.
 
     A text that any reader, old or new, could take for something else is quoted.
     """
@@ -115,7 +115,7 @@ def write_documents(values: Sequence[Any]) -> str:
 
 
 class _Node:
-    """A value as it stands in the text. `size` counts the values and `length` the characters in it, aliases
+    """A value of the text. `size` counts the values and `length` the characters in it, aliases
     written out."""
 
     __slots__ = ("length", "line", "members", "quoted", "size", "tag", "text")
@@ -146,7 +146,7 @@ class _Composer:
         self._copied = 0  # characters, in all documents: many small ones must not add up to a large one
 
     def document(self) -> _Node:
-        """The next document. Its anchors are its own."""
+        """Return the next document. Its anchors are its own."""
         self._anchored.clear()
         return self.node(next(self._events), 0)
 
@@ -232,7 +232,7 @@ def _never(*_: Any) -> bool:
 
 
 def _child(node: _Node, step: str | int) -> tuple[int, _Node] | None:
-    """The line on which a member or element begins, and its value."""
+    """Return the line on which a member or element begins, and its value."""
     if isinstance(step, int):
         elements = [] if node.is_mapping else node.members
         return (elements[step][1].line, elements[step][1]) if step < len(elements) else None
@@ -262,12 +262,12 @@ def _scalar(node: _Node, text: str) -> Any:
         raise YamlError(f"the tag {node.tag!r} has no meaning in JSON", node.line)
     value = _plain(text, node.line)
     if type(value) not in types:
-        raise YamlError(f"{text!r} is no {name}", node.line)
+        raise YamlError(f"{text!r} is not a valid {name}", node.line)
     return float(value) if name == "float" else value
 
 
 def _plain(text: str, line: int) -> Any:
-    """What a scalar without quotes means."""
+    """Return what a scalar without quotes means."""
     if text in _NULL:
         return None
     if text in _TRUE or text in _FALSE:
@@ -275,7 +275,7 @@ def _plain(text: str, line: int) -> Any:
     if text[0] not in "+-.0123456789":
         return text
     if re.fullmatch(_NOT_JSON, text):
-        raise YamlError(f"{text} is no number of JSON", line)
+        raise YamlError(f"{text} is not a number of JSON", line)
     # Behind a leading point Go's library takes an underscore only between two digits.
     digits = re.sub("(?<=[0-9])_(?=[0-9])" if text[0] == "." else "_", "", text)
     if re.fullmatch(_INT, digits):
@@ -303,12 +303,12 @@ def _integer(digits: str, text: str) -> int | float | str:
 
 
 def _shortest(value: float) -> int | float:
-    """A number as JSON carries it from Go: a whole one without a fraction, unless it is huge."""
+    """Return a number as JSON carries it from Go: a whole one without a fraction, unless it is huge."""
     return int(value) if value.is_integer() and abs(value) < _WITH_EXPONENT else value
 
 
 def _mapping(node: _Node) -> dict[str, Any]:
-    """An object. Members that `<<` merges in give way to its own."""
+    """Return an object. Its own members take precedence over those that `<<` merges in."""
     members: dict[str, Any] = {}
     merged: dict[str, Any] = {}
     for key_node, value_node in node.members:
@@ -352,7 +352,7 @@ def _key(node: _Node) -> str:
 
 
 def _float_key(value: float) -> str:
-    """The key that a floating number becomes: kubectl's library cuts it to 32 bits (16777217.0 loses 1)."""
+    """Return the key for a floating number: kubectl's library cuts it to 32 bits (16777217.0 loses 1)."""
     single = _single(value)
     if math.isinf(single):
         return ".inf" if single > 0 else "-.inf"

@@ -1,1 +1,1 @@
-"""Programs that make or check the project, and are no part of it."""
+"""Programs that make or check the project, and are not part of it."""

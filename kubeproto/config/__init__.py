@@ -1,4 +1,4 @@
-"""Where the server is, how to reach it, and who asks: kubeconfig, in-cluster settings, credentials."""
+"""How to reach the server, and as whom: kubeconfig, in-cluster settings, credentials."""
 
 from . import credentials
 from ._connection import Connection

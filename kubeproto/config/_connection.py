@@ -21,7 +21,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
     `server` may have a base path. Certificates and keys are PEM; an empty `ca` trusts what the system trusts.
     `ca_file` says where `ca` was read, so that a transport can look whether it has changed.
     `proxy` is already decided for this server, and empty for a direct way. `headers` go with every request,
-    unless it has its own of that name. `compression` says if compressed answers may be asked for. Two that
+    unless it has its own of that name. `compression` says if compressed responses may be requested. Two that
     are equal may share connections; when the client certificate changes, so does the value.
     """
 
@@ -46,7 +46,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
         if self.insecure and self.ca:
             raise ConfigError("a CA makes no sense where certificates are not checked; use one or the other")
         if self.ca_file and not self.ca:
-            # Else the system's CAs would stand in for it, and nobody meant that.
+            # Otherwise the system's CAs would be trusted instead, which nobody intended.
             raise ConfigError(f"there is no CA from {self.ca_file}: it is empty, or was not read")
         if self.tls_server_name and not is_name(self.tls_server_name):
             raise ConfigError(f"the tls-server-name {self.tls_server_name[:80]!r} is not the name of a host")
@@ -88,7 +88,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
 
     @property
     def tls_name(self) -> str:
-        """The name that the server's certificate must have, and that SNI says."""
+        """The name that the server's certificate must have, and that SNI sends."""
         return self.tls_server_name or self._url.name
 
     @property
@@ -123,7 +123,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
 
     @property
     def proxy_headers(self) -> Headers:
-        """What the proxy must hear: with the CONNECT, or with each request where there is no tunnel."""
+        """The headers for the proxy: with the CONNECT, or with each request where there is no tunnel."""
         url = self._proxy_url
         if url is None or not (url.user or url.password) or url.scheme.startswith("socks"):
             return ()
@@ -131,7 +131,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
         return (("Proxy-Authorization", f"Basic {secret}"),)
 
     def outgoing(self, head: Head) -> Head:
-        """The request as it goes on the wire: Host in front, the base path, the headers that it lacks."""
+        """Return the request as it is sent: Host in front, the base path, the headers that it lacks."""
         own = {name.lower() for name, _ in head.headers}
         added = (*self.headers, *(self.proxy_headers if self.forwarded else ()))
         lacking = tuple(header for header in added if header[0].lower() not in own)
@@ -139,11 +139,11 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
         return Head(head.method, self.target(head.target), (*host, *head.headers, *lacking), head.body)
 
     def target(self, target: str) -> str:
-        """What stands in the request line: the server's base path and this path and query."""
+        """Return the target of the request line: the server's base path and this path and query."""
         if not target.startswith("/"):
             raise InvalidRequest(f"the target of a request must begin with a slash, not be {target[:80]!r}")
         return self.url(target) if self.forwarded else self._url.path + target
 
     def url(self, target: str) -> str:
-        """The whole URL of a path and query on this server."""
+        """Return the whole URL of a path and query on this server."""
         return f"{self._url.scheme}://{self.host_header}{self._url.path}{target}"

@@ -26,7 +26,7 @@ class RenewalContext(Struct, frozen=True, kw_only=True):
 
 
 class Holding(Struct, frozen=True, kw_only=True):
-    """Credentials in hand. `doubts` counts the renewals for a 401 without a good time in between."""
+    """Credentials in use. `doubts` counts the renewals for a 401 without a good time in between."""
 
     credentials: Credentials
     since: float
@@ -36,27 +36,27 @@ class Holding(Struct, frozen=True, kw_only=True):
 
 
 class Fixed(Struct, frozen=True):
-    """Credentials that cannot be renewed, be it that there are none."""
+    """Credentials that cannot be renewed; there may be none at all."""
 
     credentials: Credentials
     why: str = ""
 
 
 class NoCredentials(Struct, frozen=True):
-    """Nothing in hand, and nothing was asked for."""
+    """No credentials, and none have been requested."""
 
     context: RenewalContext
 
 
 class Held(Struct, frozen=True):
-    """Credentials in hand."""
+    """Credentials in use."""
 
     context: RenewalContext
     holding: Holding
 
 
 class Renewing(Struct, frozen=True):
-    """The task is under way. `refused` is True if the credentials in hand had a 401."""
+    """The task is under way. `refused` is True if the present credentials had a 401."""
 
     context: RenewalContext
     task: Task
@@ -66,7 +66,7 @@ class Renewing(Struct, frozen=True):
 
 
 class Troubled(Struct, frozen=True):
-    """The last renewal came to nothing, and the next may begin at `retry`."""
+    """The last renewal failed, and the next may begin at `retry`."""
 
     context: RenewalContext
     holding: Holding | None
@@ -79,11 +79,11 @@ State: TypeAlias = Fixed | NoCredentials | Held | Renewing | Troubled
 
 
 class Wanted(Struct, frozen=True):
-    """A request is to be sent."""
+    """A request needs credentials."""
 
 
 class CredentialsRejected(Struct, frozen=True):
-    """A request with the credentials of this generation was answered by 401."""
+    """A request with the credentials of this generation got a 401."""
 
     generation: int
 
@@ -106,11 +106,11 @@ class PluginEnded(Hiding, frozen=True):
 
 
 class PluginMissing(Struct, frozen=True):
-    """There is no such program."""
+    """The program of the plugin does not exist."""
 
 
 class Answered(Hiding, frozen=True):
-    """The provider has answered an `Ask`."""
+    """The provider has responded to an `Ask`."""
 
     hides = frozenset(("body", "headers"))
 
@@ -120,13 +120,13 @@ class Answered(Hiding, frozen=True):
 
 
 class Failed(Struct, frozen=True):
-    """The task could not be done: `why` is one line, such as "it did not end within 120 s"."""
+    """The task failed: `why` is one line, such as "it did not end within 120 s"."""
 
     why: str
 
 
 class Abandoned(Struct, frozen=True):
-    """Whoever performed the task was cancelled."""
+    """The performer of the task was cancelled."""
 
 
 Event: TypeAlias = (
@@ -135,7 +135,7 @@ Event: TypeAlias = (
 
 
 class ReadFiles(Struct, frozen=True):
-    """Read these files; what cannot be read is told as `UnreadableFile`."""
+    """Read these files; one that cannot be read is reported as `UnreadableFile`."""
 
     paths: tuple[str, ...]
 
@@ -162,18 +162,18 @@ class Use(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Wait until the state has changed, then ask again."""
+    """Wait until the state has changed, then step with `Wanted` again."""
 
 
 class Refuse(Struct, frozen=True):
-    """There are no credentials: fail the request. Before `until` there will be none."""
+    """There are no credentials: fail the request. There will be none before `until`."""
 
     why: str
     until: float
 
     @property
     def error(self) -> CredentialsError:
-        """What the request fails with."""
+        """The error that the request fails with."""
         return CredentialsError(self.why)
 
 
@@ -182,7 +182,7 @@ class CloseConnections(Struct, frozen=True):
 
 
 class Keep(Hiding, frozen=True):
-    """Write these tokens to where they came from, or the login is lost when this process ends."""
+    """Write these tokens back to their source, or the login is lost when this process ends."""
 
     hides = frozenset(("id_token", "refresh_token"))
 
@@ -191,7 +191,7 @@ class Keep(Hiding, frozen=True):
 
 
 class Warn(Struct, frozen=True):
-    """Tell the log why there is no renewal."""
+    """Log why there is no renewal."""
 
     why: str
 

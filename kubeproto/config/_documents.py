@@ -49,22 +49,22 @@ class _JsonDocument:
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """True if a plain value is an object, whose keys are texts then."""
+    """Return True if a plain value is an object, whose keys are texts then."""
     return isinstance(value, dict)
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """True if a plain value is a list."""
+    """Return True if a plain value is a list."""
     return isinstance(value, list)
 
 
 def mistake(what: str, line: int, problem: str) -> ConfigError:
-    """The error for a mistake in a text; line 0 is unknown."""
+    """Return the error for a mistake in a text; line 0 is unknown."""
     return ConfigError(f"{what}, line {line}: {problem}" if line else f"{what}: {problem}")
 
 
 def read_text(content: bytes, what: str) -> list[LocatedDocument]:
-    """The documents of a text in UTF-8 or UTF-16, None for empty ones. `what` names the text in errors."""
+    """Return the documents of a text in UTF-8 or UTF-16, None for empty ones. Errors name it as `what`."""
     text = _decoded(content, what)
     problem, line = "", 0
     if text.lstrip()[:1] == "{":
@@ -75,7 +75,7 @@ def read_text(content: bytes, what: str) -> list[LocatedDocument]:
             raise RecursionError(f"values are nested more than {DEEPEST} deep")
         except (msgspec.DecodeError, RecursionError) as error:
             line = _line_in(text, str(error))
-            problem = f"this is no JSON: {str(error).partition(' (byte')[0]}"
+            problem = f"this is not JSON: {str(error).partition(' (byte')[0]}"
     # Errors are raised outside the handlers: a context that is only suppressed still holds the text.
     try:
         return list(read_documents(text))
@@ -89,7 +89,7 @@ def read_text(content: bytes, what: str) -> list[LocatedDocument]:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether values are nested deeper than YAML may nest them: whoever walks through this recurses."""
+    """Return whether values are nested deeper than YAML may nest them: the code that reads them recurses."""
     level: list[Any] = [value]
     for _ in range(DEEPEST + 1):
         inner = [one.values() if is_object(one) else one for one in level if is_object(one) or is_list(one)]
@@ -100,7 +100,7 @@ def _is_deep(value: Any) -> bool:
 
 
 def shape(value: Any, type_: Any, document: LocatedDocument, what: str) -> Any:
-    """The value as one of this type; a mistake names the line."""
+    """Return the value as one of this type; a mistake names the line."""
     try:
         return msgspec.convert(value, type_, strict=True)
     except msgspec.ValidationError as error:
@@ -114,14 +114,14 @@ def shape(value: Any, type_: Any, document: LocatedDocument, what: str) -> Any:
 
 def _decoded(content: bytes, what: str) -> str:
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
-    # PowerShell writes UTF-16. Without a mark, an ASCII character in front gives away which one.
+    # PowerShell writes UTF-16. Without a byte order mark, an ASCII character in front shows which one.
     if encoding == "utf-8" and content[:1] and content[1:2]:
         encoding = "utf-16-le" if not content[1] else "utf-16-be" if not content[0] else encoding
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-    raise mistake(what, line, f"this is no {encoding[:6].upper().rstrip('-')}")
+    raise mistake(what, line, f"this is not {encoding[:6].upper().rstrip('-')}")
 
 
 def _hidden(quoted: re.Match[str]) -> str:

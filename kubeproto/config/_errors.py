@@ -1,4 +1,4 @@
-"""What can be wrong with a configuration or with credentials, and how to say so without telling a secret.
+"""Errors of a configuration or of credentials, which never contain a secret.
 
 ::
 
@@ -17,4 +17,4 @@ class ConfigError(KubeprotoError, ValueError):
 
 
 class CredentialsError(KubeprotoError):
-    """The credentials for a request could not be had; the message says why."""
+    """The credentials for a request could not be obtained; the message says why."""

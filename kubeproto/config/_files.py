@@ -1,4 +1,4 @@
-"""Files that somebody else reads: what came back, and the credentials in it."""
+"""Files that a driver reads: their contents, and the credentials in them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._secrets import Credentials, basic, bearer
 
 
 class UnreadableFile(Struct, frozen=True):
-    """Instead of a file's bytes: why there are none. `missing` is True if there is no such file."""
+    """Why a file could not be read, instead of its bytes. `missing` is True if it does not exist."""
 
     why: str
     missing: bool = False
 
 
 def inline(identity: Identity) -> Credentials:
-    """The credentials that an identity has in itself."""
+    """Return the credentials that an identity has in itself."""
     return Credentials(
         authorization=bearer(identity.token) or _password(identity),
         client_certificate=identity.certificate,
@@ -33,7 +33,7 @@ def _password(identity: Identity) -> str:
 
 
 def read_identity(identity: Identity, files: Sequence[bytes | UnreadableFile]) -> Credentials:
-    """The credentials of an identity whose `files` have these contents, in that order."""
+    """Return the credentials of an identity whose `files` have these contents, in that order."""
     # Errors are raised from here, so nothing secret may be in a variable.
     files = [Concealed(content) if isinstance(content, bytes) else content for content in files]
     contents: dict[str, bytes] = {}
@@ -56,7 +56,7 @@ def read_identity(identity: Identity, files: Sequence[bytes | UnreadableFile]) -
 
 def _token(content: bytes, path: str) -> str:
     token: bytes = Concealed(content.strip())
-    # Only what HTTP lets stand after "Bearer": anything else is another file, or two.
+    # Only what HTTP allows after "Bearer": anything else is another file, or two.
     if not token.isascii() or not token.decode("ascii", "replace").isprintable() or b" " in token:
         raise CredentialsError(f"{path} holds no token")
     return token.decode()

@@ -1,4 +1,4 @@
-"""Values that hold secrets and do not show them, whoever prints them."""
+"""Values that contain secrets and do not show them in any repr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _URLS: Final = frozenset(("proxy", "proxy_url", "server"))
 
 
 class Hiding(Struct, frozen=True):
-    """A value that shows what differs from the defaults, and what is in `hides` not at all."""
+    """A value whose repr shows what differs from the defaults, and nothing of what is in `hides`."""
 
     hides: ClassVar[frozenset[str]] = frozenset()
 
@@ -45,12 +45,12 @@ class Hiding(Struct, frozen=True):
 
 
 def hide_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """The headers as they may be shown."""
+    """Return the headers as they may be shown."""
     return tuple((name, HIDDEN if name.lower() in _SECRET_HEADERS else value) for name, value in headers)
 
 
 def hide_userinfo(url: str) -> str:
-    """A URL as it may be shown, be it well formed or not: no user, no password, no query."""
+    """Return a URL as it may be shown, be it well formed or not: no user, no password, no query."""
     front, separator, rest = url.partition("://")
     if not separator:
         front, rest = "", url

@@ -1,4 +1,4 @@
-"""Who asks: what a kubeconfig says of a user, with its conflicts settled as kubectl settles them.
+"""The user of a kubeconfig, with conflicting settings resolved as kubectl resolves them.
 
 A client certificate can go with anything. A token is used before a token file, and either, like a password or
 a certificate, before a plugin; a password and a token, or a plugin and an auth-provider, exclude each other.
@@ -19,7 +19,7 @@ _GONE: Final = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin"}
 
 
 class Identity(Hiding, frozen=True, kw_only=True):
-    """Who asks, and where the proof comes from. Files are named here, and read when they are needed."""
+    """The user's identity and the source of its credentials. Files are named here, and read when needed."""
 
     hides = frozenset(("token", "password", "certificate", "key"))
 
@@ -59,13 +59,13 @@ class Identity(Hiding, frozen=True, kw_only=True):
 
     @property
     def holds_secret(self) -> bool:
-        """True if a secret stands in the configuration itself, and not in files that it names."""
+        """True if a secret is in the configuration itself, and not in files that it names."""
         oidc = self.oidc is not None and bool(self.oidc.refresh_token or self.oidc.id_token)
         return bool(self.token or self.password or self.key or oidc)
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that its proof is in."""
+        """The files that contain its credentials."""
         paths = (
             "" if self.token else self.token_file,
             "" if self.certificate else self.certificate_file,
@@ -87,19 +87,19 @@ def check_user(user: KubeconfigUser) -> None:
 
 
 def wants_plugin(user: KubeconfigUser) -> bool:
-    """True if the plugin is what proves who asks: it gives way to everything that stands in the file."""
+    """Return True if the plugin provides the credentials: everything in the file takes precedence over it."""
     return user.exec is not None and not (
         _is_named(user) or user.client_certificate or user.client_certificate_data
     )
 
 
 def wants_provider(user: KubeconfigUser) -> bool:
-    """True if the auth-provider is what proves who asks: it gives way to a token or a password."""
+    """Return True if the auth-provider provides the credentials: a token or a password takes precedence."""
     return user.auth_provider is not None and not _is_named(user)
 
 
 def identity_of(user: KubeconfigUser, plugin: Plugin | None, oidc: Oidc | None) -> Identity:
-    """The identity that a checked user has. Inline data comes before files."""
+    """Return the identity of a checked user. Inline data comes before files."""
     return Identity(
         token=user.token,
         token_file="" if user.token else user.token_file,

@@ -1,4 +1,4 @@
-"""Acting as somebody else: the headers that ask a server for it."""
+"""Impersonation: the headers that ask a server to act as another user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 
 class Impersonation(Struct, frozen=True, kw_only=True):
-    """Whom to act as. Everything else makes sense only with a user, so it is refused without one."""
+    """Whom to act as. Everything else needs a user, so it is refused without one."""
 
     user: str = ""
     uid: str = ""
@@ -27,7 +27,7 @@ class Impersonation(Struct, frozen=True, kw_only=True):
 
     @property
     def headers(self) -> Headers:
-        """What goes with each request."""
+        """The headers for each request."""
         if not self.user:
             return ()
         return (
@@ -43,5 +43,5 @@ class Impersonation(Struct, frozen=True, kw_only=True):
 
 
 def _escaped(key: str) -> str:
-    """A key as it can stand in a header's name. Servers read it in lower case."""
+    """Return a key as it can be in a header's name. Servers read it in lower case."""
     return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in key.lower().encode())

@@ -13,7 +13,7 @@ NAMESPACE: Final = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 
 def server_of_pod(environ: Mapping[str, str]) -> str:
-    """The URL of the server, or "" if this is no pod."""
+    """Return the URL of the server, or "" if this is not a pod."""
     host = environ.get("KUBERNETES_SERVICE_HOST", "")
     port = environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
@@ -22,7 +22,7 @@ def server_of_pod(environ: Mapping[str, str]) -> str:
 
 
 def namespace_of_pod(environ: Mapping[str, str], content: bytes | UnreadableFile) -> str:
-    """The namespace of the pod, or "default": the variable comes before the file."""
+    """Return the namespace of the pod, or "default": the variable comes before the file."""
     if environ.get("POD_NAMESPACE"):
         return environ["POD_NAMESPACE"]
     text = b"" if isinstance(content, UnreadableFile) else content.strip()

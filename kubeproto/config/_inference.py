@@ -1,6 +1,6 @@
-"""From what lies around to what a client needs: kubectl's order, with somebody else to read the files.
+"""From environment and files to what a client needs: in kubectl's order, with a driver to read the files.
 
-`infer` is asked again and again: it says which files it needs, is told what is in them, and gives a `Config`
+`infer` is called repeatedly: it returns which files it needs, is given their contents, and returns a `Config`
 in the end. It keeps nothing in between::
 
     files: dict[str, bytes | Unreadable] = {}
@@ -44,13 +44,13 @@ PLAIN: Final = "the server is reached without TLS, so no credentials are sent"
 
 
 class Needs(Struct, frozen=True):
-    """These files are to be read; what cannot be read is told as `UnreadableFile`."""
+    """These files are to be read; one that cannot be read is given as `UnreadableFile`."""
 
     paths: tuple[str, ...]
 
 
 class Overrides(Hiding, frozen=True, kw_only=True):
-    """What a program wants otherwise than it stands in the files."""
+    """What a program wants in place of the settings in the files."""
 
     path: str = ""
     context: str = ""
@@ -73,7 +73,7 @@ class Config(Hiding, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
     def connection_for(self, credentials: Credentials) -> Connection:
-        """The connection that shows the client certificate of these credentials, if they have one."""
+        """Return the connection with the client certificate of these credentials, if they have one."""
         certificate, key = credentials.pair
         return replace(self.connection, client_certificate=certificate, client_key=key)
 
@@ -86,7 +86,7 @@ def infer(
     home: str = "",
     separator: str = ":",
 ) -> Needs | Config:
-    """What a client needs, or the files that must be read to tell. What makes no sense is a `ConfigError`."""
+    """Return what a client needs, or the files to read for it. A mistake in them is a `ConfigError`."""
     wishes = wishes or Overrides()
     files = {path: _concealed(content) for path, content in files.items()}
     paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=separator)
@@ -112,7 +112,7 @@ def infer(
     known = ", ".join(repr(context.name) for context in merged.contexts[:10])
     looked = f"no context is chosen in {', '.join(paths)}" if configs else _no_file(tuple(paths), environ)
     there = f" (there is {known})" if known else ""
-    raise ConfigError(f"{looked}{there}, and this is no pod: KUBERNETES_SERVICE_HOST is not set")
+    raise ConfigError(f"{looked}{there}, and this is not a pod: KUBERNETES_SERVICE_HOST is not set")
 
 
 def _no_file(paths: tuple[str, ...], environ: Mapping[str, str]) -> str:
@@ -143,7 +143,7 @@ def _from_choice(
     )
     try:
         check_user(user)
-        # Nothing secret is sent in the clear, so nothing is asked for it either.
+        # Nothing secret is sent in the clear, so no secret is obtained for it either.
         identity = _identity(choice, connection, environ, files, wishes) if connection.secure else Identity()
         impersonation = wishes.impersonation or _impersonation(user)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""kubeconfig files: where they are, what they say, and what several of them say together."""
+"""kubeconfig files: where they are, what they contain, and how several of them are merged."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
     def choose(
         self, *, context: str = "", cluster: str = "", user: str = "", namespace: str = ""
     ) -> Choice | None:
-        """What a program should use: the current context, unless another or parts of it are given.
+        """Return what a program should use: the current context, unless another or parts of it are given.
 
         None if no context is chosen and no cluster is given: then there is no configuration in here. What is
         named and not there is a `ConfigError`.
@@ -100,9 +100,10 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
 
 
 def kubeconfig_paths(environ: Mapping[str, str], home: str = "", *, separator: str = ":") -> tuple[str, ...]:
-    """The kubeconfig files to look for, best first: those that ``KUBECONFIG`` lists, else that in the home.
+    """Return the kubeconfig files to look for, best first: those that ``KUBECONFIG`` lists, else that in the
+    home.
 
-    `separator` is what stands between paths on this system: ``;`` on Windows.
+    `separator` is what separates paths on this system: ``;`` on Windows.
     """
     listed = [path for path in environ.get("KUBECONFIG", "").split(separator) if path]
     if not listed and home:
@@ -111,7 +112,7 @@ def kubeconfig_paths(environ: Mapping[str, str], home: str = "", *, separator: s
 
 
 def read_kubeconfig(content: bytes, path: str = "") -> Kubeconfig:
-    """The kubeconfig in these bytes, YAML or JSON; several documents are merged, and nothing is empty.
+    """Return the kubeconfig in these bytes, YAML or JSON; several documents are merged.
 
     `path` is what relative paths in it are relative to, and what errors name.
     """
@@ -142,14 +143,14 @@ def _parse(content: bytes, path: str) -> Kubeconfig:
 
 
 def merge_kubeconfigs(configs: Sequence[Kubeconfig]) -> Kubeconfig:
-    """Several kubeconfigs as one: whoever names a thing first, wins it whole."""
+    """Return several kubeconfigs as one: the first that names a thing provides it whole."""
     if len(configs) == 1:
         return configs[0]
     return _made(_united([_resolved(msgspec.json.decode(one.document), one.path) for one in configs]), "")
 
 
 def dump_kubeconfig(config: Kubeconfig, *, json: bool = False) -> bytes:
-    """The kubeconfig as a file, secrets and all, with everything in it that this program does not know."""
+    """Return the kubeconfig as a file, secrets included, with everything that this program does not know."""
     value = msgspec.json.decode(config.document)
     if json:
         return msgspec.json.format(config.document) + b"\n"
@@ -157,11 +158,11 @@ def dump_kubeconfig(config: Kubeconfig, *, json: bool = False) -> bytes:
 
 
 def _checked(document: LocatedDocument, what: str) -> dict[str, Any]:
-    """A document as it stands, if it is a kubeconfig and says nothing twice."""
+    """Return a document if it is a kubeconfig and has no duplicates."""
     value = document.value
     if not is_object(value):
         raise mistake(
-            what, document.line_of(), "this is no kubeconfig, which has clusters, users and contexts"
+            what, document.line_of(), "this is not a kubeconfig, which has clusters, users and contexts"
         )
     contents: Contents = shape(_without_nulls(value), Contents, document, what)
     if contents.kind not in ("", "Config") or contents.api_version not in ("", "v1"):
@@ -194,7 +195,7 @@ def _made(value: dict[str, Any], path: str) -> Kubeconfig:
 
 
 def _united(values: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What several documents say together; in lists, names are what makes entries the same."""
+    """Merge several documents; in lists, entries with the same name are the same."""
     united: dict[str, Any] = {}
     for value in values:
         for key, said in value.items():
@@ -211,7 +212,7 @@ def _name(entry: Any) -> str:
 
 
 def _resolved(value: dict[str, Any], path: str) -> dict[str, Any]:
-    """The document with its paths resolved against the directory of its file."""
+    """Return the document with its paths resolved against the directory of its file."""
     if not path:
         return value
     value = msgspec.json.decode(msgspec.json.encode(value))
@@ -229,7 +230,7 @@ def _resolved(value: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """The value as Go's decoder takes it: null is nothing, and base64 may be broken into lines."""
+    """Return the value as Go's decoder reads it: null is nothing, and base64 may be broken into lines."""
     if is_list(value):
         return [_without_nulls(element) for element in value]
     if not is_object(value):

@@ -1,4 +1,4 @@
-"""What stands in a kubeconfig, entry by entry, under the names that kubectl writes."""
+"""The entries of a kubeconfig, under the names that kubectl writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 
 
 class Extension(Hiding, frozen=True, kw_only=True):
-    """A setting of some other tool. Nobody knows what is in it, so it is not shown."""
+    """A setting of some other tool. Its content is unknown, so it is not shown."""
 
     hides = frozenset(("extension",))
 
@@ -22,7 +22,7 @@ class Extension(Hiding, frozen=True, kw_only=True):
 
 
 class KubeconfigCluster(Hiding, frozen=True, kw_only=True, rename="kebab"):
-    """A server, and how to know that it is the right one."""
+    """A server, and how to verify that it is the right one."""
 
     hides = frozenset(("certificate_authority_data",))
 
@@ -85,7 +85,7 @@ class KubeconfigUser(
         "auth_provider": "auth-provider",
     },
 ):
-    """Who asks, in every way that a kubeconfig can say it."""
+    """A user, with every kind of credentials that a kubeconfig can have."""
 
     hides = frozenset(("client_certificate_data", "client_key_data", "token", "password"))
 

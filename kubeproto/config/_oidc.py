@@ -51,7 +51,7 @@ class Oidc(Hiding, frozen=True, kw_only=True):
 
 
 class Ask(Hiding, frozen=True, kw_only=True):
-    """Send this request on a connection of its own, and tell what is answered. It holds secrets."""
+    """Send this request on a connection of its own, and report the response. It contains secrets."""
 
     connection: Connection
     head: Head
@@ -67,7 +67,7 @@ class Redeem(Ask, frozen=True, kw_only=True):
 
 
 class Grant(Hiding, frozen=True, kw_only=True):
-    """What the provider gave."""
+    """The response of the provider."""
 
     hides = frozenset(("oidc",))
 
@@ -76,14 +76,14 @@ class Grant(Hiding, frozen=True, kw_only=True):
 
 
 def oidc_of(provider: AuthProvider | None, ca: bytes) -> Oidc:
-    """The client that a kubeconfig describes, with its CA if that is a file."""
+    """Return the client that a kubeconfig describes, with its CA if that is a file."""
     inline = _settings(provider).get("idp-certificate-authority-data", "")
     try:
         ca = b64decode("".join(inline.split()), validate=True) if inline else ca
     except ValueError:
         ca = b"?"
     if ca == b"?":
-        raise ConfigError("the idp-certificate-authority-data is no base64")
+        raise ConfigError("the idp-certificate-authority-data is not base64")
     # Not by a variable for the settings: Oidc may refuse them, and tracebacks show variables.
     return Oidc(
         issuer=_settings(provider).get("idp-issuer-url", ""),
@@ -100,7 +100,7 @@ def _settings(provider: AuthProvider | None) -> dict[str, str]:
 
 
 def discover(oidc: Oidc) -> Discover:
-    """The first request: where is the token endpoint?"""
+    """Return the first request, which asks for the token endpoint."""
     connection = Connection(server=oidc.issuer, ca=oidc.ca, proxy=oidc.proxy)
     # Whoever sends it puts the path of the issuer before that.
     head = Head("GET", "/.well-known/openid-configuration", (("Accept", "application/json"),))
@@ -108,7 +108,7 @@ def discover(oidc: Oidc) -> Discover:
 
 
 def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
-    """The second request, given the answer to the first."""
+    """Return the second request, given the response to the first."""
     said = _read(status, headers, body, _Provider)
     if not said.token_endpoint.startswith("https://"):
         raise CredentialsError("the identity provider has no token_endpoint that begins with https://")
@@ -130,7 +130,7 @@ def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
 
 
 def granted(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Grant:
-    """What the answer of the token endpoint gives."""
+    """Return the tokens in the response of the token endpoint."""
     said = _read(status, headers, body, _Tokens)
     if not said.id_token:
         raise CredentialsError(
@@ -141,7 +141,7 @@ def granted(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Grant:
 
 
 def expiry(token: str) -> float | None:
-    """When a JWT expires, by its payload; None if it does not say, or is none."""
+    """Return when a JWT expires, by its payload; None if it does not say, or is not a JWT."""
     parts = token.split(".")
     if len(parts) != 3:
         return None
@@ -173,7 +173,7 @@ class _Refusal(Struct):
 
 
 def _read(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
-    """An answer of the provider. What it says is quoted only as far as it is one of OAuth's words."""
+    """Check a response of the provider. Only OAuth's own words are quoted from it."""
     problem = ""
     body = Concealed(body)
     try:
@@ -183,6 +183,6 @@ def _read(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
         word = msgspec.json.decode(body, type=_Refusal).error
         known = word.isascii() and word.replace("_", "").isalpha() and len(word) < 40
         problem = f": {word}" if known else ""
-    except (RemoteProtocolError, ValueError, RecursionError):  # a byte that is no UTF-8 is a ValueError
+    except (RemoteProtocolError, ValueError, RecursionError):  # a byte that is not UTF-8 is a ValueError
         problem = " and makes no sense"
     raise CredentialsError(f"the answer of the identity provider is {status}{problem}")

@@ -8,22 +8,22 @@ import re
 
 
 def beside(path: str, other: str) -> str:
-    """A path that a file names: relative to the directory of that file."""
+    """Return a path that a file names: relative to the directory of that file."""
     if is_windows(path):
         return ntpath.join(ntpath.dirname(path), other)
     return posixpath.join(posixpath.dirname(path), other)
 
 
 def below(directory: str, *parts: str) -> str:
-    """A path below a directory."""
+    """Return a path below a directory."""
     return ntpath.join(directory, *parts) if is_windows(directory) else posixpath.join(directory, *parts)
 
 
 def has_directory(path: str, command: str) -> bool:
-    """True if a command, named in the file at `path`, is a path and not a name to look up in PATH."""
+    """Return True if a command, named in the file at `path`, is a path and not a name to look up in PATH."""
     return "/" in command or ("\\" in command and is_windows(path))
 
 
 def is_windows(path: str) -> bool:
-    """True if a path can only be one of Windows: it has a drive, or names another machine."""
+    """Return True if a path can only be one of Windows: it has a drive, or names another machine."""
     return bool(re.match(r"[A-Za-z]:[\\/]|\\\\", path))

@@ -1,4 +1,4 @@
-"""Exec plugins: what such a program is told, and what its output means."""
+"""Exec plugins: what such a program gets as input, and what its output means."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP: Final = "client.authentication.k8s.io"
 VERSIONS: Final = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
 MODES: Final = ("Never", "IfAvailable", "Always")
 
-# Logging in at a slow identity provider takes some ten seconds; Go's client waits for ever.
+# Logging in at a slow identity provider takes some ten seconds; Go's client waits forever.
 TIMEOUT: Final = 120.0
 # A person has to find the telephone with the second factor.
 INTERACTIVE_TIMEOUT: Final = 600.0
@@ -31,12 +31,12 @@ class PluginPolicy(Struct, frozen=True, kw_only=True):
     allowed: tuple[str, ...] = ()
 
     def allows(self, command: str) -> bool:
-        """True if a plugin with this command may be started."""
+        """Return True if a plugin with this command may be started."""
         return self.mode == "AllowAll" or (self.mode == "Allowlist" and command in self.allowed)
 
 
 class Plugin(Hiding, frozen=True, kw_only=True):
-    """A program that prints credentials. `cluster` is what it is told of the server, as JSON."""
+    """A program that prints credentials. `cluster` is what it gets to know of the server, as JSON."""
 
     hides = frozenset(("args", "env", "cluster"))
 
@@ -49,14 +49,14 @@ class Plugin(Hiding, frozen=True, kw_only=True):
     cluster: bytes = b""
 
     def can_ask(self, *, terminal: bool) -> bool:
-        """True if it may talk to a person. One that must is refused where there is nobody."""
+        """Return True if it may talk to a person. One that must is refused where there is none."""
         if self.mode == "Always" and not terminal:
             raise ConfigError(f"the plugin {self.command!r} must talk to a person, and there is no terminal")
         return terminal and self.mode != "Never"
 
 
 def plugin_of(entry: Exec, cluster: KubeconfigCluster, ca: bytes, policy: PluginPolicy) -> Plugin:
-    """The plugin that a kubeconfig describes, if it is one, and may be started."""
+    """Return the plugin that a kubeconfig describes, if it has one that may be started."""
     if not entry.command:
         raise ConfigError("the exec plugin has no command")
     name = f"the exec plugin {entry.command!r}"
@@ -66,7 +66,7 @@ def plugin_of(entry: Exec, cluster: KubeconfigCluster, ca: bytes, policy: Plugin
         raise ConfigError(
             f"{name} has the apiVersion {entry.api_version!r}; it must be {' or '.join(VERSIONS)}"
         )
-    # v1 made the mode a must; what was written before says nothing and means this.
+    # v1 made the mode mandatory; older versions leave it out and mean this.
     mode = entry.interactive_mode or ("IfAvailable" if entry.api_version == VERSIONS[1] else "")
     if mode not in MODES:
         raise ConfigError(f"{name} has the interactiveMode {mode!r}; it must be one of {', '.join(MODES)}")
@@ -84,7 +84,7 @@ def plugin_of(entry: Exec, cluster: KubeconfigCluster, ca: bytes, policy: Plugin
 
 
 def exec_info(plugin: Plugin, *, interactive: bool) -> str:
-    """The value of KUBERNETES_EXEC_INFO: what the plugin may want to know."""
+    """Return the value of KUBERNETES_EXEC_INFO: what the plugin may need to know."""
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin.cluster:
         spec = {"cluster": msgspec.Raw(plugin.cluster), **spec}
@@ -93,7 +93,7 @@ def exec_info(plugin: Plugin, *, interactive: bool) -> str:
 
 
 def read_output(stdout: bytes, plugin: Plugin) -> tuple[Credentials, float | None]:
-    """The credentials that a plugin printed, and when they expire. Whatever else it printed is not quoted."""
+    """Return the credentials that a plugin printed, and when they expire. Other output is never quoted."""
     stdout = Concealed(stdout)
     found = _read_output(stdout, plugin)
     if isinstance(found, str):
@@ -131,7 +131,7 @@ class _Output(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def _credentials(said: _Output, plugin: Plugin, what: str) -> tuple[Credentials, float | None]:
     if said.kind != "ExecCredential":
-        raise ConfigError(f"{what} is no ExecCredential")
+        raise ConfigError(f"{what} is not an ExecCredential")
     if said.api_version != plugin.api_version:
         raise ConfigError(
             f"{what} has another apiVersion than {plugin.api_version}, which it is configured with"
@@ -163,7 +163,7 @@ def _time(text: str | None, what: str) -> float | None:
         return parse_time(text).timestamp()
     except (ValueError, OverflowError):
         pass
-    raise ConfigError(f"{what} has an expirationTimestamp that is no time")
+    raise ConfigError(f"{what} has an expirationTimestamp that is not a time")
 
 
 def _described(cluster: KubeconfigCluster, ca: bytes) -> bytes:
@@ -181,5 +181,5 @@ def _described(cluster: KubeconfigCluster, ca: bytes) -> bytes:
 
 
 def _harmless(text: str) -> str:
-    """A hint that cannot talk to the terminal: escape sequences become visible."""
+    """Return a hint with escape sequences made visible, so that it cannot control the terminal."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else f"U+{ord(sign):04X}" for sign in text)

@@ -1,4 +1,4 @@
-"""Which proxy stands before a server: read from the environment exactly as Go's programs read it.
+"""The proxy for a server: read from the environment exactly as Go's programs read it.
 
 ``HTTPS_PROXY`` is for https servers, ``HTTP_PROXY`` for http, ``NO_PROXY`` lists what is reached directly;
 names in capitals are asked first. There is no ``ALL_PROXY``. What works for users of kubectl and helm must
@@ -8,7 +8,7 @@ work here, so the oddities are Go's:
 - ``x.org`` lists that name and all below it, ``.x.org`` and ``*.x.org`` only those below; ``*`` everything.
 - An address matches an address or a network (``10.0.0.0/8``), never the end of a name.
 - A port restricts a name or an address (``x.org:8080``); networks have none.
-- Entries are cut by commas, not by blanks, and what makes no sense is passed over.
+- Entries are separated by commas, not by blanks, and malformed ones are ignored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     try:
         read_proxy(proxy)
     except ConfigError as error:
-        # Go passes such a proxy over, and goes the direct way without a word.
+        # Go ignores such a proxy, and connects directly without a warning.
         problem = f"{name} is {hide_userinfo(proxy)!r}: {error}"
     else:
         return proxy

@@ -1,4 +1,4 @@
-"""Credentials in hand: what a request says about who asks, and what a connection shows for it."""
+"""Credentials in use: the headers of requests and the client certificate of connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._hiding import Hiding
 
 
 class Credentials(Hiding, frozen=True, kw_only=True):
-    """What proves who asks. Each new set has a higher `generation`, so that an old 401 can be told."""
+    """A set of credentials. Each new one has a higher `generation`, which tells a 401 for an old one."""
 
     hides = frozenset(("authorization", "client_certificate", "client_key"))
 
@@ -26,25 +26,25 @@ class Credentials(Hiding, frozen=True, kw_only=True):
 
     @property
     def pair(self) -> tuple[bytes, bytes]:
-        """The client certificate and its key: when they change, open connections still show the old ones."""
+        """The client certificate and its key: when they change, open connections still have the old ones."""
         return self.client_certificate, self.client_key
 
     def sign(self, head: Head) -> Head:
-        """The request with these credentials, unless it has its own."""
+        """Return the request with these credentials, unless it has its own."""
         if not self.authorization or header(head.headers, "authorization"):
             return head
         return head.with_headers(("Authorization", self.authorization))
 
     def same_as(self, other: Credentials) -> bool:
-        """True if these prove nothing that the others do not."""
+        """Return True if these contain the same credentials."""
         return self.authorization == other.authorization and self.pair == other.pair
 
 
 def bearer(token: str) -> str:
-    """The value of Authorization for a token."""
+    """Return the value of Authorization for a token."""
     return f"Bearer {token}" if token else ""
 
 
 def basic(username: str, password: str) -> str:
-    """The value of Authorization for a user with a password."""
+    """Return the value of Authorization for a user with a password."""
     return f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"

@@ -33,12 +33,12 @@ class Url(Hiding, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The host as others know it, for a zone means something on this machine only."""
+        """The host as others know it, because a zone means something on this machine only."""
         return self.host.partition("%")[0]
 
     @property
     def authority(self) -> str:
-        """``host:port``, always with the port: what a tunnel is asked for."""
+        """``host:port``, always with the port: the target of a tunnel."""
         return f"{self._bracketed}:{self.port}"
 
     @property
@@ -52,7 +52,7 @@ class Url(Hiding, frozen=True, kw_only=True):
 
 
 def read_server(url: str) -> Url:
-    """The parts of a server's URL; it may have a path, and nothing after it."""
+    """Return the parts of a server's URL; it may have a path, and nothing after it."""
     parts = _read(url, f"the server {hide_userinfo(url)!r}", SERVER_SCHEMES)
     if "@" in urlsplit(url).netloc:
         raise ConfigError(f"the server {hide_userinfo(url)!r} has credentials in its URL; they go elsewhere")
@@ -60,7 +60,7 @@ def read_server(url: str) -> Url:
 
 
 def complete_server(server: str) -> str:
-    """The URL of a server that may be ``host:port`` alone, which kubectl takes for http in any case."""
+    """Return the URL of a server that may be ``host:port`` alone, which kubectl reads as http in any case."""
     if not server or "://" in server:
         return server
     if "/" in server.rstrip("/"):
@@ -69,7 +69,7 @@ def complete_server(server: str) -> str:
 
 
 def read_proxy(url: str) -> Url:
-    """The parts of a proxy's URL, which may hold a user and a password."""
+    """Return the parts of a proxy's URL, which may contain a user and a password."""
     parts = _read(url, f"the proxy {hide_userinfo(url)!r}", PROXY_SCHEMES)
     if parts.path:
         # Most often a password with a slash in it, of which this would be the better half.
@@ -78,7 +78,7 @@ def read_proxy(url: str) -> Url:
 
 
 def is_name(host: str) -> bool:
-    """Whether a resolver and TLS take this for a name: Python raises `UnicodeError` for others."""
+    """Return whether a resolver and TLS accept this as a name: Python raises `UnicodeError` for others."""
     if ":" in host:
         return True  # an IPv6 address, which others look at
     return len(host) <= 253 and all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))

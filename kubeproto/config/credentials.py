@@ -1,4 +1,4 @@
-"""The credentials machine: has credentials in hand when a request wants them, and renews them in time.
+"""The credentials machine: has credentials ready when a request needs them, and renews them in time.
 
 ::
 
@@ -16,28 +16,28 @@
       ▲    │
       └────┘
 
-House rules
+Rules
 
-- `now` is Unix time, for tokens say by the calendar when they expire. A clock that jumps costs one renewal
-  too many or one 401, never a loop.
-- `Wanted` is answered by exactly one of `Use`, `Wait` and `Refuse`; a task may come before it. After `Wait`,
-  whoever waits asks again as soon as the state has changed. So ten requests that meet an expired token start
+- `now` is Unix time, because tokens expire by the calendar. A clock that jumps costs one renewal too many or
+  one 401, never a loop.
+- `Wanted` gets exactly one of `Use`, `Wait` and `Refuse`; a task may come before it. After `Wait`, the driver
+  steps with `Wanted` again as soon as the state has changed. So ten requests that meet an expired token start
   one task and get the same token.
-- One task at a time. It is told by what came of it, or by `Abandoned` if whoever performed it was cancelled:
-  nothing is lost then, and the next request starts it anew.
-- Credentials that still hold are used while others are being had. That begins early: at nine tenths of their
-  time, a minute before its end at the latest.
-- A 401 starts a renewal only if it was given to the credentials in hand, not to older ones. Its request is
-  sent once more if that gave it others (of a higher generation), and not otherwise.
+- One task at a time. The driver reports its outcome, or `Abandoned` if its performer was cancelled: nothing
+  is lost then, and the next request starts it again.
+- Valid credentials are used while others are being obtained. That begins early: at nine tenths of their time,
+  or a minute before its end at the latest.
+- A 401 starts a renewal only if it was for the present credentials, not for older ones. Its request is sent
+  once more if the renewal brought others (of a higher generation), and not otherwise.
 - If new credentials are refused at once, more of them will not help, and each costs a run of a plugin: the
-  next renewal for a 401 comes a second later, then two, and so on up to five minutes. Credentials that did
-  well for that long are above suspicion again.
-- A renewal that fails is tried again after a second, then two, up to a minute. Until then, credentials that
-  have not expired are still used, for a 401 may be the server's own trouble and a file may be half written;
-  if there are none, requests are refused with the reason. So no request waits for a backoff.
-- What expires before it arrives comes from a clock that is wrong somewhere, and is used for ten seconds.
-- When the client certificate changes, connections still show the old one: they are to be closed.
-- An action that holds a secret does not show it, and no reason quotes what a file, plugin or provider said.
+  next renewal for a 401 comes a second later, then two, and so on up to five minutes. Credentials that worked
+  for that long are trusted again.
+- A renewal that fails is retried after a second, then two, up to a minute. Until then, credentials that have
+  not expired are still used, because a 401 may be a problem of the server and a file may be half written; if
+  there are none, requests are refused with the reason. So no request waits for a backoff.
+- Credentials that arrive expired come from a wrong clock, and are used for ten seconds.
+- When the client certificate changes, open connections still have the old one and have to be closed.
+- An action that contains a secret does not show it, and no reason quotes a file, plugin or provider.
 """
 
 from __future__ import annotations
@@ -128,9 +128,9 @@ __all__ = [
 
 Step: TypeAlias = tuple[State, tuple[Action, ...]]
 
-# Projected tokens are written anew long before they expire; Go's client looks as often.
+# Projected tokens are replaced long before they expire; Go's client looks as often.
 FILES_EVERY: Final = 60.0
-# Between the last moment at which a token is sent and its end: the request has a way to go.
+# Between the last moment at which a token is sent and its end: the request takes time to arrive.
 MARGIN: Final = 60.0
 SHORTEST: Final = 10.0
 LONGEST_BACKOFF: Final = 60.0
@@ -138,7 +138,7 @@ LONGEST_DOUBT: Final = 300.0
 
 
 def begin(identity: Identity, now: float, *, terminal: bool = False) -> State:
-    """The first state. `terminal` says if a plugin could talk to a person."""
+    """Return the first state. `terminal` says if a plugin could talk to a person."""
     if identity.files:
         return NoCredentials(RenewalContext(identity=identity))
     if identity.plugin:
@@ -156,7 +156,7 @@ def begin(identity: Identity, now: float, *, terminal: bool = False) -> State:
 
 
 def step(state: State, event: Event, now: float) -> Step:
-    """What happens next; the module's picture shows it."""
+    """Return the next state and the actions for an event."""
     match state, event:
         case Fixed(), Wanted():
             return state, (Use(state.credentials),)
@@ -207,7 +207,7 @@ def step(state: State, event: Event, now: float) -> Step:
 
 
 def _task(context: RenewalContext) -> Task:
-    """What renews these credentials."""
+    """Return the task that renews these credentials."""
     identity = context.identity
     if identity.plugin:
         info = exec_info(identity.plugin, interactive=context.interactive)
@@ -227,7 +227,7 @@ def _renew(context: RenewalContext, holding: Holding | None, failures: int, now:
 
 
 def _offer(state: Renewing, now: float) -> Action:
-    """What a request gets while others are being had."""
+    """Return what a request gets while others are being obtained."""
     if state.holding and not state.refused and now < state.holding.expires:
         return Use(state.holding.credentials)
     return Wait()
@@ -238,13 +238,13 @@ def _is_of(event: CredentialsRejected, holding: Holding) -> bool:
 
 
 def _is_news(event: CredentialsRejected, holding: Holding, now: float) -> bool:
-    """Whether a 401 says something about the credentials in hand that others may mend."""
+    """Return whether a 401 concerns the present credentials, so that others may help."""
     pause = exponential_backoff(holding.doubts, first=1.0, longest=LONGEST_DOUBT)
     return _is_of(event, holding) and now >= holding.since + pause
 
 
 def _come(state: Renewing, event: FilesRead | PluginEnded | Answered, now: float) -> Step:
-    """The task is done. Whether it succeeded is in what it brought."""
+    """The task has ended. Its outcome says whether it succeeded."""
     identity = state.context.identity
     try:
         match state.task, event:
@@ -268,7 +268,7 @@ def _come(state: Renewing, event: FilesRead | PluginEnded | Answered, now: float
 
 
 def _grant(state: Renewing, grant: Grant, now: float) -> Step:
-    """New tokens: the next renewal needs them too."""
+    """Take new tokens: the next renewal needs them too."""
     identity = replace(state.context.identity, oidc=grant.oidc)
     credentials = replace(inline(identity), authorization=bearer(grant.oidc.id_token))
     renewed = replace(state, context=replace(state.context, identity=identity))

@@ -1,4 +1,4 @@
-"""List types: elements of a set and keys of a list-map stand once, and find the elements from before."""
+"""List types: elements of a set and keys of a list-map are unique, and identify the old elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._violations import Violation, child, duplicate, invalid, key
 
 
 def duplicates(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
-    """What stands twice in lists of the types set and map, anywhere below."""
+    """Return the duplicates in lists of the types set and map, anywhere below."""
     if not is_object(schema):
         return
     if is_object(value):
@@ -35,7 +35,7 @@ def duplicates(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
 
 
 def correlate(schema: dict[str, Any], old: Any) -> dict[bytes, Any]:
-    """The elements of an old list-map by their keys; those of other lists have no identity."""
+    """Return the elements of an old list-map by their keys; those of other lists have no identity."""
     if schema.get("x-kubernetes-list-type") != "map" or not is_list(old):
         return {}
     keys: list[str] = schema["x-kubernetes-list-map-keys"]
@@ -43,7 +43,7 @@ def correlate(schema: dict[str, Any], old: Any) -> dict[bytes, Any]:
 
 
 def identity(keys: list[str], element: dict[str, Any]) -> bytes:
-    """What tells an element of a list-map from the others."""
+    """Return what identifies an element of a list-map."""
     return _frozen(_key_fields(keys, element))
 
 
@@ -60,7 +60,7 @@ def _key_fields(keys: list[str], element: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repeated(elements: list[Any], path: str) -> Iterator[Violation]:
-    """The second appearance of each; a third says nothing new."""
+    """Yield the second appearance of each; a third adds nothing."""
     seen: dict[bytes, int] = {}
     for index, element in enumerate(elements):
         frozen = _frozen(element)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-# What Python's regular expressions know and Go's refuse: look-around, back references, atomic groups.
+# What Python's regular expressions have and Go's refuse: look-around, back references, atomic groups.
 _NOT_IN_GO: Final = re.compile(r"\\[1-9]|\\Z|\(\?(?:[=!>(]|<[=!]|P=)|[*+?}]\+")
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\$", re.DOTALL)
 _AS_PYTHON: Final = {"$": r"\Z", r"\z": r"\Z"}
@@ -23,16 +23,16 @@ def check_pattern(pattern: str) -> None:
     try:
         _compiled(pattern)
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the pattern is found anywhere in the text; `$` is its very end, as in Go."""
+    """Return whether the pattern is found anywhere in the text; `$` is its very end, as in Go."""
     return _compiled(pattern).search(text) is not None
 
 
 def find_matches(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    """Every place in the text where the pattern is found."""
+    """Yield every place in the text where the pattern is found."""
     return _compiled(pattern).finditer(text)
 
 

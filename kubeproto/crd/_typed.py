@@ -1,4 +1,4 @@
-"""A typed object judged before it is sent, by the rules of its own class."""
+"""A typed object checked before it is sent, by the rules of its own class."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .validation._validation import validate
 
 
 def validate_object(obj: KubeObject, old: KubeObject | None = None) -> list[Violation]:
-    """What a server would refuse in this object, or in its update from `old`, with the same paths."""
+    """Return what a server would refuse in this object, or in its update from `old`, with the same paths."""
     return validate(_schema(type(obj)), _wire(obj), None if old is None else _wire(old))
 
 
 def check_object_rules(obj: KubeObject, old: KubeObject | None = None) -> list[RuleOutcome]:
-    """The outcome of every CEL rule of the object's class: passed, failed, or not evaluated and why."""
+    """Return the outcome of every CEL rule of the object's class: passed, failed, or not evaluated."""
     return check_rules(_schema(type(obj)), _wire(obj), None if old is None else _wire(old))
 
 
@@ -29,11 +29,11 @@ def _schema(cls: type[KubeObject]) -> dict[str, Any]:
     # A lazy object is of a hidden class below the one that was declared.
     declared = next((one for one in cls.__mro__ if "resource" in vars(one)), None)
     if declared is None:
-        raise TypeError(f"{cls.__name__} is no kind that a class describes, so it has no schema of its own")
+        raise TypeError(f"{cls.__name__} is not a kind with a class of its own, so it has no schema")
     return schema_for(declared)
 
 
 def _wire(obj: KubeObject) -> dict[str, Any]:
-    # What a lazy object has not read yet is judged as well, byte for byte as it came.
+    # What a lazy object has not read yet is checked as well, byte for byte as it came.
     written: dict[str, Any] = msgspec.json.decode(encode(obj))
     return written

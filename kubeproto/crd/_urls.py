@@ -1,4 +1,4 @@
-"""URLs as Go reads them (net/url): what a server takes for one, and the parts that rules ask for."""
+"""URLs as Go reads them (net/url): what a server accepts as one, and the parts that rules use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_PARAMETERS: Final = 10_000  # Go reads no more
 
 
 class GoUrl(Struct, frozen=True):
-    """The parts of a URL as Go splits it; `path` is escaped."""
+    """Return the parts of a URL as Go splits it; `path` is escaped."""
 
     scheme: str
     host: str
@@ -64,12 +64,12 @@ class GoUrl(Struct, frozen=True):
 
 def check_url(text: str) -> None:
     """Raise ValueError for what is not an absolute URL or path to a server."""
-    # This reading knows no fragments: what follows a # belongs to what stands before it.
+    # This reading has no fragments: what follows a # belongs to what precedes it.
     _split(text, fragment_in_path=True)
 
 
 def parse_url(text: str) -> GoUrl:
-    """The parts of an absolute URL or path; ValueError for anything else."""
+    """Return the parts of an absolute URL or path; ValueError for anything else."""
     check_url(text)
     plain, _, fragment = text.partition("#")
     if _BAD_ESCAPE.search(fragment):

@@ -1,4 +1,4 @@
-"""What is wrong with a field, in a server's words: a path, a reason, the value and the rule it breaks."""
+"""What is wrong with a field, in a server's words: a path, a reason, the value and the broken rule."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Violation(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """The text of the cause in a Status: what kind of fault, the value, the rule."""
+        """The text of the cause in a Status: the kind of fault, the value, the rule."""
         title = _TITLES[self.reason]
         if self.value is not NO_VALUE and self.reason not in _WITHOUT_VALUE:
             title += f": {show_value(self.value)}"
@@ -54,7 +54,7 @@ class Violation(Struct, frozen=True):
 
 
 def required(field: str, detail: str = "") -> Violation:
-    """A field that must be there is not."""
+    """A required field is missing."""
     return Violation("FieldValueRequired", field, detail=detail)
 
 
@@ -64,17 +64,17 @@ def invalid(field: str, value: Any, detail: str) -> Violation:
 
 
 def forbidden(field: str, detail: str) -> Violation:
-    """A field that must not be there is."""
+    """A field must not be set."""
     return Violation("FieldValueForbidden", field, detail=detail)
 
 
 def duplicate(field: str, value: Any) -> Violation:
-    """A value stands twice where it may stand once."""
+    """A value is a duplicate where values are unique."""
     return Violation("FieldValueDuplicate", field, value)
 
 
 def unsupported(field: str, value: Any, supported: Sequence[Any]) -> Violation:
-    """A value is none of those that are allowed."""
+    """A value is none of the allowed ones."""
     shown = (show_value(one if isinstance(one, str) else show_value(one)) for one in supported)
     return Violation(
         "FieldValueNotSupported", field, value, f"supported values: {', '.join(shown)}" if supported else ""
@@ -82,7 +82,7 @@ def unsupported(field: str, value: Any, supported: Sequence[Any]) -> Violation:
 
 
 def invalid_status(resource: Resource, name: str, violations: Iterable[Violation]) -> Status:
-    """The 422 that a server answers with when an object of this resource breaks rules."""
+    """Return the 422 that a server responds with when an object of this resource breaks rules."""
     causes = tuple(violation.cause() for violation in violations)
     lines = [f"{cause.field}: {cause.message}" for cause in causes]
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
@@ -97,17 +97,17 @@ def invalid_status(resource: Resource, name: str, violations: Iterable[Violation
 
 
 def show_value(value: Any) -> str:
-    """A value in a message: JSON, but a whole number is written without a fraction, as Go does."""
+    """Return a value for a message: JSON, but an integer is written without a fraction, as Go does."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return msgspec.json.encode(value).decode()
 
 
 def child(path: str, name: str) -> str:
-    """The path of a member of an object."""
+    """Return the path of a member of an object."""
     return f"{path}.{name}" if path else name
 
 
 def key(path: str, name: object) -> str:
-    """The path of an entry of a map, or of an element of a list."""
+    """Return the path of an entry of a map, or of an element of a list."""
     return f"{path}[{name}]"

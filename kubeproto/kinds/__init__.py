@@ -14,9 +14,9 @@ server may leave out is None, and None is never sent; only `spec` is always ther
 API requires, even where a server writes null. Enumerations are plain strings: the next Kubernetes has more.
 
 Fields that a newer server has and these classes do not are skipped. A `commit` sends what was changed and so
-never deletes them; a `replace` sends all that the object holds, and what is not in it is gone.
+never deletes them; a `replace` sends all that the object has, and deletes what is not in it.
 
-Who needs little of a kind reads it fastest with a class of their own, of the same identity::
+The fastest way to read little of a kind is a class of one's own, of the same identity::
 
     class SlimPodSpec(kp.Fields):
         node_name: str | None = None
@@ -37,8 +37,8 @@ __all__ = ["FieldFacts", "KindTable", "ResourceFacts", "SubresourceFacts", "Type
 
 
 def _on_demand(name: str) -> Any:
-    """The table and its parts, read when they are asked for; and for a kind, where it is."""
-    # Everything else is a module that is about to be imported: the import asks here first.
+    """Return the table and its parts, which are read on demand; for the name of a kind, say where it is."""
+    # Everything else is a module that is about to be imported: the import looks here first.
     if name in __all__ or name[0].isupper():
         from . import _table
 

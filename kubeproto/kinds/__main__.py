@@ -43,7 +43,7 @@ def _values(path: str, data: bytes) -> Iterator[Any]:
     try:
         yield msgspec.json.decode(data)
         return
-    except (ValueError, RecursionError) as error:  # broken JSON, bytes that are no UTF-8, or 1,000 brackets
+    except (ValueError, RecursionError) as error:  # broken JSON, bytes that are not UTF-8, or 1,000 brackets
         if path.endswith(".json"):
             raise InvalidDefinition(f"{path}: {error}") from None
     from .._yaml import YamlError, read_documents

@@ -1,4 +1,4 @@
-"""From CustomResourceDefinitions to a module of classes: a class a version, and one for each object in it."""
+"""From CustomResourceDefinitions to a module of classes: one for each version, and for each object in it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -13,18 +13,18 @@ Json = Mapping[str, Any]
 _SCALARS: Final = {"boolean": "bool", "integer": "int", "number": "float", "string": "str"}
 _FORMATS: Final = {"byte": "bytes", "date-time": "datetime"}
 _OF_KINDS: Final = ("apiVersion", "kind", "metadata")
-_TAKEN: Final = ("abstract", "api_version", "definition", "metadata", "resource")  # what a kind is already
+_TAKEN: Final = ("abstract", "api_version", "definition", "metadata", "resource")  # what a kind has already
 _PLAIN: Final = "kp.KubeObject"
 _CAPABILITIES: Final = {"scale": "HasScale", "status": "HasStatus"}
 _LONGEST_DOC: Final = 90
 
 
 class InvalidDefinition(ValueError):
-    """What was given is no CustomResourceDefinition, or one without a schema."""
+    """What was given is not a CustomResourceDefinition, or has no schema."""
 
 
 def module_of(documents: Iterable[Any]) -> Module:
-    """The module of the definitions among these documents; what else is in a manifest is passed over."""
+    """Return the module of the definitions among these documents; other objects of a manifest are skipped."""
     draft = _Draft()
     for document in documents:
         for definition in _definitions(document):

@@ -1,4 +1,4 @@
-"""What the generated modules are written with, besides the objects."""
+"""What the generated modules use, besides the objects."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patc
 
 
 class Part(Fields, gc=False):
-    """The base of what stands inside the built-in kinds.
+    """The base of what is inside the built-in kinds.
 
     Objects of the API are trees, so the garbage collector need not walk them: a cache of a hundred thousand
-    pods holds millions of parts.
+    pods contains millions of parts.
     """
 
 
@@ -31,7 +31,7 @@ else:
 
 
 def veiled(obj: Struct, *secrets: str) -> str:
-    """The repr of an object whose secrets must not reach a log."""
+    """Return the repr of an object whose secrets must not reach a log."""
     shown = (
         f"{name}={'…' if name in secrets and value is not None else repr(value)}"
         for name in obj.__struct_fields__

@@ -1,7 +1,7 @@
 """The built-in kinds as a table: how each is addressed, and how its fields are typed, merged and defaulted.
 
-The classes say what a program needs; the table says what a server knows besides. It is read when first asked
-for, and costs an import nothing.
+The classes say what a program needs; the table says what a server knows besides. It is read on demand, and
+costs an import nothing.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ class KindTable(Struct, frozen=True, kw_only=True):
     types: dict[str, TypeFacts]
 
     def type_of(self, gvk: GroupVersionKind) -> str:
-        """The name of a kind's type; KeyError if no built-in kind is called so."""
+        """Return the name of a kind's type; KeyError if there is no built-in kind of this name."""
         for name, facts in self.types.items():
             if facts.gvk == gvk:
                 return name
-        raise KeyError(f"{gvk} is no built-in kind of Kubernetes {self.kubernetes}")
+        raise KeyError(f"{gvk} is not a built-in kind of Kubernetes {self.kubernetes}")
 
     def homes_of(self, class_: str) -> list[str]:
-        """The modules that have a class of this name, kinds before their parts."""
+        """Return the modules that have a class of this name, kinds before their parts."""
         kinds = [name for name, facts in self.types.items() if facts.gvk and name.endswith(f".{class_}")]
         parts = [name for name, facts in self.types.items() if not facts.gvk and name.endswith(f".{class_}")]
         return [name.partition(".")[0] for name in kinds + parts]
@@ -83,7 +83,7 @@ class KindTable(Struct, frozen=True, kw_only=True):
 
 @functools.cache
 def table() -> KindTable:
-    """The table of the built-in kinds."""
+    """Return the table of the built-in kinds."""
     import pkgutil
 
     data = pkgutil.get_data("kubeproto.kinds", "table.json")

@@ -1,4 +1,4 @@
-"""What the API is about: objects at three depths, and the values that stand in them."""
+"""The objects of the API, at three depths of typing, and the values in them."""
 
 from ._api_versions import api_version_priority
 from ._base import Constant, Fields, KubeObject, Object

@@ -11,7 +11,7 @@ _OTHER: Final = 3
 
 
 def api_version_priority(version: str) -> ApiVersionPriority:
-    """A sort key that puts the preferred version first, and names that are no such version last, by alphabet.
+    """Return a sort key that puts the preferred version first, and other names last, by alphabet.
 
     See https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
     """

@@ -80,7 +80,7 @@ class Constant:
         self.value = value
 
     def __call__(self) -> Any:
-        """The value itself; what is mutable is copied."""
+        """Return the value itself; what is mutable is copied."""
         value = self.value
         return value.copy() if type(value) in _EMPTY else value
 
@@ -105,7 +105,7 @@ class FieldsMeta(StructMeta):
 
 
 def _annotated(namespace: dict[str, Any]) -> list[str]:
-    """The names of the fields that a class body declares; what is a ClassVar is no field."""
+    """Return the names of the fields that a class body declares; a ClassVar is not a field."""
     annotations: dict[str, Any] = namespace.get("__annotations__", {})
     if sys.version_info >= (3, 14):
         import annotationlib
@@ -117,7 +117,7 @@ def _annotated(namespace: dict[str, Any]) -> list[str]:
 
 
 def _always_sent(default: Any) -> Any:
-    """The same default in a form that msgspec never leaves out; None stays None, which it always does."""
+    """Return the same default in a form that msgspec never leaves out; None, which it does, stays None."""
     name = None
     if type(default) is _Field:
         field, name = default, default.name
@@ -208,7 +208,7 @@ def _check_identity(name: str, resource: Resource) -> None:
     for what in ("group", "version", "kind", "plural"):
         value = getattr(resource, what)
         if not isinstance(value, str) or "/" in value or " " in value or (not value and what != "group"):
-            raise TypeError(f"class {name}: {what} {value!r} is no {what} of the API")
+            raise TypeError(f"class {name}: {what} {value!r} is not a valid {what} of the API")
 
 
 def _pin_identity(namespace: dict[str, Any], resource: Resource) -> None:

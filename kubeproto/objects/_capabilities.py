@@ -21,7 +21,7 @@ class HasApproval(KubeObject):
 
 
 class HasFinalize(KubeObject):
-    """A kind whose finalizers stand in its spec and are written apart: Namespace."""
+    """A kind whose finalizers are in its spec and are written separately: Namespace."""
 
 
 class HasScale(KubeObject):
@@ -29,7 +29,7 @@ class HasScale(KubeObject):
 
 
 class HasStatus(KubeObject):
-    """A kind whose status is written apart from the rest."""
+    """A kind whose status is written separately from the rest."""
 
 
 class HasToken(KubeObject):

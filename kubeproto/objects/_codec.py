@@ -153,7 +153,7 @@ def is_identified(obj: KubeObject, views: KindViews) -> bool:
 
 
 def shows_all(text: bytes, cut: int, end: int) -> bool:
-    """Return whether no namespace can follow the cut. An object without one may still name one behind it."""
+    """Return whether no namespace can follow the cut. An object without one may still have one behind it."""
     if text.find(b'"namespace"', cut, end) >= 0:
         return False
     return text.find(b"\\u00", cut, end) < 0 or _ESCAPED_LETTER.search(text, cut, end) is None
@@ -242,7 +242,7 @@ def _edit(obj: Any, views: Views, source: Source, found: dict[str, bytes | Raw])
         if name == "content":
             changes |= _changed_content(value, source)
         # The metadata is edited by itself, a status of no type is off the wire, and a kind that was filled in
-        # is no change.
+        # is not a change.
         elif name != "metadata" and key[0] != "-" and (key in found or name not in ("kind", "api_version")):
             left_out = value is None or (views is META and value in ("", {}, []))
             if _differs(value, views, source, name, obj):

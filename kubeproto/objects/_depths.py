@@ -1,4 +1,4 @@
-"""The two other depths of a kind: `Metadata[Book]` says who an object is, `Dynamic` reads any kind."""
+"""The two other depths of a kind: `Metadata[Book]` has the metadata alone, `Dynamic` reads any kind."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ class Dynamic(KubeObject):
         return iter(self.content)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """A top-level field other than the metadata, or `default`."""
+        """Return a top-level field other than the metadata, or `default`."""
         return self.content.get(key, default)

@@ -39,7 +39,7 @@ class Duration(Amount):
         """Read Go's form: an optional sign, then numbers, each with ns, us, ms, s, m or h; or a bare 0."""
         unsigned = text[1:] if text[:1] in ("+", "-") else text
         if not unsigned or len(text) > _LONGEST_TEXT:
-            raise ValueError(f"{text[:64]!r} is no duration: one looks like 1h15m30.5s")
+            raise ValueError(f"{text[:64]!r} is not a duration: one looks like 1h15m30.5s")
         count = 0 if unsigned == "0" else _count(text, unsigned)
         return cls(-count if text[0] == "-" else count)
 
@@ -91,11 +91,13 @@ def _count(text: str, terms: str) -> int:
     total = 0
     for number, fraction, unit in re.findall(_TERM, terms)[:-1]:  # the last match is the empty end
         if not (number or fraction):
-            raise ValueError(f"{text!r} is no duration: a number is missing before {unit or '.'!r}")
+            raise ValueError(f"{text!r} is not a duration: a number is missing before {unit or '.'!r}")
         if not unit:
-            raise ValueError(f"{text!r} is no duration: a unit is missing after {number or '.' + fraction}")
+            raise ValueError(
+                f"{text!r} is not a duration: a unit is missing after {number or '.' + fraction}"
+            )
         if unit not in _UNITS:
-            raise ValueError(f"{text!r} is no duration: {unit!r} is none of ns, us, ms, s, m and h")
+            raise ValueError(f"{text!r} is not a duration: {unit!r} is none of ns, us, ms, s, m and h")
         total += int(number or 0) * _UNITS[unit] + _fraction(fraction, _UNITS[unit])
     return total
 

@@ -28,7 +28,7 @@ class FieldRequirement(msgspec.Struct, frozen=True, order=True):
             raise ValueError(f"{self.path!r} is not the path of a field: one looks like metadata.name")
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether these fields, by path, fit; a missing field counts as empty, as on a server."""
+        """Return whether these fields, by path, fit; a missing field counts as empty, as on a server."""
         return (fields.get(self.path, "") == self.value) is (self.operator == "=")
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class FieldRequirement(msgspec.Struct, frozen=True, order=True):
 
 
 class FieldSelector(msgspec.Struct, frozen=True):
-    """Which objects are meant, by the values of fields: all requirements must match, none means every object.
+    """Selects objects by the values of fields: all requirements must match, none means every object.
 
     A server indexes few fields: `metadata.name`, `metadata.namespace`, and some of each kind's own, such as a
     pod's `spec.nodeName` or a CRD's `selectableFields`. It knows equality only; sets and any key that users
@@ -56,18 +56,18 @@ class FieldSelector(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> "FieldSelector":
-        """The objects in which all of these fields have these values."""
+        """Return a selector for the objects in which all of these fields have these values."""
         return cls(tuple(FieldRequirement(path, "=", value) for path, value in fields.items()))
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether an object with these fields, by path, is selected; a missing field counts as empty."""
+        """Return whether an object with these fields is selected; a missing field counts as empty."""
         return all(requirement.matches(fields) for requirement in self.requirements)
 
     def __and__(self, other: "FieldSelector") -> "FieldSelector":
         return FieldSelector(self.requirements + other.requirements)
 
     def __bool__(self) -> bool:
-        """Whether anything is left out at all."""
+        """Return whether anything is left out at all."""
         return bool(self.requirements)
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ JsonPatch = list[dict[str, Any]]
 
 
 class PatchError(ValueError):
-    """An operation of a JSON patch that cannot be done; `index` and `path` say which one."""
+    """An operation of a JSON patch cannot be applied; `index` and `path` say which one."""
 
     def __init__(self, message: str, index: int, path: str) -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class PatchError(ValueError):
 
 
 def make_json_patch(before: Any, after: Any) -> JsonPatch:
-    """The add, remove and replace operations that turn `before` into `after`; none if they are equal."""
+    """Return the add, remove and replace operations that turn `before` into `after`; none if equal."""
     return [
         {"op": op, "path": format_pointer(path)} | ({} if op == "remove" else {"value": copy_json(value)})
         for op, path, value in _differences(before, after, ())
@@ -27,7 +27,7 @@ def make_json_patch(before: Any, after: Any) -> JsonPatch:
 
 
 def apply_json_patch(document: Any, patch: Iterable[Mapping[str, Any]], *, like_server: bool = False) -> Any:
-    """The document after all operations; neither argument is changed, PatchError leaves nothing half done.
+    """Return the document after all operations; neither argument is changed, and after PatchError nothing is.
 
     With `like_server`, operations mean what they mean to a Kubernetes API server. It departs from RFC 6902:
     it knows negative indexes, takes a missing member for null, and has no root to add to.
@@ -44,7 +44,7 @@ def apply_json_patch(document: Any, patch: Iterable[Mapping[str, Any]], *, like_
 
 
 def json_equal(a: Any, b: Any) -> bool:
-    """Equality as RFC 6902 §4.6 has it: numbers by value, and true is no number, unlike in Python."""
+    """Equality as RFC 6902 §4.6 has it: numbers by value, and true is not a number, unlike in Python."""
     if is_object(a) and is_object(b):
         return a.keys() == b.keys() and all(json_equal(a[key], b[key]) for key in a)
     if is_list(a) and is_list(b):
@@ -53,7 +53,7 @@ def json_equal(a: Any, b: Any) -> bool:
 
 
 def copy_json(value: Any) -> Any:
-    """A copy that shares no object and no list with `value`."""
+    """Return a copy that shares no object and no list with `value`."""
     if is_object(value):
         return {key: copy_json(part) for key, part in value.items()}
     if is_list(value):
@@ -101,7 +101,7 @@ def _element_differences(before: list[Any], after: list[Any], path: _Path) -> It
 
 
 def _common(pairs: Iterable[tuple[Any, Any]]) -> int:
-    """How many pairs from the start are equal."""
+    """Return how many pairs from the start are equal."""
     count = 0
     for a, b in pairs:
         if not json_equal(a, b):
@@ -171,7 +171,7 @@ def _replace(document: Any, path: Sequence[str], value: Any) -> Any:
 
 
 def _holder(document: Any, path: Sequence[str]) -> dict[str, Any] | list[Any]:
-    """The object or list in which the last part of `path` stands."""
+    """Return the object or list that contains the last part of `path`."""
     holder = find(document, path[:-1])
     if is_object(holder) or is_list(holder):
         return holder

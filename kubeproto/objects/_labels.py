@@ -39,7 +39,7 @@ class Requirement(msgspec.Struct, frozen=True, order=True):
         msgspec.structs.force_setattr(self, "values", tuple(sorted(set(self.values))))
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Whether an object with these labels (None: no labels) is meant."""
+        """Return whether an object with these labels (None: no labels) is selected."""
         value = labels.get(self.key) if labels else None
         match self.operator:
             case "In":
@@ -69,7 +69,7 @@ class Requirement(msgspec.Struct, frozen=True, order=True):
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """Which objects are meant, by their labels: all requirements must match, and none means every object.
+    """Selects objects by their labels: all requirements must match, and none means every object.
 
     Labels are what users put on objects, so any key can be asked for, and sets too (`tier in (web, db)`);
     a `FieldSelector` asks for the few fields that a server indexes, by equality only. The API's object form
@@ -89,7 +89,7 @@ class Selector(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, labels: Mapping[str, str]) -> "Selector":
-        """The objects that carry all of these labels."""
+        """Return a selector for the objects that have all of these labels."""
         return cls(tuple(Requirement(key, "In", (value,)) for key, value in labels.items()))
 
     @classmethod
@@ -100,7 +100,7 @@ class Selector(msgspec.Struct, frozen=True):
         return cls.of(labels) & cls(tuple(_from_expression(expression) for expression in expressions))
 
     def to_object(self) -> dict[str, Any]:
-        """The API's object form; ValueError for `>` and `<`, which it does not have."""
+        """Return the API's object form; ValueError for `>` and `<`, which it does not have."""
         labels: dict[str, str] = {}
         expressions: list[dict[str, Any]] = []
         for requirement in self.requirements:
@@ -116,14 +116,14 @@ class Selector(msgspec.Struct, frozen=True):
         return {name: part for name, part in made.items() if part}
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Whether an object with these labels (None: no labels) is selected."""
+        """Return whether an object with these labels (None: no labels) is selected."""
         return all(requirement.matches(labels) for requirement in self.requirements)
 
     def __and__(self, other: "Selector") -> "Selector":
         return Selector(self.requirements + other.requirements)
 
     def __bool__(self) -> bool:
-        """Whether anything is left out at all."""
+        """Return whether anything is left out at all."""
         return bool(self.requirements)
 
     def __str__(self) -> str:
@@ -210,7 +210,9 @@ _OPERATORS: Final[dict[str, Operator]] = {
 def _from_expression(expression: Mapping[str, Any]) -> Requirement:
     operator = expression.get("operator")
     if operator not in _IN_OBJECTS:
-        raise ValueError(f"{operator!r} is no operator of a LabelSelector object: {', '.join(_IN_OBJECTS)}")
+        raise ValueError(
+            f"{operator!r} is not an operator of a LabelSelector object: {', '.join(_IN_OBJECTS)}"
+        )
     values: Sequence[str] = expression.get("values") or ()
     return Requirement(cast(str, expression.get("key", "")), cast(Operator, operator), tuple(values))
 
@@ -227,7 +229,7 @@ def _check_arity(requirement: Requirement) -> None:
         if len(values) != 1 or _number(values[0]) is None:
             raise ValueError(f"{operator} on the label {key!r} needs one 64-bit whole number, not {values!r}")
     else:
-        raise ValueError(f"{operator!r} is no operator of a label selector")
+        raise ValueError(f"{operator!r} is not an operator of a label selector")
 
 
 def _number(text: str) -> int | None:

@@ -28,7 +28,7 @@ class ObjectList(Struct, Generic[T], kw_only=True):
 
     @property
     def version(self) -> str:
-        """The resource version that a watch goes on from; the same on every page of a list."""
+        """The resource version that a watch continues from; the same on every page of a list."""
         return self.metadata.resource_version
 
     @property

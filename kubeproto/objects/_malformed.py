@@ -1,4 +1,4 @@
-"""What is no object of its kind, in a list and in a watch alike."""
+"""Items of lists and lines of watches that are not objects of their kind."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class Malformed(Struct, frozen=True, gc=False):
     type: str = ""
 
     def __repr__(self) -> str:
-        # What is in it may be a Secret, and events are printed and logged.
+        # The content may be a Secret, and events are printed and logged.
         about = f"metadata={self.metadata!r}, error={self.error!r}"
         return f"Malformed({about}, raw=<{len(self.raw)} bytes>, type={self.type!r})"

@@ -35,7 +35,7 @@ class InvalidManifest(LocalProtocolError, ValueError):
 
 
 class _Document:
-    """One document of a JSON text. A line is known of its beginning only."""
+    """One document of a JSON text. Only the line of its beginning is known."""
 
     def __init__(self, value: Any, line: int) -> None:
         self.value = value
@@ -77,7 +77,7 @@ def parse_manifest(
 
 
 def dump_yaml(objects: KubeObject | Iterable[KubeObject]) -> str:
-    """Objects as YAML, one document each, in an order that stays the same: what is sent, and no more."""
+    """Return objects as YAML, one document each, in a stable order: what is sent, and nothing more."""
     several = [objects] if isinstance(objects, KubeObject) else objects
     from .._yaml import write_documents
 
@@ -94,7 +94,7 @@ def _documents(text: str | bytes) -> Iterator[Any]:
         said = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise InvalidManifest("this is no UTF-8", document=1, line=line) from None
+        raise InvalidManifest("this is not UTF-8", document=1, line=line) from None
     number = 0
     from .._yaml import YamlError, read_documents
 
@@ -108,7 +108,7 @@ def _documents(text: str | bytes) -> Iterator[Any]:
 
 
 def _json_documents(text: str) -> Iterator[_Document]:
-    """The values of a JSON text, one after another, as kubectl takes them too."""
+    """Yield the values of a JSON text, one after another, as kubectl accepts them too."""
     import json
 
     from .._yaml import YamlError
@@ -142,7 +142,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _objects(
@@ -170,7 +170,7 @@ def _unknown(kind: str, path: Sequence[str | int]) -> str:
 def _flattened(
     value: Any, path: tuple[str | int, ...], classes: dict[GroupVersionKind, type[KubeObject]]
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The objects in a value: itself, or the items of a list, which may leave out what they all are."""
+    """Yield the objects in a value: itself, or the items of a list, which may leave out their kind."""
     if not _is_list(value, classes):
         yield path, value
         return
@@ -189,7 +189,7 @@ def _item_kind(list_kind: str, classes: dict[GroupVersionKind, type[KubeObject]]
 
 
 def _is_list(value: Any, classes: dict[GroupVersionKind, type[KubeObject]]) -> bool:
-    """As kubectl has it: whatever holds a list of items, for a definition may give its lists any kind."""
+    """Return whether a value is a list, as kubectl sees it: anything with items, whatever its kind."""
     if not is_object(value) or not isinstance(value.get("items"), list):
         return False
     kind: Any = value.get("kind")
@@ -215,7 +215,7 @@ def _identity(document: Any, number: int, path: tuple[str | int, ...], value: An
 
 
 def _path_in(message: str) -> Iterator[str | int]:
-    """The path of a mistake as msgspec names it (``$.spec.items[0]``), as far as it can be followed."""
+    """Return the path of a mistake that msgspec names (``$.spec.items[0]``), as far as it exists."""
     _, found, path = message.rpartition("`$.")
     if not found:
         return

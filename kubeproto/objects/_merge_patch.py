@@ -10,7 +10,7 @@ from ._pointers import format_pointer, is_object
 
 
 def make_merge_patch(before: Any, after: Any) -> Any:
-    """What turns `before` into `after`: {} if they are equal objects.
+    """Return what turns `before` into `after`: {} if they are equal objects.
 
     A list is replaced as a whole. To a merge patch null means removal, so a null in `after` that `before`
     does not have at the same place is a ValueError; inside a list it is an ordinary value.
@@ -19,7 +19,7 @@ def make_merge_patch(before: Any, after: Any) -> Any:
 
 
 def apply_merge_patch(document: Any, patch: Any) -> Any:
-    """The document after the patch; neither argument is changed."""
+    """Return the document after the patch; neither argument is changed."""
     if not is_object(patch):
         return copy_json(patch)
     result: dict[str, Any] = copy_json(document) if is_object(document) else {}
@@ -34,7 +34,7 @@ def apply_merge_patch(document: Any, patch: Any) -> Any:
 def _make(before: Any, after: Any, path: tuple[str, ...]) -> Any:
     if not is_object(after):
         return copy_json(after)
-    # Whatever is no object counts as an empty one, on both sides.
+    # Whatever is not an object counts as an empty one, on both sides.
     old = before if is_object(before) else {}
     patch: dict[str, Any] = {key: None for key in old if key not in after}
     for key, value in after.items():

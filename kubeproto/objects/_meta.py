@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 class OwnerReference(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Who an object belongs to; the garbage collector follows it."""
+    """A reference to an owner, which the garbage collector follows."""
 
     api_version: str
     kind: str
@@ -28,14 +28,14 @@ NO_FIELDS: Final = msgspec.Raw(b"")
 
 
 class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Which fields a manager owns, as server-side apply keeps count."""
+    """Which fields a manager owns, as server-side apply records it."""
 
     manager: str = ""
     operation: str = ""
     api_version: str = ""
     time: datetime | None = None
     fields_type: str = ""
-    # Who owns which field is long and rarely read: it stays JSON, as Go's client has it.
+    # Field ownership is long and rarely read: it stays JSON, as in Go's client.
     fields_v1: msgspec.Raw = msgspec.field(default=NO_FIELDS, name="fieldsV1")
     subresource: str = ""
 

@@ -42,13 +42,13 @@ _LONGEST_SUBDOMAIN: Final = 253
 
 @lru_cache(maxsize=4096)
 def is_subdomain(name: str) -> bool:
-    """Whether a name is labels between dots, as most objects are named."""
+    """Return whether a name is labels between dots, as most objects are named."""
     return len(name) <= _LONGEST_SUBDOMAIN and SUBDOMAIN.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=8192)
 def key_faults(key: str) -> tuple[str, ...]:
-    """What is wrong with the key of a label or an annotation."""
+    """Return what is wrong with the key of a label or an annotation."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return (
@@ -76,7 +76,7 @@ def key_faults(key: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def value_faults(value: str) -> tuple[str, ...]:
-    """What is wrong with the value of a label."""
+    """Return what is wrong with the value of a label."""
     found: list[str] = []
     if len(value.encode()) > _LONGEST_LABEL:
         found.append(f"must be no more than {_LONGEST_LABEL} bytes")
@@ -86,7 +86,7 @@ def value_faults(value: str) -> tuple[str, ...]:
 
 
 def label_faults(name: str) -> tuple[str, ...]:
-    """What is wrong with a name that must be a label of DNS, as those of namespaces."""
+    """Return what is wrong with a name that must be a label of DNS, as those of namespaces."""
     found = _too_long(name, _LONGEST_LABEL)
     if not LABEL.fullmatch(name):
         found += ("must not contain dots",) if SUBDOMAIN.fullmatch(name) else (LABEL_TEXT,)
@@ -94,13 +94,13 @@ def label_faults(name: str) -> tuple[str, ...]:
 
 
 def subdomain_faults(name: str) -> tuple[str, ...]:
-    """What is wrong with a name that must be labels between dots."""
+    """Return what is wrong with a name that must be labels between dots."""
     found = _too_long(name, _LONGEST_SUBDOMAIN)
     return found if SUBDOMAIN.fullmatch(name) else (*found, SUBDOMAIN_TEXT)
 
 
 def service_label_faults(name: str) -> tuple[str, ...]:
-    """What is wrong with a name that must be a label by the older RFC 1035, as those of Services were."""
+    """Return what is wrong with a name that must be a label by RFC 1035, as those of Services were."""
     found = _too_long(name, _LONGEST_LABEL)
     return found if _SERVICE_LABEL.fullmatch(name) else (*found, _SERVICE_LABEL_TEXT)
 

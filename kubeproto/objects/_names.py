@@ -16,7 +16,7 @@ _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 
 
 def check_dns_label(text: str) -> None:
-    """Refuse what is no DNS-1123 label, the form of namespaces and services."""
+    """Refuse what is not a DNS-1123 label, the form of namespaces and services."""
     if len(text) > _LABEL_LENGTH or not _is_dns_label(text):
         raise _wrong(
             text,
@@ -26,7 +26,7 @@ def check_dns_label(text: str) -> None:
 
 
 def check_dns_1035_label(text: str) -> None:
-    """Refuse what is no DNS-1035 label: a DNS label that starts with a letter."""
+    """Refuse what is not a DNS-1035 label: a DNS label that starts with a letter."""
     if len(text) > _LABEL_LENGTH or not _is_dns_label(text) or text[0] in _DIGITS:
         raise _wrong(
             text,
@@ -37,7 +37,7 @@ def check_dns_1035_label(text: str) -> None:
 
 
 def check_dns_subdomain(text: str) -> None:
-    """Refuse what is no DNS-1123 subdomain, the form of most objects' names and of API groups."""
+    """Refuse what is not a DNS-1123 subdomain, the form of most objects' names and of API groups."""
     if len(text) > _SUBDOMAIN_LENGTH or not all(_is_dns_label(label) for label in text.split(".")):
         raise _wrong(
             text,
@@ -54,13 +54,15 @@ def check_path_segment(text: str) -> None:
 
 
 def check_label_key(text: str) -> None:
-    """Refuse what is no qualified name ("app", "example.com/app"), the form of label keys."""
+    """Refuse what is not a qualified name ("app", "example.com/app"), the form of label keys."""
     prefix, slash, name = text.rpartition("/")
     if slash:
         try:
             check_dns_subdomain(prefix)
         except ValueError as error:
-            raise ValueError(f"{_shown(text)} is no qualified name: before the '/', {error}") from None
+            raise ValueError(
+                f"{_shown(text)} is not a valid qualified name: before the '/', {error}"
+            ) from None
     if not name or not _is_label_value(name):
         raise _wrong(
             text,
@@ -109,4 +111,4 @@ def _shown(text: str) -> str:
 
 
 def _wrong(text: str, what: str, rule: str) -> ValueError:
-    return ValueError(f"{_shown(text)} is no {what}: {rule}")
+    return ValueError(f"{_shown(text)} is not a valid {what}: {rule}")

@@ -1,4 +1,4 @@
-"""Null in JSON means nothing to Go's decoder: a member that is null is one that is not there."""
+"""Null in JSON means nothing to Go's decoder: a member that is null counts as missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ._pointers import is_list, is_object
 
 
 def without_nulls(value: Any) -> Any:
-    """A new value without members that are null, at any depth; elements of lists stay in their places."""
+    """Return a new value without members that are null, at any depth; elements of lists stay."""
     if is_object(value):
         return {name: without_nulls(one) for name, one in value.items() if one is not None}
     return [without_nulls(one) for one in value] if is_list(value) else value

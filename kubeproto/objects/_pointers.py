@@ -9,29 +9,29 @@ _INDEX: Final = r"0|[1-9][0-9]{0,17}"
 
 
 def parse_pointer(text: str) -> tuple[str, ...]:
-    """The keys and indexes on the way, unescaped; the empty text is the whole document."""
+    """Return the keys and indexes on the way, unescaped; the empty text is the whole document."""
     if not text:
         return ()
     if text[0] != "/" or re.search(_ESCAPED, text):
         raise ValueError(
-            f"{text!r} is no JSON pointer: it starts with '/', and writes '~' as ~0 and '/' as ~1"
+            f"{text!r} is not a JSON pointer: it starts with '/', and writes '~' as ~0 and '/' as ~1"
         )
     # ~0 comes last, or "~01" would turn into "/".
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/"))
 
 
 def format_pointer(parts: Iterable[str | int]) -> str:
-    """The text form of a path; a number stands for an index of a list."""
+    """Return the text form of a path; a number is an index of a list."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def resolve_pointer(document: Any, pointer: str) -> Any:
-    """What stands at `pointer`; LookupError if nothing does."""
+    """Return the value at `pointer`; LookupError if there is none."""
     return find(document, parse_pointer(pointer))
 
 
 def find(document: Any, parts: Iterable[str]) -> Any:
-    """What stands at a path that is already parsed; LookupError if nothing does."""
+    """Return the value at a path that is already parsed; LookupError if there is none."""
     for part in parts:
         if is_object(document):
             document = member(document, part)
@@ -45,28 +45,28 @@ def find(document: Any, parts: Iterable[str]) -> Any:
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether `value` is a JSON object."""
+    """Return whether `value` is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Whether `value` is a JSON list."""
+    """Return whether `value` is a JSON list."""
     return isinstance(value, list)
 
 
 def member(members: dict[str, Any], key: str) -> Any:
-    """The value under `key`; LookupError with a sentence if there is none."""
+    """Return the value under `key`; LookupError with a sentence if there is none."""
     if key not in members:
         raise LookupError(f"the object has no {key!r}")
     return members[key]
 
 
 def list_index(elements: list[Any], part: str, *, end: bool = False) -> int:
-    """The index that `part` names; with `end`, the place behind the last element ("-" too) counts."""
+    """Return the index that `part` names; with `end`, the place behind the last element ("-" too) counts."""
     if end and part == "-":
         return len(elements)
     if not re.fullmatch(_INDEX, part):
-        raise LookupError(f"{part!r} is no index of a list")
+        raise LookupError(f"{part!r} is not an index of a list")
     if int(part) >= len(elements) + end:
         raise LookupError(f"the list has {len(elements)} elements, so no index {part}")
     return int(part)

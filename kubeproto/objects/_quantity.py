@@ -39,7 +39,7 @@ class Quantity(Amount):
         elif type(value) is int:
             self._count, self._format = value * _ONE, "DecimalSI"
         else:
-            # A float would bring its rounding along, and True is no amount.
+            # A float would bring its rounding along, and True is not an amount.
             raise TypeError(f"a quantity is made from text or an int, not from {value!r}")
 
     @staticmethod
@@ -59,29 +59,29 @@ class Quantity(Amount):
 
     @property
     def format(self) -> QuantityFormat:
-        """The family of suffixes that the text form keeps to, where it can."""
+        """The family of suffixes that the text form uses, where it can."""
         return self._format
 
     def to_integer(self) -> int:
-        """Whole units, rounded away from zero, as a scheduler counts them."""
+        """Return whole units, rounded away from zero, as a scheduler counts them."""
         return _divide_away_from_zero(self._count, _ONE)
 
     def to_millis(self) -> int:
-        """Thousandths, rounded away from zero: the millicores of a CPU quantity."""
+        """Return thousandths, rounded away from zero: the millicores of a CPU quantity."""
         return _divide_away_from_zero(self._count, _ONE // 1000)
 
     def __int__(self) -> int:
-        """The exact whole number; ValueError if there is a fraction."""
+        """Return the exact whole number; ValueError if there is a fraction."""
         whole, fraction = divmod(self._count, _ONE)
         if fraction:
-            raise ValueError(f"{self!r} is no whole number; to_integer() rounds")
+            raise ValueError(f"{self!r} is not a whole number; to_integer() rounds")
         return whole
 
     def __float__(self) -> float:
         return self._count / _ONE
 
     def __str__(self) -> str:
-        """The canonical form: no fraction, the largest suffix that loses nothing."""
+        """Return the canonical form: no fraction, the largest suffix that loses nothing."""
         count = self._count
         if not count:
             return "0"
@@ -103,7 +103,7 @@ _read_before: Final[dict[str, Quantity]] = {}
 
 
 def _read(text: str) -> tuple[int, QuantityFormat]:
-    """The count of 10**-9 and the family of `text`."""
+    """Return the count of 10**-9 and the family of `text`."""
     number = text.rstrip(_SUFFIX_LETTERS)
     unit, family = _UNITS.get(text[len(number) :], (0, "DecimalSI"))
     if not unit or len(text) > _LONGEST_TEXT:
@@ -122,7 +122,7 @@ def _read(text: str) -> tuple[int, QuantityFormat]:
 def _read_number(
     text: str, number: str, unit: int, family: QuantityFormat
 ) -> tuple[str, int, int, QuantityFormat]:
-    """A number with a sign, a fraction or an exponent, as whole digits (signed), unit and divisor."""
+    """Return a number with a sign, a fraction or an exponent, as whole digits (signed), unit and divisor."""
     mantissa, mark, exponent = number.replace("E", "e").partition("e")
     divisor = 1
     if mark:
@@ -161,6 +161,6 @@ def _divide_away_from_zero(count: int, unit: int) -> int:
 def _unreadable(text: str) -> ValueError:
     shown = text if len(text) <= 64 else f"{text[:64]}…"
     return ValueError(
-        f"{shown!r} is no quantity: a number, then nothing, an exponent such as e3,"
+        f"{shown!r} is not a quantity: a number, then nothing, an exponent such as e3,"
         " or one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
     )

@@ -13,7 +13,7 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class ObjectRef(Struct, Generic[T], frozen=True, order=True):
-    """One object by kind, namespace and name. The version of the API is no part of it, nor is the uid."""
+    """One object by kind, namespace and name. Neither the version of the API nor the uid is part of it."""
 
     group: str
     kind: str
@@ -22,17 +22,17 @@ class ObjectRef(Struct, Generic[T], frozen=True, order=True):
 
     @staticmethod
     def to(kind: type[K], name: str, namespace: str = "") -> ObjectRef[K]:
-        """The object of this kind and name; `namespace` stays empty for cluster-scoped kinds."""
+        """Return the reference of an object by name; `namespace` is empty for cluster-scoped kinds."""
         return ObjectRef(kind.resource.group, kind.resource.kind, namespace, name)
 
     @staticmethod
     def of(obj: K) -> ObjectRef[K]:
-        """The reference of an object that is at hand."""
+        """Return the reference of an object."""
         group, _, _ = obj.api_version.rpartition("/")
         return ObjectRef(group, obj.kind, obj.metadata.namespace, obj.metadata.name)
 
     def cast(self, kind: type[K]) -> ObjectRef[K]:
-        """The same name under another kind: a Deployment's Service that is called as it is."""
+        """Return a reference of the same name and another kind: a Deployment's Service that has its name."""
         return ObjectRef.to(kind, self.name, self.namespace)
 
     def __str__(self) -> str:

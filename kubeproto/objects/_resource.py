@@ -1,4 +1,4 @@
-"""What a kind is to the API: its group, version, kind and plural, and where its objects live."""
+"""What identifies a kind to the API: its group, version, kind and plural, and its scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reading objects in stages is made of, and the rules of names: for the core alone, no public names."""
+"""What the packages of the core share for reading objects in stages, and the rules of names; not public."""
 
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG
 from ._malformed import Malformed

@@ -104,7 +104,7 @@ def plainly_copied(span: Span) -> bytes:
     segment, start, end = span
     if start < 0:
         return segment
-    # All of it is looked at. A line ends alike if another member with an object follows the one that is
+    # All of it is read. A line ends alike if another member with an object follows the one that is
     # meant, and bytes that were never read may be no JSON at all.
     prefix = _PREFIXES.get(segment[start + _TELLING])
     if prefix and segment.startswith(prefix, start) and segment.endswith(b"}}", start, end):

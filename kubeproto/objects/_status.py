@@ -1,4 +1,4 @@
-"""`Status`: how the server says what became of a request, and why not."""
+"""`Status`: how the server reports the outcome of a request, and the reason of a failure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StatusDetails(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The server's word on a request. `code` is 0 where the server left it out (a deletion done)."""
+    """The server's report on a request. `code` is 0 where the server left it out (a finished deletion)."""
 
     status: str = ""
     message: str = ""
@@ -39,7 +39,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def success(self) -> bool:
-        """True if the server did what it was asked for."""
+        """True if the server did what was requested."""
         return self.status == "Success"
 
     @property

@@ -28,20 +28,20 @@ class TableColumn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TableRow(Struct, kw_only=True, omit_defaults=True):
-    """One object as the server would print it. How much of it comes along was said in the request."""
+    """One object as the server would print it. How much of the object it includes depends on the request."""
 
     cells: list[Any]
     raw: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="object")
 
     @property
     def object(self) -> Dynamic | None:
-        """What came along of the object: by default its metadata, as a `PartialObjectMetadata`."""
+        """The included part of the object: by default its metadata, as a `PartialObjectMetadata`."""
         text = bytes(self.raw)
         return decode(text, Dynamic) if text not in (b"", b"null") else None
 
     @property
     def metadata(self) -> ObjectMeta | None:
-        """The metadata of the object, if any of it came along."""
+        """The metadata of the object, if any of it is included."""
         found = self.object
         return None if found is None else found.metadata
 

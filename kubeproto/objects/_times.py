@@ -29,7 +29,7 @@ class MicroTime(datetime.datetime):
 
     @classmethod
     def of(cls, time: datetime.datetime) -> Self:
-        """The same instant as a MicroTime, in UTC."""
+        """Return the same instant as a MicroTime, in UTC."""
         t = _to_utc(time)
         return cls(t.year, t.month, t.day, t.hour, t.minute, t.second, t.microsecond, datetime.UTC)
 
@@ -43,18 +43,18 @@ def parse_time(text: str) -> datetime.datetime:
 
 
 def format_time(time: datetime.datetime) -> str:
-    """The text form of a plain Time: UTC, whole seconds; the fraction is cut, as a server does."""
+    """Return the text form of a plain Time: UTC, whole seconds; the fraction is cut, as a server does."""
     return _to_utc(time).isoformat(timespec="seconds")[:-6] + "Z"
 
 
 def _read(cls: type[_Time], text: str) -> _Time:
     if not _RFC_3339(text):
-        raise ValueError(f"{text[:64]!r} is no RFC 3339 time such as 2026-01-31T09:30:00Z")
+        raise ValueError(f"{text[:64]!r} is not an RFC 3339 time such as 2026-01-31T09:30:00Z")
     try:
         time = cls.fromisoformat(text)
         return time if text[-1] == "Z" else time.astimezone(datetime.UTC)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text!r} is no time: {error}") from None
+        raise ValueError(f"{text!r} is not a time: {error}") from None
 
 
 def _to_utc(time: _Time) -> _Time:

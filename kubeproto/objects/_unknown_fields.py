@@ -1,4 +1,4 @@
-"""What stands in a JSON value under names that its class does not know: mistyped fields, most often."""
+"""The names in a JSON value that its class does not declare: mistyped fields, most often."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPEN: Final = (Dynamic, Metadata)
 
 
 def unknown_fields(type_: Any, value: Any) -> Iterator[Path]:
-    """The paths of all members that the type has no field for, in the order in which they stand."""
+    """Return the paths of all members that the type has no field for, in their order."""
     origin, arguments = _taken_apart(type_)
     if is_object(value):
         yield from _in_object(type_, origin, arguments, value)
@@ -53,7 +53,7 @@ def _below(type_: Any, step: str | int, value: Any) -> Iterator[Path]:
 
 
 def _taken_apart(type_: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The class and the arguments of a type; of a union with None, those of the other member."""
+    """Return the class and the arguments of a type; of a union with None, those of the other member."""
     while get_origin(type_) is Annotated:
         type_ = get_args(type_)[0]
     origin, arguments = get_origin(type_), get_args(type_)

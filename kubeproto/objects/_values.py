@@ -13,7 +13,7 @@ from .._errors import LocalProtocolError
 
 
 def decoder_of(type_: Any, owner: str) -> msgspec.json.Decoder[Any]:
-    """What reads this type from JSON. `owner` is the class to name where an annotation leads nowhere."""
+    """Return what reads this type from JSON. Errors about an annotation name the class `owner`."""
     try:
         return msgspec.json.Decoder(type_, dec_hook=dec_hook)
     except (NameError, AttributeError) as error:
@@ -28,16 +28,16 @@ def unresolved(owner: str, error: Exception) -> LocalProtocolError:
 
 
 def dec_hook(type_: Any, value: Any) -> Any:
-    """A value of ours from what JSON holds."""
+    """Return a value of ours from its JSON."""
     parse = getattr(type_, "parse", None)
     if parse is None:
-        raise TypeError(f"{getattr(type_, '__name__', type_)} is no type that JSON is read as")
+        raise TypeError(f"{getattr(type_, '__name__', type_)} is not a type that JSON is read as")
     # A custom resource may hold a plain number where Kubernetes' own kinds hold a quantity's text.
     return parse(value if isinstance(value, str) else repr(value))
 
 
 def enc_hook(value: Any) -> Any:
-    """What JSON holds for a value of ours."""
+    """Return the JSON of a value of ours."""
     if getattr(value, "parse", None) is not None:
         return str(value)
     raise TypeError(f"a {type(value).__name__} cannot be sent")

@@ -6,12 +6,12 @@ ask for "latest" and "any", or what an aggregated server makes up) is opaque: eq
 
 
 def comparable(version: str) -> bool:
-    """Whether `version` is a decimal number without leading zeros, and so has an order."""
+    """Return whether `version` is a decimal number without leading zeros, and so has an order."""
     return version.isdigit() and version.isascii() and version[0] != "0"
 
 
 def compare_versions(a: str, b: str) -> int:
-    """-1, 0 or 1, as `a` is older than, the same as, or newer than `b`; ValueError if they have no order."""
+    """Return -1, 0 or 1, as `a` is older than, equal to, or newer than `b`; ValueError without an order."""
     for version in (a, b):
         if not comparable(version):
             raise ValueError(_why_not(version))
@@ -21,7 +21,7 @@ def compare_versions(a: str, b: str) -> int:
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Whether `version` comes after `than`; ValueError if they have no order."""
+    """Return whether `version` comes after `than`; ValueError if they have no order."""
     return compare_versions(version, than) > 0
 
 
@@ -33,4 +33,4 @@ def _why_not(version: str) -> str:
             return 'resource version "0" cannot be compared: it asks a server for any state'
         case _:
             shown = version if len(version) <= 64 else f"{version[:64]}…"
-            return f"resource version {shown!r} cannot be compared: it is no plain decimal number"
+            return f"resource version {shown!r} cannot be compared: it is not a plain decimal number"

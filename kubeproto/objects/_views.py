@@ -1,4 +1,4 @@
-"""Views: objects that are read from their text when they are touched.
+"""Views: objects that are read from their text when their parts are used.
 
 A view of a `Book` is a `Book` to `isinstance`, `match` and the type checkers. It is an instance of a hidden
 subclass that keeps, beside the fields of a Book, where its text is::
@@ -199,7 +199,7 @@ class KindViews(Views):
         # A class without an identity takes its kind from the text.
         self.pinned = resource is not None
         self.cluster_scoped = resource is not None and not resource.namespaced
-        # Code of the kind's own would see what has not been read, so such a kind is read at once.
+        # Code of the kind's own would see parts that have not been read, so such a kind is read at once.
         self.lazy = lazy
         super().__init__(kind, [name for name in kind.__struct_fields__ if name not in HEAD])
 
@@ -217,7 +217,7 @@ class KindViews(Views):
         """Return the class that text is decoded as; an object of it must be told its text by `attach`."""
         if not self.lazy:
             return self.plain
-        # The content of a Dynamic is no key of its own, so it is read from the text at any depth.
+        # The content of a Dynamic is not a key of its own, so it is read from the text at any depth.
         return self.typed if strict and not isinstance(self, _DynamicViews) else self.view
 
     def attach(self, obj: KubeObject, span: Span) -> None:

@@ -1,4 +1,4 @@
-"""Every verb of the API as a request: a value that says what to send and what the answer means."""
+"""Every verb of the API as a request: a value with what to send and what the response means."""
 
 from ._api import Api, Tables
 from ._discovered import ApiGroup, ApiVersion, Discovery, Root

@@ -25,7 +25,7 @@ K = TypeVar("K", bound=KubeObject)
 class Api(Collection[K], Subresources[K], PodVerbs[K]):
     """The verbs on one kind in one namespace, in all (`ALL`), or, for a cluster-scoped kind, in none.
 
-    Without a namespace it is the one that a context without a namespace means: ``default``.
+    Without a namespace it is ``default``, as in a context without a namespace.
     """
 
     def __init__(
@@ -54,7 +54,10 @@ class Api(Collection[K], Subresources[K], PodVerbs[K]):
         return self._known("finalize", ("", "namespaces")).replace(obj, **options)
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> Tables[K]:
-        """Get and list as a server would print the objects; `include_object` is what each row carries."""
+        """Get and list as a server would print the objects.
+
+        `include_object` is the part of it in each row.
+        """
         check_choice("include_object", include_object, ("None", "Metadata", "Object"))
         return Tables(self, include_object)
 
@@ -63,7 +66,7 @@ IncludeObject = Literal["None", "Metadata", "Object"]
 
 
 class Tables(Struct, Generic[K], frozen=True):
-    """The two reading verbs, answered by a table. Watches have no such form here: follow the objects."""
+    """The two reading verbs, with a table in the response. A watch has no such form: follow the objects."""
 
     api: Api[K]
     include_object: IncludeObject
@@ -78,7 +81,7 @@ class Tables(Struct, Generic[K], frozen=True):
 
     def _printed(self, request: Request[Any]) -> Request[Table]:
         target = request.target
-        if self.include_object != "Metadata":  # what a server does by itself
+        if self.include_object != "Metadata":  # the default of a server
             target += f"{'&' if '?' in target else '?'}includeObject={self.include_object}"
         return Request(
             request.method,

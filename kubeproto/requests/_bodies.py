@@ -1,4 +1,4 @@
-"""The bodies of writes: what may be sent as a whole object, as a patch or as an apply, and what guards it."""
+"""The bodies of writes: whole objects, patches and applies, and their preconditions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..objects import KubeObject, Metadata, Resource, decode, encode, is_object,
 
 K = TypeVar("K", bound=KubeObject)
 
-# More is a 413, as the server guards itself; a patch of that size is mostly a mistake.
+# More is a 413, the limit by which the server protects itself; a patch of that size is mostly a mistake.
 _MOST_OPERATIONS: Final = 10_000
 _OPERATIONS: Final = {
     "add": ("path", "value"),
@@ -26,7 +26,7 @@ _ANYTHING: Final = cast("type[object]", Any)
 
 
 def as_json(value: Any) -> bytes:
-    """The JSON of what a caller passed."""
+    """Return the JSON of what a caller passed."""
     try:
         return encode(value)
     except (TypeError, ValueError, OverflowError, InvalidObject) as error:
@@ -34,7 +34,7 @@ def as_json(value: Any) -> bytes:
 
 
 def whole(obj: K, resource: Resource) -> K:
-    """The object with its kind filled in where it has none; refused if it is part of one, or another kind."""
+    """Return the object with its kind filled in; refused if it is part of one, or of another kind."""
     if isinstance(obj, Metadata):
         raise InvalidRequest(
             f"the metadata of a {resource.kind} is not all of it: written as a whole, the rest would be gone;"
@@ -42,7 +42,7 @@ def whole(obj: K, resource: Resource) -> K:
         )
     said = (obj.api_version or resource.api_version, obj.kind or resource.kind)
     if said != (resource.api_version, resource.kind):
-        raise InvalidRequest(f"a {obj.api_version} {obj.kind} is no {resource.gvk}")
+        raise InvalidRequest(f"the object is {obj.api_version} {obj.kind}, not {resource.gvk}")
     if obj.kind and obj.api_version:
         return obj
     return replace(obj, api_version=said[0], kind=said[1])
@@ -67,12 +67,12 @@ def json_patch(operations: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def is_sequence(value: object) -> bool:
-    """True for lists and their like, False for texts and bytes."""
+    """Return True for lists and their like, False for texts and bytes."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def json_patch_is_guarded(operations: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a patch tests the resource version, so that it cannot be done twice."""
+    """Return whether a patch tests the resource version, so that it cannot take effect twice."""
     return any(
         operation.get("op") == "test" and operation.get("path") == "/metadata/resourceVersion"
         for operation in operations
@@ -88,9 +88,9 @@ def merge_patch(patch: Mapping[str, Any]) -> bytes:
 
 
 def is_guarded(body: KubeObject | Mapping[str, Any]) -> bool:
-    """Whether a body carries a resource version that must match.
+    """Return whether a body carries a resource version that must match.
 
-    A uid is not enough for a write: it still matches when somebody else has changed the object in between.
+    A uid is not enough for a write: it still matches when another client has changed the object in between.
     """
     if isinstance(body, KubeObject):
         version: Any = body.metadata.resource_version
@@ -100,13 +100,13 @@ def is_guarded(body: KubeObject | Mapping[str, Any]) -> bool:
 
 
 def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata in a body; empty if there is none, or what stands there is none."""
+    """Return the metadata in a body; empty if there is none, or if it is not an object."""
     metadata = body.get("metadata")
     return metadata if is_object(metadata) else {}
 
 
 def applied(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str, Any]:
-    """The fields that are applied, as JSON would give them, with the kind filled in."""
+    """Return the fields that are applied, as JSON has them, with the kind filled in."""
     said = decode(as_json(obj), _ANYTHING)
     if not is_object(said):
         raise InvalidRequest(f"what is applied is an object, not {type(obj).__name__}")
@@ -115,7 +115,7 @@ def applied(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str
         said |= identity
     fields = identity | {key: value for key, value in said.items() if value != ""}
     if any(fields[key] != value for key, value in identity.items()):
-        raise InvalidRequest(f"a {fields['apiVersion']} {fields['kind']} is no {resource.gvk}")
+        raise InvalidRequest(f"the object is {fields['apiVersion']} {fields['kind']}, not {resource.gvk}")
     if "managedFields" in metadata_of(fields):
         raise InvalidRequest(
             "managedFields cannot be applied: send the fields that you want, not the object that was read"

@@ -1,4 +1,4 @@
-"""The verbs that a kind has and a subresource has not: list, watch, create and the two ways to delete."""
+"""The verbs of a kind that its subresources do not have: list, watch, create and the two ways to delete."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Collection(Single[K]):
     ) -> Request[ObjectList[K]]:
         """Read the objects, or with a `limit` a page of them; `continue_` is the token of the next page.
 
-        Without a resource version the answer is up to date. "0" takes what is at hand, however old, and
-        ignores the limit.
+        Without a resource version the response is up to date. "0" returns what the server has in its cache,
+        however old, and ignores the limit.
         """
         check_verb(self._place.resource, "list")
         query = list_query(
@@ -86,8 +86,8 @@ class Collection(Single[K]):
     ) -> StreamRequest[WatchEvent[K]]:
         """Follow the changes after a resource version, until the server ends the stream.
 
-        `send_initial_events` begins with all objects as they are, closed by a bookmark: a list and a watch in
-        one. To follow one object, give ``field_selector="metadata.name=…"``.
+        `send_initial_events` begins with all objects as they are, followed by a bookmark: a list and a watch
+        in one. To follow one object, give ``field_selector="metadata.name=…"``.
         """
         check_verb(self._place.resource, "watch")
         query = watch_query(
@@ -108,7 +108,7 @@ class Collection(Single[K]):
         )
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
-        """Make a new object, under its `name`, or under one that the server makes from `generate_name`."""
+        """Create an object, under its `name`, or under one that the server makes from `generate_name`."""
         check_verb(self._place.resource, "create")
         self._place.check_one_namespace()
         metadata = obj.metadata
@@ -139,9 +139,9 @@ class Collection(Single[K]):
         dry_run: bool = False,
         timeout: Timeout = None,
     ) -> Request[K | Status]:
-        """Delete an object, or ask for it where finalizers or a grace period (in seconds) stand before.
+        """Delete an object; finalizers or a grace period (in seconds) delay that.
 
-        `uid` and `resource_version` are preconditions: if the object is another by now, the answer is 409.
+        `uid` and `resource_version` are preconditions: if the object has others by now, the response is 409.
         """
         check_verb(self._place.resource, "delete")
         body = deletion_body(
@@ -171,9 +171,9 @@ class Collection(Single[K]):
         dry_run: bool = False,
         timeout: Timeout = None,
     ) -> Request[ObjectList[K] | Status]:
-        """Delete all objects that the selectors select, one after another; without selectors, all there are.
+        """Delete all objects that the selectors select, one after another; without selectors, all of them.
 
-        The answer lists what was deleted, as it was before.
+        The response lists what was deleted, as it was before.
         """
         check_verb(self._place.resource, "deletecollection")
         self._place.check_one_namespace()

@@ -1,4 +1,4 @@
-"""What discovery finds: groups, their versions, and the kinds in them; and how each document says so."""
+"""The result of discovery: groups, their versions, and their kinds; and the documents that contain them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Root(Struct, frozen=True):
 
 
 class Discovery(Struct, frozen=True):
-    """All that a server serves. Kept, it makes discovering again cheap while nothing changes."""
+    """All that a server serves. If kept, it makes another discovery cheap while nothing changes."""
 
     core: Root
     named: Root
@@ -73,8 +73,8 @@ class Discovery(Struct, frozen=True):
         return next(names, None) or next(short, None)
 
     def similar(self, name: str) -> tuple[str, ...]:
-        """Return the resources that somebody who wrote this name may have meant, the likeliest first."""
-        from difflib import get_close_matches  # only whoever made a mistake needs it
+        """Return the resources that a user who wrote this name may have meant, the likeliest first."""
+        from difflib import get_close_matches  # only needed after a mistake
 
         word = name.partition(".")[0].lower()
         known = {one: resource for resource in self for one in (*_names(resource), *resource.short_names)}
@@ -83,7 +83,7 @@ class Discovery(Struct, frozen=True):
         return tuple(dict.fromkeys(names))[:3]
 
     def get(self, gvk: GroupVersionKind) -> Resource | None:
-        """The resource of exactly this kind."""
+        """Return the resource of exactly this kind; None if it is not served."""
         return next((resource for resource in self if resource.gvk == gvk), None)
 
     @property
@@ -126,7 +126,7 @@ class AggregatedResource(Struct, rename="camel"):
     subresources: tuple[AggregatedSubresource, ...] = ()
 
     def to_resource(self, group: str, version: str) -> Resource:
-        """The same as a value of this library."""
+        """Return the same as a value of this library."""
         return Resource(
             group=group,
             version=version,
@@ -162,7 +162,10 @@ class AggregatedGroup(Struct):
     versions: tuple[AggregatedVersion, ...] = ()
 
     def to_group(self) -> ApiGroup:
-        """The same as a value of this library. A resource without a kind has no objects: it is left out."""
+        """Return the same as a value of this library.
+
+        A resource without a kind has no objects: it is left out.
+        """
         name = self.metadata.name
         versions = tuple(
             ApiVersion(
@@ -193,7 +196,7 @@ class LegacyGroup(Struct, rename="camel"):
     preferred_version: LegacyVersion | None = None
 
     def to_group(self) -> ApiGroup:
-        """The same as a value of this library, its kinds still to be asked for."""
+        """Return the same as a value of this library, its kinds still to be requested."""
         versions = tuple(ApiVersion(said.version) for said in self.versions)
         preferred = self.preferred_version or self.versions[0]
         return ApiGroup(self.name, versions, preferred.version)
@@ -212,7 +215,7 @@ class LegacyResource(Struct, rename="camel"):
 
 
 def legacy_resources(group: str, version: str, said: tuple[LegacyResource, ...]) -> tuple[Resource, ...]:
-    """The resources of one version, each with the names of its subresources."""
+    """Return the resources of one version, each with the names of its subresources."""
     subresources: dict[str, list[str]] = {}
     for one in said:
         parent, slash, name = one.name.partition("/")

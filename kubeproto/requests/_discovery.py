@@ -2,13 +2,13 @@
 
 ::
 
-    asked:      /api and /apis, in the aggregated form if the server knows it (1.27 and later)
-    aggregated  ─> done: all resources stand in these two answers
-    not changed ─> done: what was known holds (304, by the ETag of last time)
-    legacy      ─> asked: one document a group version; one that fails leaves its version stale
+    begin:      /api and /apis, in the aggregated form if the server knows it (1.27 and later)
+    aggregated  ─> done: all resources are in these two responses
+    not changed ─> done: what was known is still valid (304, by the ETag of last time)
+    legacy      ─> request one document for each group version; one that fails leaves its version stale
 
-`Discovering` is a frozen value: send what `requests` lists, in any order, hand each answer to `received`,
-and read `result` when nothing is left to ask. Each of the two roots goes its own way.
+`Discovering` is a frozen value: send what `requests` lists, in any order, pass each response to `received`,
+and read `result` when nothing is left to request. Each of the two roots proceeds on its own.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from ._readings import DocumentIdentity, read_json
 from ._request import Request
 from ._targets import segment
 
-# The first that the server has, counts. The older v2beta1 has no users left.
+# The first that the server has counts. The older v2beta1 has no users left.
 _AGGREGATED: Final = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
 _ROOTS: Final = ("/api", "/apis")
 _NOT_MODIFIED: Final = 304
 
 
 class LegacyRoot(Struct, frozen=True):
-    """The groups and versions under a root; the kinds of each version stand in a document of its own."""
+    """The groups and versions under a root; the kinds of each version are in a document of its own."""
 
     groups: tuple[ApiGroup, ...]
 
 
 class NotModified(Struct, frozen=True):
-    """What was known still holds."""
+    """What was known is still valid."""
 
 
 RootAnswer: TypeAlias = Root | LegacyRoot | NotModified
@@ -104,7 +104,7 @@ class _ResourcesReading(Struct, frozen=True):
 def discovery_root(path: str, *, etag: str = "") -> Request[RootAnswer]:
     """Ask for the groups under ``/api`` or ``/apis``; with the tag of last time, only if they changed."""
     if path not in _ROOTS:
-        raise InvalidRequest(f"{path!r} is no root of the API: {' or '.join(_ROOTS)}")
+        raise InvalidRequest(f"{path!r} is not a root of the API: {' or '.join(_ROOTS)}")
     if not (etag.isascii() and etag.isprintable()):
         raise InvalidRequest(f"{etag!r} cannot stand in a header")
     return Request(
@@ -130,7 +130,7 @@ def discovery_resources(group: str, version: str) -> Request[tuple[Resource, ...
 
 
 class Discovering(Struct, frozen=True):
-    """What is known so far, and what is still to be asked. `known` is the discovery of last time."""
+    """What is known so far, and what is still to be requested. `known` is the discovery of last time."""
 
     known: Discovery | None = None
     roots: tuple[Root | LegacyRoot | None, ...] = (None, None)
@@ -138,7 +138,7 @@ class Discovering(Struct, frozen=True):
 
     @property
     def requests(self) -> tuple[Request[Any], ...]:
-        """What is still to be asked, in any order or at once; empty when it is done."""
+        """What is still to be requested, in any order or at once; empty when it is done."""
         answered = {target for target, _ in self.answers}
         asked: list[Request[Any]] = []
         for path, root, etag in zip(_ROOTS, self.roots, self._etags(), strict=True):
@@ -154,7 +154,7 @@ class Discovering(Struct, frozen=True):
         return tuple(asked)
 
     def received(self, request: Request[Any], status: int, headers: Headers, body: bytes) -> Discovering:
-        """One question is answered. A root's refusal is raised; a version's leaves that version stale."""
+        """Take a response. A root's refusal is raised; a version's leaves that version stale."""
         if request not in self.requests:
             raise LocalProtocolError(f"{request} is not what discovery asked")
         if request.target in _ROOTS:
@@ -173,7 +173,7 @@ class Discovering(Struct, frozen=True):
 
     @property
     def result(self) -> Discovery | None:
-        """All that was found, once nothing is left to ask."""
+        """The result, once nothing is left to request."""
         core, named = self.roots
         if core is None or named is None or self.requests:
             return None

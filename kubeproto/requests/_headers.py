@@ -1,4 +1,4 @@
-"""The headers of requests: in which form the answer is wanted, and in which form the body is."""
+"""The headers of requests: the form of the response, and the form of the body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"  # JSON is YAML, too
 TABLE: Final = f"{JSON};as=Table;v=v1;g=meta.k8s.io"
 
-# Said in every request, for what is not said some HTTP libraries make up. One answer is compressed from
+# Sent in every request, because some HTTP libraries invent what is missing. A response is compressed from
 # 128 KiB up, as Go's client has it by default too. Streams are not: from Kubernetes 1.37 a list-watch would
 # come as one gzip member a flush, which costs both sides more than a short event can save.
 _COMPRESSED: Final = ("Accept-Encoding", "gzip")
@@ -22,27 +22,27 @@ _AS_IT_IS: Final = ("Accept-Encoding", "identity")
 
 
 def accept(kind: type[KubeObject], *, many: bool = False) -> Headers:
-    """Ask for one object or a list of them, at the depth that the class stands for."""
+    """Ask for one object or a list of them, at the depth of the class."""
     return accept_media(_media(kind, "List" if many else ""))
 
 
 def accept_media(media: str) -> Headers:
-    """Ask for an answer of this media type."""
+    """Ask for a response of this media type."""
     return (("Accept", media), _COMPRESSED)
 
 
 def accept_stream(kind: type[KubeObject]) -> Headers:
-    """Ask for a stream of objects, at the depth that the class stands for."""
+    """Ask for a stream of objects, at the depth of the class."""
     return (("Accept", _media(kind, "")), _AS_IT_IS)
 
 
 def accept_anything() -> Headers:
-    """Ask for what is no object: a log."""
+    """Ask for a log, which is not an object."""
     return (("Accept", "*/*"), _AS_IT_IS)
 
 
 def content(media: str) -> Headers:
-    """Say what the body is."""
+    """Return the header with the type of the body."""
     return (("Content-Type", media),)
 
 

@@ -9,15 +9,15 @@ from msgspec import Struct
 from .._errors import RemoteProtocolError
 from ..wire import Decoder, Head, Headers, inflate, refusal
 
-# A program may write for ever without ending a line. Container runtimes cut at 16 KiB, so this one is for
-# whatever stands between.
+# A program may write forever without ending a line. Container runtimes cut at 16 KiB, so this one is for
+# whatever is in between.
 _LONGEST: Final = 1 << 20
 
 
 class LogLines:
     """Decodes a log. A line comes without its end; one of more than a mebibyte comes in pieces.
 
-    A refusal is raised by `finish`, as the `ApiError` that it is, for only then its body is whole.
+    A refusal is raised by `finish`, as the `ApiError` that it is, because only then its body is complete.
     """
 
     def __init__(self, request: Head, status: int, headers: Headers) -> None:
@@ -32,7 +32,7 @@ class LogLines:
         return not 200 <= self._status < 300
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take the next bytes; give the lines that are complete."""
+        """Take the next bytes; return the lines that are complete."""
         if self._refused:
             if len(self._rest) < _LONGEST:
                 self._rest += chunk
@@ -47,7 +47,7 @@ class LogLines:
         return lines
 
     def _pieces(self) -> list[bytes]:
-        """What can be given of a line before its end has come."""
+        """Return what can be returned of a line before its end has come."""
         pieces: list[bytes] = []
         while len(self._rest) > _LONGEST:
             pieces.append(bytes(self._rest[:_LONGEST]))
@@ -55,7 +55,7 @@ class LogLines:
         return pieces
 
     def finish(self) -> list[bytes]:
-        """The log has ended: the last line, if it has no end, or the error that the answer is."""
+        """Return the last line of a log that has ended, if it has no end; or raise the response's error."""
         rest, self._rest = bytes(self._rest), bytearray()
         if self._refused:
             try:
@@ -70,5 +70,5 @@ class FollowedLog(Struct, frozen=True):
     """A log that is followed."""
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[bytes]:
-        """A decoder of its lines."""
+        """Return a decoder of its lines."""
         return LogLines(request, status, headers)

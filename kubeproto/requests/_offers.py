@@ -11,7 +11,7 @@ PODS: Final = ("", "pods")
 
 
 def check_verb(resource: Resource, verb: str) -> None:
-    """Refuse a verb that a kind is known not to have: nobody lists a TokenReview."""
+    """Refuse a verb that a kind is known not to have: a TokenReview cannot be listed."""
     if resource.verbs and verb not in resource.verbs:
         raise InvalidRequest(f"a {resource.kind} has no verb {verb!r}: it has {', '.join(resource.verbs)}")
 
@@ -21,8 +21,8 @@ def check_subresource(
 ) -> None:
     """Refuse a subresource that a kind is known not to have, or that only another kind is known to have.
 
-    `home` is the one kind of their own, by group and plural, for which servers have this subresource. Another
-    kind has it if it says so.
+    `home` is the one built-in kind, by group and plural, for which servers have this subresource. Another
+    kind has it if its class names it.
     """
     if name in resource.subresources:
         return
@@ -38,7 +38,7 @@ def check_subresource(
 
 
 def _declared(kind: Any, resource: Resource, *, otherwise: str) -> tuple[str, ...]:
-    """The subresources that are known; where nothing is, `otherwise` is taken for one."""
+    """Return the subresources that are known; where none are, `otherwise` counts as one."""
     if resource.subresources or resource.verbs:
         return resource.subresources
     described: Any = get_args(kind)[0] if get_origin(kind) is Metadata else kind

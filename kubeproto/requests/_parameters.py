@@ -1,6 +1,6 @@
-"""The parameters of reads and writes, and the rules that a server has for them: broken ones never leave here.
+"""The parameters of reads and writes, and a server's rules for them: broken ones are never sent.
 
-Each function takes what a verb was given and makes the query of it, or says which rule was broken.
+Each function takes the arguments of a verb and returns its query, or says which rule was broken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIELD_MANAGER_LENGTH: Final = 128  # bytes; https://kubernetes.io/docs/referenc
 
 
 class ListOptions(TypedDict, total=False):
-    """What a list takes."""
+    """The parameters of a list."""
 
     label_selector: LabelSelector
     field_selector: FieldSelectorLike
@@ -38,7 +38,7 @@ class ListOptions(TypedDict, total=False):
 
 
 class WriteOptions(TypedDict, total=False):
-    """What every write takes. `dry_run` does all but keep the result."""
+    """The parameters of every write. `dry_run` does all but keep the result."""
 
     dry_run: bool
     field_manager: str
@@ -47,7 +47,7 @@ class WriteOptions(TypedDict, total=False):
 
 
 class ApplyOptions(TypedDict, total=False):
-    """What an apply takes beside its field manager and its force."""
+    """The parameters of an apply beside its field manager and its force."""
 
     dry_run: bool
     field_validation: FieldValidation
@@ -55,7 +55,7 @@ class ApplyOptions(TypedDict, total=False):
 
 
 class DeletionOptions(TypedDict, total=False):
-    """What a deletion takes. `uid` and `resource_version` are preconditions."""
+    """The parameters of a deletion. `uid` and `resource_version` are preconditions."""
 
     uid: str
     resource_version: str
@@ -76,7 +76,7 @@ def list_query(
     shard_selector: str | Shard = "",
     timeout: Timeout = None,
 ) -> Query:
-    """The query of a list; see https://kubernetes.io/docs/reference/using-api/api-concepts/."""
+    """Return the query of a list; see https://kubernetes.io/docs/reference/using-api/api-concepts/."""
     check_choice("resource_version_match", resource_version_match, ("NotOlderThan", "Exact"))
     check_whole("limit", limit, at_least=0)
     if resource_version_match and not resource_version:
@@ -111,7 +111,7 @@ def watch_query(
     timeout_seconds: int | None = None,
     shard_selector: str | Shard = "",
 ) -> Query:
-    """The query of a watch; see https://kubernetes.io/docs/reference/using-api/api-concepts/."""
+    """Return the query of a watch; see https://kubernetes.io/docs/reference/using-api/api-concepts/."""
     if send_initial_events and not bookmarks:
         raise InvalidRequest("send_initial_events needs bookmarks: a bookmark marks the end of these events")
     if timeout_seconds is not None:
@@ -137,7 +137,7 @@ def write_query(
     field_validation: FieldValidation = "",
     timeout: Timeout = None,
 ) -> Query:
-    """The query of a create, replace or patch."""
+    """Return the query of a create, replace or patch."""
     check_choice("field_validation", field_validation, ("Ignore", "Warn", "Strict"))
     if field_manager:
         check_field_manager(field_manager)
@@ -150,7 +150,7 @@ def write_query(
 
 
 def check_field_manager(name: str) -> None:
-    """Refuse a name under which no server keeps account of fields."""
+    """Refuse a name under which no server records field ownership."""
     if not name:
         raise InvalidRequest("apply needs a field_manager: the name under which its fields are kept")
     if len(name.encode(errors="replace")) > _FIELD_MANAGER_LENGTH:
@@ -167,7 +167,7 @@ def deletion_body(
     grace_period: int | None = None,
     dry_run: bool = False,
 ) -> bytes:
-    """The DeleteOptions of a deletion; empty where the server's defaults will do."""
+    """Return the DeleteOptions of a deletion; empty where the server's defaults will do."""
     options = deletion_options(
         uid=uid,
         resource_version=resource_version,
@@ -186,7 +186,7 @@ def deletion_options(
     grace_period: int | None = None,
     dry_run: bool = False,
 ) -> Any:
-    """The `DeleteOptions` with these parameters; None if none of them says anything."""
+    """Return the `DeleteOptions` with these parameters; None if none of them is set."""
     check_choice("propagation", propagation, ("Background", "Foreground", "Orphan"))
     if grace_period is not None:
         check_whole("grace_period", grace_period, at_least=0)
@@ -206,9 +206,9 @@ def deletion_options(
 
 
 def selector(what: str, value: object) -> str:
-    """The text of a selector: as it was given, or as a typed one writes it."""
+    """Return the text of a selector: as it was given, or as a typed one writes it."""
     if not isinstance(value, str | Selector | FieldSelector):
-        raise InvalidRequest(f"{what}: {value!r} is no selector; give a text or a typed selector")
+        raise InvalidRequest(f"{what}: {value!r} is not a selector; give a text or a typed selector")
     return str(value)
 
 
@@ -221,7 +221,7 @@ def _shard(value: str | Shard) -> str:
 
 
 def duration(value: Timeout) -> str:
-    """A whole-request deadline as Go writes it; a server takes zero and less for its own default."""
+    """Return a deadline as Go writes it; a server replaces zero and less by its own default."""
     if value is None:
         return ""
     try:
@@ -234,12 +234,12 @@ def duration(value: Timeout) -> str:
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse a word that the server does not know; empty stands for the server's default."""
+    """Refuse a word that the server does not know; empty means the server's default."""
     if value and value not in choices:
         raise InvalidRequest(f"{what}: {value!r} is none of {', '.join(choices)}")
 
 
 def check_whole(what: str, value: int, *, at_least: int) -> None:
-    """Refuse what is no whole number, or too small, or too large for the server's int64."""
+    """Refuse what is not a whole number, or too small, or too large for the server's int64."""
     if type(value) is not int or not at_least <= value < 1 << 63:
-        raise InvalidRequest(f"{what}: {value!r} is no whole number from {at_least} up")
+        raise InvalidRequest(f"{what}: {value!r} is not a whole number from {at_least} up")

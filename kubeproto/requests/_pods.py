@@ -29,7 +29,7 @@ from ._targets import Query, Target, given
 if TYPE_CHECKING:
     from ..kinds.authentication_v1 import BoundObjectReference, TokenRequest
 
-    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
     Running: TypeAlias = "PodVerbs[RunsContainers | Metadata[RunsContainers] | Dynamic]"
     Tokened: TypeAlias = "PodVerbs[HasToken | Metadata[HasToken] | Dynamic]"
 
@@ -37,7 +37,7 @@ K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 
 # v5 can close stdin alone, which a command such as `cat` waits for; v4 is for servers before 1.30.
 _CHANNELS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
-# Ports as channels of one WebSocket; the other way, SPDY inside it, says nothing more.
+# Ports as channels of one WebSocket; the other way, SPDY inside it, offers nothing more.
 _PORTS: Final = ("v4.channel.k8s.io",)
 _MOST_PORTS: Final = 128
 _SHORTEST_TOKEN: Final = (
@@ -46,7 +46,7 @@ _SHORTEST_TOKEN: Final = (
 
 
 class LogOptions(TypedDict, total=False):
-    """What a log takes. `stream` needs a server with the gate PodLogsQuerySplitStreams."""
+    """The parameters of a log. `stream` needs a server with the gate PodLogsQuerySplitStreams."""
 
     container: str
     previous: bool
@@ -59,7 +59,7 @@ class LogOptions(TypedDict, total=False):
 
 
 class PodVerbs(Generic[K_co]):
-    """What can be asked of a pod beside reading and writing it."""
+    """The verbs of a pod beside reading and writing it."""
 
     kind: type[K_co]
     _place: Target
@@ -111,17 +111,17 @@ class PodVerbs(Generic[K_co]):
         stderr: bool | None = None,
         tty: bool = False,
     ) -> UpgradeRequest:
-        """Join the streams of a container that runs."""
+        """Attach to the streams of a running container."""
         query = _stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty)
         return self._upgrade(name, "attach", query, _CHANNELS)
 
     def port_forward(self: Running, name: str, ports: Sequence[int]) -> UpgradeRequest:
-        """Reach ports of a pod."""
+        """Forward ports of a pod."""
         if not 1 <= len(ports) <= _MOST_PORTS or len(set(ports)) != len(ports):
             raise InvalidRequest(f"port_forward takes 1 to {_MOST_PORTS} ports, each once, not {ports!r}")
         for port in ports:
             if type(port) is not int or not 0 < port < 1 << 16:
-                raise InvalidRequest(f"{port!r} is no port")
+                raise InvalidRequest(f"{port!r} is not a port")
         return self._upgrade(name, "portforward", given(*[("ports", port) for port in ports]), _PORTS)
 
     def evict(
@@ -135,7 +135,7 @@ class PodVerbs(Generic[K_co]):
         dry_run: bool = False,
         timeout: Timeout = None,
     ) -> Request[Status]:
-        """Delete a pod if its disruption budgets allow it; if not, `TooManyRequests`: try again later."""
+        """Delete a pod if its disruption budgets allow it; if not, `TooManyRequests`: retry later."""
         from ..kinds.policy_v1 import Eviction
 
         options = deletion_options(
@@ -152,7 +152,7 @@ class PodVerbs(Generic[K_co]):
         )
 
     def bind(self: Running, name: str, node: str, *, dry_run: bool = False) -> Request[Status]:
-        """Put a pod on a node, as a scheduler does."""
+        """Bind a pod to a node, as a scheduler does."""
         from ..kinds.core_v1 import Binding, ObjectReference
 
         target = ObjectReference(api_version="v1", kind="Node", name=node)
@@ -174,7 +174,7 @@ class PodVerbs(Generic[K_co]):
         bound_to: BoundObjectReference | None = None,
         timeout: Timeout = None,
     ) -> Request[TokenRequest]:
-        """Ask for a token of a service account; without audiences it is for the API server itself.
+        """Request a token of a service account; without audiences it is for the API server itself.
 
         The server may give another lifetime: look at `status.expiration_timestamp`.
         """

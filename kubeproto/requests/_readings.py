@@ -1,4 +1,4 @@
-"""The ways in which good answers are read, each a value."""
+"""The ways in which successful responses are read, each a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUOTED: Final = 200
 
 
 def read_json(type_: type[T], headers: Headers, body: bytes) -> T:
-    """The body as this type; if it is no JSON at all, the error says what came instead.
+    """Return the body as this type; if it is not JSON at all, the error says what came instead.
 
     Of broken JSON nothing is quoted: half a Secret is still a secret.
     """
@@ -51,9 +51,9 @@ class One(Struct, Generic[K], frozen=True):
     resource: Resource | None = None
 
     def read(self, status: int, headers: Headers, body: bytes) -> K:
-        """The object."""
-        # A long object is read from its front, and the rest when it is touched: too late to tell that the
-        # answer was cut short. Looking through it once costs a tenth of what reading it would.
+        """Return the object."""
+        # A long object is read from its front, and the rest when it is used: too late to notice that the
+        # response was cut short. Scanning it once costs a tenth of what reading it would.
         problem = _why_no_json(headers, body)
         if problem:
             raise RemoteProtocolError(problem)
@@ -72,19 +72,19 @@ def _check_kind(obj: KubeObject, resource: Resource) -> None:
 
 
 class DocumentIdentity(Struct):
-    """What a document says that it is."""
+    """The kind and apiVersion of a document."""
 
     kind: str = ""
     apiVersion: str = ""  # noqa: N815 # the wire's spelling
 
 
 class OneOrStatus(Struct, Generic[K], frozen=True):
-    """The object that is being deleted, or the Status that says it is gone."""
+    """The object that is being deleted, or the Status that says it is deleted."""
 
     one: One[K]
 
     def read(self, status: int, headers: Headers, body: bytes) -> K | Status:
-        """The object or the Status."""
+        """Return the object or the Status."""
         if _is_status(headers, body):
             return decode(body, Status)
         return self.one.read(status, headers, body)
@@ -96,12 +96,12 @@ def _is_status(headers: Headers, body: bytes) -> bool:
 
 
 class DeletedReading(Struct, frozen=True):
-    """A Status that says it is done."""
+    """A Status that reports success."""
 
     def read(self, status: int, headers: Headers, body: bytes) -> Status:
-        """The Status."""
+        """Return the Status."""
         if not _is_status(headers, body):
-            raise InvalidObject("its body is no Status")
+            raise InvalidObject("its body is not a Status")
         return decode(body, Status)
 
 
@@ -112,7 +112,7 @@ class Many(Struct, Generic[K], frozen=True):
     resource: Resource
 
     def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K]:
-        """The page. An item that does not fit is in `malformed`, and keeps nobody from the others."""
+        """Return the page. An item that does not fit is in `malformed`, and does not hide the others."""
         try:
             page = read_page(body, self.kind, resource=self.resource)
         except RemoteProtocolError:
@@ -123,25 +123,25 @@ class Many(Struct, Generic[K], frozen=True):
 
 
 class ManyOrStatus(Struct, Generic[K], frozen=True):
-    """What was deleted of a collection, or the Status that says it is done."""
+    """What was deleted of a collection, or the Status that reports success."""
 
     many: Many[K]
 
     def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K] | Status:
-        """The page or the Status."""
+        """Return the page or the Status."""
         if _is_status(headers, body):
             return decode(body, Status)
         return self.many.read(status, headers, body)
 
 
 class Plain(Struct, Generic[T], frozen=True):
-    """Any JSON of one type; if `named`, it must say that it is of this kind."""
+    """Any JSON of one type; if `named`, it must be of this kind."""
 
     type: type[T]
     named: str = ""
 
     def read(self, status: int, headers: Headers, body: bytes) -> T:
-        """The value."""
+        """Return the value."""
         if self.named:
             said = read_json(DocumentIdentity, headers, body)
             if said.kind != self.named:
@@ -153,7 +153,7 @@ class Text(Struct, frozen=True):
     """A text, as logs are. There is none with a 204: a pod that was never on a node."""
 
     def read(self, status: int, headers: Headers, body: bytes) -> str:
-        """The text; bytes that are no UTF-8 become U+FFFD, for a log may hold anything."""
+        """Return the text; bytes that are not UTF-8 become U+FFFD, because a log may contain anything."""
         return body.decode("utf-8", "replace")
 
 
@@ -163,10 +163,10 @@ class WatchReading(Struct, Generic[K], frozen=True):
     kind: type[K]
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[WatchEvent[K]]:
-        """A decoder of this watch's events."""
+        """Return a decoder of this watch's events."""
         return WatchDecoder(self.kind, status=status, headers=headers)
 
 
 def reads_any_kind(kind: type[KubeObject]) -> bool:
-    """True for the depths whose classes do not say which kind they read."""
+    """Return True for the depths whose classes do not say which kind they read."""
     return issubclass(get_origin(kind) or kind, Metadata | Dynamic)

@@ -1,4 +1,4 @@
-"""A request as a value: what goes out, and what the answer will mean."""
+"""A request as a value: what is sent, and what the response will mean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Reply(Struct, Generic[T], frozen=True):
-    """An answer that says yes. `warnings` are the server's, one sentence each."""
+    """A successful response. `warnings` are the server's, one sentence each."""
 
     value: T
     status: int = 200
@@ -24,28 +24,28 @@ class Reply(Struct, Generic[T], frozen=True):
 
     @property
     def created(self) -> bool:
-        """True if the request made the object, which an apply or a replace may or may not do."""
+        """True if the request created the object, which an apply or a replace may or may not do."""
         return self.status == 201
 
 
 class Reading(Protocol[T_co]):
-    """How the body of a good answer is read: a value, so that requests compare equal."""
+    """How the body of a successful response is read: a value, so that requests compare equal."""
 
     def read(self, status: int, headers: Headers, body: bytes) -> T_co:
-        """The value of the answer, or `RemoteProtocolError`."""
+        """Return the value of the response, or raise `RemoteProtocolError`."""
         ...
 
 
 class Request(Head, Generic[T], frozen=True, kw_only=True):
-    """A request with one answer. Send it by any means, then hand the answer to `parse`.
+    """A request with one response. Send it by any means, then pass the response to `parse`.
 
-    A write is `guarded` if it cannot change the world twice: by the resource version or uid that it carries,
-    by the name of what it creates, or because it is an apply. `safety` is what a retry policy asks.
+    A write is `guarded` if it cannot take effect twice: by the resource version or uid that it carries,
+    by the name of what it creates, or because it is an apply. `safety` is for retry policies.
     """
 
     verb: str
     reading: Reading[T]
-    accepts: tuple[int, ...] = ()  # statuses outside 2xx that are answers, such as 304
+    accepts: tuple[int, ...] = ()  # statuses outside 2xx that are successful, such as 304
     guarded: bool = False
 
     __repr__ = Head.__repr__
@@ -58,7 +58,10 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
         return Safety.GUARDED if self.guarded else Safety.ONCE
 
     def parse(self, status: int, headers: Headers, body: bytes) -> Reply[T]:
-        """What the answer means, or the `ApiError` that it is; `RemoteProtocolError` if it makes no sense."""
+        """Return what the response means, or raise its `ApiError`.
+
+        `RemoteProtocolError` if it is malformed.
+        """
         good = 200 <= status < 300 or status in self.accepts
         try:
             body = inflate(headers, body)
@@ -73,15 +76,15 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
 
 
 class StreamOpener(Protocol[E]):
-    """How the body of a streamed answer is read: a value that makes decoders."""
+    """How the body of a streamed response is read: a value that makes decoders."""
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[E]:
-        """A decoder for one answer, be it a refusal or not."""
+        """Return a decoder for one response, be it a refusal or not."""
         ...
 
 
 class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
-    """A request whose answer does not end by itself. Feed its bytes to what `open` gives."""
+    """A request whose response does not end by itself. Feed its bytes to what `open` returns."""
 
     verb: str
     opening: StreamOpener[E]
@@ -89,5 +92,5 @@ class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
     __repr__ = Head.__repr__
 
     def open(self, status: int, headers: Headers) -> Decoder[E]:
-        """A decoder for the bytes of one answer."""
+        """Return a decoder for the bytes of one response."""
         return self.opening.open(self, status, headers)

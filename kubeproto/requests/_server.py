@@ -18,12 +18,12 @@ from ._targets import given, segment, target
 Endpoint = Literal["livez", "readyz", "healthz"]
 
 _OPENAPI: Final = "/openapi/v3"
-# What a failing check answers; an answer to the question, so no error.
+# The status of a failing check, which is not an error: the request was answered.
 _UNHEALTHY: Final = (500, 503)
 
 
 class ServerVersion(Struct, frozen=True, rename="camel"):
-    """Which server this is. `minor` may end in a plus on a hosted one."""
+    """The version of a server. `minor` may end in a plus on a hosted one."""
 
     major: str
     minor: str
@@ -37,7 +37,7 @@ class ServerVersion(Struct, frozen=True, rename="camel"):
 
     @property
     def release(self) -> tuple[int, int]:
-        """Major and minor as numbers that compare; zeros where the server says no number."""
+        """Major and minor as numbers that compare; zeros where the server has no number."""
         return _number(self.major), _number(self.minor)
 
 
@@ -47,12 +47,12 @@ def _number(text: str) -> int:
 
 
 def version() -> Request[ServerVersion]:
-    """Ask which server this is."""
+    """Ask for the version of the server."""
     return Request("GET", "/version", accept_media(JSON), verb="get", reading=Plain(ServerVersion))
 
 
 class Health(Struct, frozen=True):
-    """Whether the server says that it is well, and its words: one line a check if `verbose`."""
+    """Whether the server reports that it is healthy, and its text: one line for each check if `verbose`."""
 
     healthy: bool
     report: str
@@ -66,7 +66,7 @@ class _HealthReading(Struct, frozen=True):
 def health(
     endpoint: Endpoint = "readyz", *, check: str = "", verbose: bool = False, exclude: Sequence[str] = ()
 ) -> Request[Health]:
-    """Ask whether the server lives or is ready, by all checks or by one."""
+    """Ask whether the server is live or ready, by all checks or by one."""
     check_choice("endpoint", endpoint, ("livez", "readyz", "healthz"))
     if check and exclude:
         raise InvalidRequest("one check alone leaves nothing to exclude")
@@ -102,7 +102,7 @@ def openapi_index() -> Request[dict[str, str]]:
 
 
 def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  # noqa: A002 # the API's word
-    """Ask for one OpenAPI v3 document; with its hash, the answer may be kept for ever."""
+    """Ask for one OpenAPI v3 document; with its hash, the response may be kept forever."""
     return Request(
         "GET",
         target(f"{_OPENAPI}/{_path('document', path)}", given(("hash", hash))),
@@ -113,5 +113,5 @@ def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  
 
 
 def _path(what: str, path: str) -> str:
-    """A path of several segments, none of which leads elsewhere."""
+    """Return a path of several segments, none of which leads elsewhere."""
     return "/".join(segment(what, part) for part in path.split("/"))

@@ -21,7 +21,7 @@ _RANGE: Final = (
 
 
 def shard_hash(text: str) -> int:
-    """The 64-bit FNV-1a hash by which a server sorts objects into shards."""
+    """Return the 64-bit FNV-1a hash by which a server sorts objects into shards."""
     value = 0xCBF29CE484222325
     for byte in text.encode():
         value = ((value ^ byte) * 0x100000001B3) % _HASHES
@@ -29,10 +29,10 @@ def shard_hash(text: str) -> int:
 
 
 class Shard(Struct, frozen=True):
-    """The objects whose hash lies in one of the ranges, each from its start up to but not with its end.
+    """The objects whose hash is in one of the ranges, each from its start up to but not with its end.
 
-    A server that does not know shards sends everything and says nothing: ask a list's metadata by
-    `confirmed_by`, and where it is False, keep only what `holds` holds.
+    A server that does not know shards sends everything without an error: ask a list's metadata by
+    `confirmed_by`, and where it is False, keep only what `holds` selects.
     """
 
     by: By
@@ -43,11 +43,11 @@ class Shard(Struct, frozen=True):
             raise InvalidRequest("a shard needs a range")
         for start, end in self.ranges:
             if not 0 <= start < end <= _HASHES:
-                raise InvalidRequest(f"{start:#x} to {end:#x} is no range of 64-bit hashes")
+                raise InvalidRequest(f"{start:#x} to {end:#x} is not a range of 64-bit hashes")
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read the text form; `InvalidRequest` for what a server would answer with a bare 500."""
+        """Read the text form; `InvalidRequest` for what a server would refuse with a bare 500."""
         found = [re.fullmatch(_RANGE, part, re.ASCII) for part in text.split("||")]
         ranges = [match for match in found if match]
         keys = {match[1] for match in ranges}
@@ -60,12 +60,12 @@ class Shard(Struct, frozen=True):
         return cls(by, tuple((int(match[3], 16), int(match[5], 16)) for match in ranges))
 
     def holds(self, metadata: ObjectMeta) -> bool:
-        """Whether the object with this metadata belongs to the shard."""
+        """Return whether the object with this metadata belongs to the shard."""
         value = shard_hash(metadata.uid if self.by == "uid" else metadata.namespace)
         return any(start <= value < end for start, end in self.ranges)
 
     def confirmed_by(self, metadata: ListMeta) -> bool:
-        """Whether the server sent this shard alone: it repeats the selector in its normal form."""
+        """Return whether the server sent this shard alone: it repeats the selector in its normal form."""
         return metadata.shard_info is not None and metadata.shard_info.selector == str(self)
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Shard(Struct, frozen=True):
 
 
 def shard(index: int, count: int, *, by: By = "uid") -> Shard:
-    """Shard `index` (from 0) of `count` equal ones, which together hold every object once."""
+    """Return shard `index` (from 0) of `count` equal ones, which together contain every object once."""
     if not 0 <= index < count:
         raise InvalidRequest(f"there is no shard {index} of {count}: they are counted from 0")
     return Shard(by, ((_HASHES * index // count, _HASHES * (index + 1) // count),))

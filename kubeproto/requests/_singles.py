@@ -32,11 +32,11 @@ class Single(Generic[K]):
 
     kind: type[K]
     _place: Target
-    _written: Resource  # what bodies say that they are: a Scale, not the Deployment that it scales
+    _written: Resource  # the kind of bodies: a Scale, not the Deployment that it scales
     _subresource: str = ""
 
     def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Request[K]:
-        """Read it. With a resource version, one that is not older; "0" means any that is at hand."""
+        """Read it. With a resource version, one that is not older; "0" means any in the server's cache."""
         self._check_verb("get")
         query = given(("resourceVersion", resource_version), ("timeout", duration(timeout)))
         return Request(
@@ -48,7 +48,7 @@ class Single(Generic[K]):
         )
 
     def replace(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
-        """Write all of it. If it carries a resource version, the server answers 409 when it has changed."""
+        """Replace it. If it carries a resource version, the server responds with 409 when it has changed."""
         self._check_verb("update")
         self._place.check_namespace_of(obj.metadata.namespace)
         if not obj.metadata.name:
@@ -80,7 +80,7 @@ class Single(Generic[K]):
     def strategic_patch(
         self, name: str, patch: Mapping[str, Any], **options: Unpack[WriteOptions]
     ) -> Request[K]:
-        """Change it by a patch that merges lists by their keys. Custom resources do not know it (415)."""
+        """Change it by a patch that merges lists by their keys. Custom resources do not support it (415)."""
         return self._patch(
             name, STRATEGIC_PATCH, merge_patch(patch), write_query(**options), guarded=is_guarded(patch)
         )
@@ -94,10 +94,10 @@ class Single(Generic[K]):
         force: bool = False,
         **options: Unpack[ApplyOptions],
     ) -> Request[K]:
-        """Say which fields this manager wants; the server merges them, or makes the object.
+        """Apply the fields that this manager wants; the server merges them, or creates the object.
 
-        A field that another manager owns is a 409, unless `force` takes it over. A mapping says no more than
-        it holds, where an object of a class also says its defaults.
+        A field that another manager owns is a 409, unless `force` takes it over. A mapping has only the
+        fields that it contains, where an object of a class also has its defaults.
         """
         check_field_manager(field_manager)
         fields = applied(obj, self._written)
@@ -122,7 +122,7 @@ class Single(Generic[K]):
         )
 
     def _check_verb(self, verb: str) -> None:
-        if not self._subresource:  # what a subresource can do no class says
+        if not self._subresource:  # no class says what a subresource supports
             check_verb(self._place.resource, verb)
 
     def _one(self) -> One[K]:

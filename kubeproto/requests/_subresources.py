@@ -1,4 +1,4 @@
-"""Subresources: parts of an object, or things to do with it, that have an address below its own."""
+"""Subresources: parts of an object, or operations on it, that have an address below its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ._targets import Target, written_as
 if TYPE_CHECKING:
     from ..kinds.autoscaling_v1 import Scale
 
-    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
     Approved: TypeAlias = "Subresources[HasApproval | Metadata[HasApproval] | Dynamic]"
     RunningApi: TypeAlias = "Subresources[RunsContainers | Metadata[RunsContainers] | Dynamic]"
     Scaled: TypeAlias = (
@@ -54,7 +54,7 @@ class Subresource(Single[K]):
         self._written = written
 
     def create(self, name: str, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
-        """Post to it, for the few that are no part of the object but a thing to do."""
+        """Post to it, for the few that are operations and not part of the object."""
         self._place.check_namespace_of(obj.metadata.namespace)
         return Request(
             "POST",
@@ -79,7 +79,7 @@ class Subresources(Generic[K_co]):
     def subresource(self, name: str, kind: type[S]) -> Subresource[S]: ...
 
     def subresource(self, name: str, kind: type[Any] | None = None) -> Subresource[Any]:
-        """Any subresource, which shows the object itself or, if a kind is given, that."""
+        """Return any subresource, which shows the object itself or, if a kind is given, that."""
         if kind is None:
             return Subresource(self.kind, self._place, name, self.resource)
         return Subresource(kind, self._place, name, written_as(kind))

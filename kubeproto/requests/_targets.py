@@ -1,7 +1,7 @@
-"""The path and query of a request: where a kind lives, and that nothing a caller passes can change it.
+"""The path and query of a request, which nothing that a caller passes can redirect.
 
 Targets begin with `/api` or `/apis` (or another root of the server's own); the base path that a server may
-have is put before them by whoever knows the server.
+have is put before them by the connection.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from ..objects import Dynamic, KubeObject, Metadata, Resource, check_path_segmen
 # Pairs in the order in which they are sent.
 Query: TypeAlias = tuple[tuple[str, str], ...]
 
-# RFC 3986's unreserved characters, and the colon, which RBAC's names are full of and no path minds.
+# RFC 3986's unreserved characters, and the colon, which is common in names of RBAC and harmless in a path.
 _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
 _ENCODED: Final = tuple(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in range(256))
 
 
 def percent_encoded(text: str) -> str:
-    """The text with every byte escaped that could mean something in a path or query."""
+    """Return the text with every byte escaped that could mean something in a path or query."""
     if text.isascii() and text.isalnum():
         return text
     try:
         return "".join([_ENCODED[byte] for byte in text.encode()])
     except UnicodeEncodeError:
-        raise InvalidRequest(f"{text!r} is no text: it holds half of a surrogate pair") from None
+        raise InvalidRequest(f"{text!r} is not a text: it holds half of a surrogate pair") from None
 
 
 def segment(what: str, text: str) -> str:
-    """One segment of a path; refused if the server would read another path than the one that is meant."""
+    """Return one segment of a path; refused if the server would read another path than the intended one."""
     try:
         check_path_segment(text)
     except ValueError as error:
@@ -43,7 +43,7 @@ def segment(what: str, text: str) -> str:
 
 
 def given(*parameters: tuple[str, str | int | None]) -> Query:
-    """The parameters that say something: None, "" and False do not, a number does, be it 0."""
+    """Return the parameters that are set: None, "" and False are not, a number is, even 0."""
     return tuple(
         (key, "true" if value is True else str(value))
         for key, value in parameters
@@ -52,13 +52,13 @@ def given(*parameters: tuple[str, str | int | None]) -> Query:
 
 
 def target(path: str, query: Query = ()) -> str:
-    """A path with its query."""
+    """Return a path with its query."""
     said = "&".join([f"{key}={percent_encoded(value)}" for key, value in query])
     return f"{path}?{said}" if said else path
 
 
 class AllNamespaces:
-    """The type of `ALL`: a namespaced kind, looked at in every namespace."""
+    """The type of `ALL`: a namespaced kind, in every namespace."""
 
     def __repr__(self) -> str:
         return "ALL"
@@ -76,7 +76,7 @@ class Target(Struct, frozen=True):
 
     @staticmethod
     def of(resource: Resource, namespace: str | AllNamespaces) -> Target:
-        """The place of a kind in one namespace (``default`` if none is said) or in all."""
+        """Return the place of a kind in one namespace (``default`` if none is given) or in all."""
         if not resource.namespaced and namespace:
             raise InvalidRequest(f"{resource.kind} is cluster-scoped: it lives in no namespace")
         version = segment(f"the version of {resource.kind}", resource.version)
@@ -95,11 +95,11 @@ class Target(Struct, frozen=True):
         return self.resource.namespaced and not self.namespace
 
     def collection(self, query: Query = ()) -> str:
-        """The target of the collection."""
+        """Return the target of the collection."""
         return target(self.root, query)
 
     def member(self, name: str, subresource: str = "", query: Query = ()) -> str:
-        """The target of one object, or of a subresource of it."""
+        """Return the target of one object, or of a subresource of it."""
         self.check_one_namespace()
         path = f"{self.root}/{segment(f'the name of a {self.resource.kind}', name)}"
         if subresource:
@@ -115,7 +115,7 @@ class Target(Struct, frozen=True):
             )
 
     def check_namespace_of(self, namespace: str) -> None:
-        """Refuse an object that says it lives elsewhere."""
+        """Refuse an object that names another namespace."""
         if namespace and namespace != self.namespace:
             here = f"namespace {self.namespace!r}" if self.namespace else "no namespace"
             raise InvalidRequest(
@@ -124,7 +124,7 @@ class Target(Struct, frozen=True):
 
 
 def resource_of(kind: type[KubeObject]) -> Resource:
-    """What a class says of itself; `Metadata[Book]` stands for Book."""
+    """Return the resource of a class; `Metadata[Book]` counts as Book."""
     if get_origin(kind) is Metadata:
         return resource_of(get_args(kind)[0])
     check_kind(kind)
@@ -134,7 +134,7 @@ def resource_of(kind: type[KubeObject]) -> Resource:
 
 
 def check_kind(kind: object) -> None:
-    """Refuse what is not the class of a kind, saying what was meant instead."""
+    """Refuse what is not the class of a kind, and say what was probably meant."""
     if isinstance(kind, type) and issubclass(kind, KubeObject):
         return
     if isinstance(kind, str):
@@ -146,13 +146,13 @@ def check_kind(kind: object) -> None:
     if isinstance(kind, KubeObject):
         raise InvalidRequest(f"this is an object, where its class is wanted: Api({type(kind).__name__})")
     raise InvalidRequest(
-        f"{name} is no kind, for it has no apiVersion and kind: pass the class that has it as its spec, class"
+        f"{name} is not a kind: it has no apiVersion and kind. Pass the class that has it as its spec, class"
         f' Book(kp.Object[{name}, None], group="…", version="v1")'
     )
 
 
 def written_as(kind: type[KubeObject]) -> Resource:
-    """The same for what is only ever written below another kind, such as a Scale: it has no address."""
+    """Return the same for a kind without an address, which is only written below another, such as a Scale."""
     if not kind.abstract:
         return resource_of(kind)
     own: dict[str, Any] = {field.name: field.default_factory for field in structs.fields(kind)}

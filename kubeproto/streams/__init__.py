@@ -1,4 +1,4 @@
-"""What is said over the WebSockets of exec, attach and port-forward."""
+"""The messages on the WebSockets of exec, attach and port-forward."""
 
 from ._commands import CommandChannels, CommandEvent, Exited, Stderr, Stdout
 from ._forwarding import Forwarding, PortStream

@@ -1,16 +1,16 @@
-"""The channels of exec and attach: what each message of their WebSocket says.
+"""The channels of exec and attach: the messages of their WebSocket.
 
-A message is one byte, which names the channel, and what is said on it::
+A message is one byte, which names the channel, and the data of that channel::
 
     0 stdin    to the command
-    1 stdout   from it; an empty one opens the stream, and says nothing
+    1 stdout   from it; an empty one opens the stream, and has no data
     2 stderr   from it
-    3 error    from the server: one Status, which tells how it ended
+    3 error    from the server: one Status, which says how it ended
     4 resize   to the server: the terminal's new size, as JSON
     255 close  either way: the channel of the next byte has ended. Only in v5, and of use for stdin alone
 
-v4 cannot end stdin, so that a command which reads to its end never ends there. A server may say more on other
-channels, and it is passed over, as Go's client does.
+v4 cannot end stdin, so that a command which reads to its end never ends there. Messages on other channels are
+ignored, as in Go's client.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STDIN, _RESIZE, _CLOSE = 0, 4, 255
 # As client-go cuts it. A ping can go out between two of them.
 PIECE: Final = 32 * 1024
 
-# A Status is a few hundred bytes; etcd takes none above this.
+# A Status is a few hundred bytes; etcd accepts none above this.
 _MAX_STATUS: Final = 1 << 20
 
 
@@ -48,13 +48,13 @@ class Stderr(Struct, frozen=True, gc=False):
 
 
 class Exited(Struct, frozen=True):
-    """How it ended. The server's last word: no output follows."""
+    """How it ended. This is the last message: no output follows."""
 
     status: Status
 
     @property
     def code(self) -> int | None:
-        """The exit code of the command; None if there is none, for it did not run or was cut short."""
+        """The exit code of the command; None if it did not run or was cut short."""
         if self.status.success:
             return 0
         if self.status.reason != "NonZeroExitCode":
@@ -72,7 +72,7 @@ class CommandChannels:
     def __init__(self, protocol: str) -> None:
         if protocol not in (V5, V4):
             raise LocalProtocolError(
-                f"{protocol!r} is no channel protocol of exec or attach that is spoken here"
+                f"{protocol!r} is not a channel protocol of exec or attach that is spoken here"
             )
         self.exited: Exited | None = None
         self._protocol = protocol
@@ -80,13 +80,13 @@ class CommandChannels:
         self._status = b""
 
     def stdin(self, data: bytes) -> list[bytes]:
-        """The messages that bring this to the command."""
+        """Return the messages that bring this to the command."""
         if self._stdin_ended:
             raise LocalProtocolError("stdin was ended, and nothing can be written to it")
         return [bytes((_STDIN,)) + data[at : at + PIECE] for at in range(0, len(data), PIECE)]
 
     def end_stdin(self) -> bytes:
-        """The message that ends stdin, as a closed pipe would."""
+        """Return the message that ends stdin, as a closed pipe would."""
         if self._protocol != V5:
             raise LocalProtocolError(
                 f"{self._protocol} cannot end stdin, and this server speaks nothing newer"
@@ -97,14 +97,14 @@ class CommandChannels:
         return bytes((_CLOSE, _STDIN))
 
     def resize(self, width: int, height: int) -> bytes:
-        """The message that gives the terminal another size, in characters."""
+        """Return the message that gives the terminal another size, in characters."""
         for size in (width, height):
             if type(size) is not int or not 0 < size < 1 << 16:
                 raise LocalProtocolError(f"a terminal is 1 to 65535 characters wide and high, not {size!r}")
         return bytes((_RESIZE,)) + b'{"Width":%d,"Height":%d}' % (width, height)
 
     def feed(self, message: bytes) -> CommandEvent | None:
-        """Take a message; give what it says, if it says anything."""
+        """Take a message; return its event, if it has one."""
         if not message:
             raise RemoteProtocolError("a message of the server names no channel")
         data = message[1:]
@@ -119,14 +119,14 @@ class CommandChannels:
                 return None
 
     def close(self) -> None:
-        """The server has closed the WebSocket: right if it has told how the command ended."""
+        """The server has closed the WebSocket, which is right once it has sent how the command ended."""
         if self._status and self.exited is None:
-            raise RemoteProtocolError("what the server says of the command's end is no Status")
+            raise RemoteProtocolError("what the server says of the command's end is not a Status")
         if self.exited is None:
             raise TransportError("the server closed and did not tell how the command ended")
 
     def _end(self, data: bytes) -> Exited | None:
-        # One message in every server that was seen, but the protocol has a stream here.
+        # One message in every server that was observed, but the protocol has a stream here.
         self._status += data
         if self.exited is not None or len(self._status) > _MAX_STATUS:
             raise RemoteProtocolError("the server says too much of how the command ended")

@@ -1,8 +1,8 @@
 """`Forwarding`: the ports of a pod as streams that share one WebSocket. It knows no event loop.
 
-Whoever waits for bytes reads for all: what is for another port is put down there, and all who wait are woken.
-A port whose bytes nobody takes holds up the others as soon as enough of them lie there, for the WebSocket can
-make the server wait with one port only by making it wait with all.
+A task that waits for bytes reads for all: what is for another port is kept there, and all waiting tasks are
+woken. A port whose bytes nobody reads blocks the others as soon as it has kept enough of them, because the
+WebSocket can make the server wait with one port only by making it wait with all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ENOUGH: Final = 1 << 20
 
 
 class Forwarding:
-    """The streams of the ports that were asked for, in that order. `signal` makes an event of the loop."""
+    """The streams of the requested ports, in that order. `signal` makes an event of the loop."""
 
     def __init__(self, socket: WebSocket, ports: Sequence[int], *, signal: Callable[[], Signal]) -> None:
         self._socket = socket
@@ -65,7 +65,7 @@ class Forwarding:
                 case None:
                     pass
         finally:
-            # One who waits reads on, even if this one has failed or was cancelled.
+            # A task that waits reads on, even if this one has failed or was cancelled.
             self._reading = False
             self._wake()
 
@@ -91,7 +91,7 @@ class PortStream:
         await self._forwarding._send(self.port, data)
 
     async def receive(self) -> bytes:
-        """What the port says; empty when the server has closed."""
+        """Return the bytes from the port; empty when the server has closed."""
         await self._forwarding._await(self)
         if self.waiting:
             data = b"".join(self._pieces)
@@ -108,7 +108,7 @@ class PortStream:
         self.waiting += len(data)
 
     def lose(self, message: str) -> None:
-        """The server says that the port is out of reach."""
+        """Note that the server cannot reach the port."""
         self.unreached += message
 
     def _lost(self) -> TransportError:

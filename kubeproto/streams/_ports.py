@@ -1,12 +1,12 @@
-"""The channels of port-forward: two for each port, of which the first says which port it is.
+"""The channels of port-forward: two for each port, of which the first begins with the port's number.
 
 ::
 
     2 i      both ways: the bytes of the port that was named i-th in the request
     2 i + 1  from the server: why that port is out of reach, as text
 
-The first two bytes on each channel are the number of its port, the low byte first. Nothing ends one port
-alone: who needs that asks for each port by itself.
+The first two bytes on each channel are the number of its port, the low byte first. A single port cannot be
+ended: a client that needs that forwards each port by itself.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ._commands import PIECE, V4
 
 
 class Arrived(Struct, frozen=True, gc=False):
-    """What a port of the pod says."""
+    """Bytes from a port of the pod."""
 
     port: int
     data: bytes
 
 
 class Unreached(Struct, frozen=True, gc=False):
-    """The port is out of reach: nobody listens there, or it was lost."""
+    """The port cannot be reached: nothing listens there, or it was lost."""
 
     port: int
     message: str
@@ -43,19 +43,19 @@ class PortChannels:
     def __init__(self, ports: Sequence[int], protocol: str = V4) -> None:
         if protocol != V4:
             raise LocalProtocolError(
-                f"{protocol!r} is no channel protocol of port-forward that is spoken here"
+                f"{protocol!r} is not a channel protocol of port-forward that is spoken here"
             )
         self._ports = tuple(ports)
         # What is still awaited of the number that opens each channel.
         self._openings = [port.to_bytes(2, "little") for port in ports for _ in range(2)]
 
     def send(self, port: int, data: bytes) -> list[bytes]:
-        """The messages that bring this to a port."""
+        """Return the messages that bring this to a port."""
         channel = bytes((2 * self._index(port),))
         return [channel + data[at : at + PIECE] for at in range(0, len(data), PIECE)]
 
     def feed(self, message: bytes) -> PortEvent | None:
-        """Take a message; give what it says, if it says anything."""
+        """Take a message; return its event, if it has one."""
         if not message or message[0] >= len(self._openings):
             raise RemoteProtocolError("a message of the server names no channel of a port that was asked for")
         index, is_error = divmod(message[0], 2)

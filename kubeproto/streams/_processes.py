@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """Iterate for what the command writes, and how it ended; meanwhile another task may write to it.
+    """Iterate over what the command writes, and how it ended; meanwhile another task may write to it.
 
-    Nothing is read ahead: who reads slowly slows the command down. Who only writes should have somebody read,
-    or a command that answers may wait for that for ever, and the server for an answer to its pings.
+    Nothing is read ahead: a slow reader slows the command down. A program that only writes should have a task
+    that reads, or a command that responds may wait for it forever, and the server for a response to its
+    pings.
     """
 
     def __init__(self, socket: WebSocket) -> None:

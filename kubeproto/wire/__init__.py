@@ -1,4 +1,4 @@
-"""Between the core and the bytes: the transports' seam, inflating, and what an outcome means."""
+"""Between the core and the bytes: the interface of transports, inflating, and the meaning of outcomes."""
 
 from .._errors import printable
 from .._pacing import exponential_backoff

@@ -1,10 +1,10 @@
-"""The body of an HTTP/1.1 answer, cut out of the bytes of its connection in few and large pieces.
+"""The body of an HTTP/1.1 response, cut out of the bytes of its connection in few and large pieces.
 
-A server writes one chunk an event, and a read of a busy socket gives a hundred of them. `feed` takes all
-that was read and gives what of it is body as one piece; how the bytes are cut makes no difference. The head
-tells which reader is right, and `open_body` asks it::
+A server writes one chunk for each event, and a read of a busy socket returns a hundred of them. `feed` takes
+all that was read and returns the body in it as one piece; how the bytes are cut makes no difference. The head
+determines the reader, and `open_body` returns it::
 
-    204, 304, the answer to HEAD     SizedBody(0)
+    204, 304, the response to HEAD   SizedBody(0)
     Transfer-Encoding: chunked       ChunkedBody()
     Content-Length: n                SizedBody(n)
     none of these                    BodyUntilClose()
@@ -21,8 +21,8 @@ from typing import Final, Protocol
 from .._errors import RemoteProtocolError, TransportError
 from ._transport import Headers
 
-# Longer than any chunk extension that was ever seen (Go, nginx and Envoy write none), so that a line without
-# an end is not kept for ever. Go's limit is 4096 too.
+# Longer than any chunk extension that was ever observed (Go, nginx and Envoy write none), so that a line
+# without an end is not kept forever. Go's limit is 4096 too.
 _MAX_LINE: Final = 4096
 
 # Trailers are read for their form alone; a server that sends any sends a checksum. h11's limit.
@@ -38,13 +38,13 @@ _TRAILER: Final = rb"[-!#$%&'*+.^_`|~0-9a-zA-Z]+:[ \t]*(?:[^\x00\s]+(?:[ \t]+[^\
 
 
 class Body(Protocol):
-    """Reads one body. Once `finished`, `rest` holds what came after it."""
+    """Reads one body. Once `finished`, `rest` is what came after it."""
 
     finished: bool
     rest: bytes
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the connection; give what of them belongs to the body."""
+        """Take the next bytes of the connection; return those that belong to the body."""
         ...
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class Body(Protocol):
 
 
 class SizedBody:
-    """A body whose length the head told."""
+    """A body whose length is in the head."""
 
     def __init__(self, size: int) -> None:
         self.finished = size == 0
@@ -61,7 +61,7 @@ class SizedBody:
         self._left = size
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the connection; give what of them belongs to the body."""
+        """Take the next bytes of the connection; return those that belong to the body."""
         piece = data if len(data) <= self._left else data[: self._left]
         self.rest += data[len(piece) :]
         self._left -= len(piece)
@@ -71,11 +71,11 @@ class SizedBody:
     def close(self) -> None:
         """The connection has ended."""
         if not self.finished:
-            raise TransportError(f"the connection ended {self._left} bytes before the end of the answer")
+            raise TransportError(f"the connection ended {self._left} bytes before the end of the response")
 
 
 class BodyUntilClose:
-    """A body that lasts until the connection ends, so that nobody can tell whether it is whole."""
+    """A body that lasts until the connection ends, so that it is not known whether it is complete."""
 
     def __init__(self) -> None:
         self.finished = False
@@ -91,7 +91,10 @@ class BodyUntilClose:
 
 
 class ChunkedBody:
-    """A body in chunks, each of which says its size. Extensions and trailers are checked and dropped."""
+    """A body in chunks, each of which begins with its size.
+
+    Extensions and trailers are checked and dropped.
+    """
 
     def __init__(self) -> None:
         self.finished = False
@@ -102,7 +105,7 @@ class ChunkedBody:
         self._in_trailers = False
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the connection; give what of them belongs to the body."""
+        """Take the next bytes of the connection; return those that belong to the body."""
         if self.finished:
             self.rest += data
             return b""
@@ -123,10 +126,13 @@ class ChunkedBody:
     def close(self) -> None:
         """The connection has ended."""
         if not self.finished:
-            raise TransportError("the connection ended before the last chunk of the answer")
+            raise TransportError("the connection ended before the last chunk of the response")
 
     def _finish_chunk(self, data: bytes, pieces: list[memoryview]) -> int:
-        """Read the rest of the chunk that was cut; where the next begins, or -1 if this one goes on."""
+        """Read the rest of the chunk that was cut.
+
+        Return where the next begins, or -1 if this one goes on.
+        """
         end = self._left
         if end:
             pieces.append(memoryview(data)[:end])
@@ -141,7 +147,7 @@ class ChunkedBody:
         return -1
 
     def _read_chunks(self, data: bytes, at: int, pieces: list[memoryview]) -> None:
-        """The loop that every event of a watch passes: no method is called for a chunk that came whole."""
+        """The loop that every event of a watch passes: no method is called for a complete chunk."""
         view, length, find, add = memoryview(data), len(data), data.find, pieces.append
         while (end := find(b"\r\n", at, at + _MAX_LINE)) >= 0:
             line = data[at:end]
@@ -160,11 +166,11 @@ class ChunkedBody:
                 return
             if data[end:at] != b"\r\n":
                 raise RemoteProtocolError(
-                    f"a chunk of the answer ends in {data[end:at]!r}, not in a line end"
+                    f"a chunk of the response ends in {data[end:at]!r}, not in a line end"
                 )
             add(view[start:end])
         if length - at >= _MAX_LINE:
-            raise RemoteProtocolError(f"the size of a chunk is not told within {_MAX_LINE} bytes")
+            raise RemoteProtocolError(f"the size of a chunk is not complete within {_MAX_LINE} bytes")
         self._kept = data[at:]
 
     def _cut(self, data: bytes, start: int, end: int, pieces: list[memoryview]) -> None:
@@ -190,19 +196,19 @@ class ChunkedBody:
             _check_trailers(data[at : at + found.start()])
             self.finished, self.rest = True, data[at + found.end() :]
         elif len(data) - at > _MAX_TRAILERS:
-            raise RemoteProtocolError(f"the trailers of the answer go on after {_MAX_TRAILERS} bytes")
+            raise RemoteProtocolError(f"the trailers of the response go on after {_MAX_TRAILERS} bytes")
         else:
             self._kept = data[at:]
 
 
 def open_body(method: str, status: int, headers: Headers) -> Body:
-    """The reader for the body of an answer with this head; `RemoteProtocolError` if it contradicts itself."""
+    """Return the reader for the body of a response; `RemoteProtocolError` if its head contradicts itself."""
     codings = _values(headers, "transfer-encoding")
     if codings and [coding.lower() for coding in codings] != ["chunked"]:
-        raise RemoteProtocolError(f"the transfer encoding of the answer is {', '.join(codings)[:80]!r}")
+        raise RemoteProtocolError(f"the transfer encoding of the response is {', '.join(codings)[:80]!r}")
     sizes = set(_values(headers, "content-length"))
     if len(sizes) > 1 or not all(size.isascii() and size.isdigit() and len(size) <= 20 for size in sizes):
-        raise RemoteProtocolError(f"the content length of the answer is {', '.join(sorted(sizes))[:80]!r}")
+        raise RemoteProtocolError(f"the content length of the response is {', '.join(sorted(sizes))[:80]!r}")
     if status in (204, 304) or method == "HEAD":
         return SizedBody(0)
     if codings:
@@ -216,14 +222,14 @@ def _values(headers: Headers, name: str) -> list[str]:
 
 
 def _no_line_end() -> RemoteProtocolError:
-    return RemoteProtocolError("a chunk of the answer is not followed by a line end")
+    return RemoteProtocolError("a chunk of the response is not followed by a line end")
 
 
 def _size(line: bytes) -> int:
-    """The size that a line with more on it than digits tells."""
+    """Return the size in a line with more on it than digits."""
     found = re.fullmatch(_SIZE_LINE, line)
     if found is None:
-        raise RemoteProtocolError("a chunk of the answer begins with something else than its size")
+        raise RemoteProtocolError("a chunk of the response begins with something else than its size")
     return int(found[1], 16)
 
 
@@ -236,7 +242,7 @@ def _check_trailers(block: bytes) -> None:
         elif fields:
             fields[-1] += b" " + line.lstrip(b" \t")
         else:
-            raise RemoteProtocolError("the trailers of the answer begin with a folded line")
+            raise RemoteProtocolError("the trailers of the response begin with a folded line")
     for field in fields:
         if re.fullmatch(_TRAILER, field) is None:
-            raise RemoteProtocolError("a trailer of the answer has no name, or an odd one")
+            raise RemoteProtocolError("a trailer of the response has no name, or an invalid one")

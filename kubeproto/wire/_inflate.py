@@ -1,22 +1,22 @@
 """Inflating bodies: gzip in any number of members, cut anywhere, with a bound on what it may grow to.
 
-Servers compress large answers in one member, and from Kubernetes 1.37 on a list-watch as one member a flush,
-for as long as the stream lives (gate WatchListCompression). So the end of a member says nothing about the
-stream's, and what a member holds is given out as it arrives, not when the member is done.
+Servers compress large responses in one member, and from Kubernetes 1.37 on a list-watch as one member a
+flush, for as long as the stream lives (gate WatchListCompression). So the end of a member says nothing about
+the stream's, and the content of a member is returned as it arrives, not when the member is complete.
 
 The bound has two parts, because a watch may live for days and no total would be right for it:
 
-- One fed chunk may inflate to `max_size` at most. What is given out at once fits in memory.
+- One fed chunk may inflate to `max_size` at most. What is returned at once fits in memory.
 - The output may exceed `max_ratio` times the input by a fixed allowance only. Every byte that comes in earns
   `max_ratio` bytes of credit, up to the allowance; every byte that goes out spends one. An honest stream
-  earns faster than it spends, and keeps its allowance for ever; a bomb spends it once. Short bodies may be as
+  earns faster than it spends, and keeps its allowance forever; a bomb spends it once. Short bodies may be as
   dense as they like: one ConfigMap of a single letter reaches 300 to 1, and deflate ends at about 1,030.
 
-Both are checked while inflating: zlib is asked for one byte more than is allowed, and no further. Where
-others stand: Go's client, urllib3 and httpx set no bound at all.
+Both are checked while inflating: zlib is asked for one byte more than is allowed, and no further. For
+comparison: Go's client, urllib3 and httpx set no bound at all.
 
-Between members nothing but a member is allowed. Go's reader refuses zero padding too, and nobody who speaks
-HTTP sends any.
+Between members nothing but a member is allowed. Go's reader refuses zero padding too, and no HTTP server
+sends any.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _ALLOWANCE: Final = 16 << 20
 # quadratic; larger ones would inflate no faster.
 _SLICE: Final = 16 << 10
 
-# zlib's way to say: a gzip header and trailer, checked.
+# zlib's constant for a gzip header and trailer that are checked.
 _GZIP: Final = 31
 
 
 class Inflater:
-    """Inflates one gzip body, fed in pieces. After an error it is of no further use."""
+    """Inflates one gzip body, fed in pieces. After an error it cannot be used any more."""
 
     __slots__ = ("_credit", "_max_ratio", "_max_size", "_member")
 
@@ -60,7 +60,7 @@ class Inflater:
         self._member: _Decompress | None = None
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take the next bytes; give all that they inflate to, or raise `RemoteProtocolError`."""
+        """Take the next bytes; return all that they inflate to, or raise `RemoteProtocolError`."""
         inflated: list[bytes] = []
         left = self._max_size
         for start in range(0, len(chunk), _SLICE):
@@ -101,12 +101,12 @@ class Inflater:
 
 
 class Unchanged:
-    """Takes the place of an `Inflater` where nothing is compressed; gives back the very bytes it is fed."""
+    """Replaces an `Inflater` where nothing is compressed; returns the very bytes it is fed."""
 
     __slots__ = ()
 
     def feed(self, chunk: bytes) -> bytes:
-        """Give the chunk back."""
+        """Return the chunk."""
         return chunk
 
     def finish(self) -> None:
@@ -116,7 +116,10 @@ class Unchanged:
 def open_inflater(
     headers: Headers, *, max_size: int = MAX_CHUNK, max_ratio: int = MAX_RATIO
 ) -> Inflater | Unchanged:
-    """What reads a body with these headers. `RemoteProtocolError` for an encoding that nobody asked for."""
+    """Return what reads a body with these headers.
+
+    `RemoteProtocolError` for an encoding that was not requested.
+    """
     codings = _codings(headers)
     if not codings:
         return Unchanged()
@@ -126,7 +129,7 @@ def open_inflater(
 
 
 def inflate(headers: Headers, body: bytes, *, max_size: int = MAX_BODY, max_ratio: int = MAX_RATIO) -> bytes:
-    """A whole body as it was before it was compressed, by its Content-Encoding."""
+    """Return a whole body as it was before it was compressed, by its Content-Encoding."""
     inflater = open_inflater(headers, max_size=max_size, max_ratio=max_ratio)
     inflated = inflater.feed(body)
     inflater.finish()

@@ -1,12 +1,12 @@
-"""What went wrong, in a dozen words: the one classifier that retries and the resync machine both ask.
+"""What went wrong, in a dozen words: the one classifier for retries and the resync machine.
 
-A server says the same thing in many ways (a 410 has four faces, "too large" three spellings, a 429 often no
+A server says the same thing in many ways (a 410 has four forms, "too large" three spellings, a 429 often no
 Status), and the same code means different things (a 500 without a reason is mostly the caller's fault). That
-knowledge stands here and nowhere else; who asks decides only what to do::
+knowledge is here and nowhere else; its users only decide what to do::
 
     Expired       the version or token is too old: list again
     TooLarge      the server has not reached that version yet
-    Throttled     too many requests, said before anything was done
+    Throttled     too many requests, refused before anything was done
     ServerFailed  it could not now: 5xx. With code 504 a write may have been done
     Unreadable    an object in its storage cannot be read: list again to see what is left
     Refused       401, 403, 404: not for these credentials, or not there
@@ -16,10 +16,10 @@ knowledge stands here and nowhere else; who asks decides only what to do::
     Unreachable   no connection: nothing was sent
     Broken        the connection was lost: what was sent may have been done
     TimedOut      the time given on this side ran out
-    Garbled       the answer breaks the protocol
+    Garbled       the response breaks the protocol
 
-`reason` is one line for a log, `code` the HTTP code (0 without an answer), `retry_after` the seconds that the
-server asks to wait.
+`reason` is one line for a log, `code` the HTTP code (0 without a response), `retry_after` the seconds that
+the server asks to wait.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Refused(_Outcome, frozen=True, gc=False):
 
 
 class Conflicted(_Outcome, frozen=True, gc=False):
-    """409: read the object again and decide anew."""
+    """409: read the object again and decide again."""
 
 
 class Unsupported(_Outcome, frozen=True, gc=False):
@@ -80,7 +80,7 @@ class Rejected(_Outcome, frozen=True, gc=False):
 
 
 class Unreachable(_Outcome, frozen=True, gc=False):
-    """No connection came to be: nothing was sent."""
+    """The connection was not established: nothing was sent."""
 
 
 class Broken(_Outcome, frozen=True, gc=False):
@@ -115,12 +115,12 @@ Failure: TypeAlias = Status | ApiError | TransportError | RemoteProtocolError
 
 _TOO_LARGE: Final = "Too large resource version"
 
-# A log line has room for about this much; the error itself keeps the rest.
+# A log line has space for about this much; the error itself keeps the rest.
 _LINE: Final = 300
 
 
 def classify(failure: Failure) -> Outcome:
-    """What a refusal, the Status of an ERROR event, a lost connection or a garbled answer means."""
+    """Return what a refusal, the Status of an ERROR event, a lost connection or a garbled response means."""
     match failure:
         case ApiError():
             after = retry_after((), failure.status) if failure.retry_after is None else failure.retry_after
@@ -162,7 +162,7 @@ def _kind(
             return Unreadable
         case 500 if not status.reason and after is None:
             return Rejected
-        case 408:  # of a proxy that got tired of waiting: the server has not seen the request
+        case 408:  # of a proxy that gave up waiting: the server has not seen the request
             return ServerFailed
         case _:
             # An ERROR event whose Status says nothing known is the server's failure too.
@@ -180,7 +180,7 @@ def _too_large(status: Status, code: int) -> bool:
 
 def _unsupported(status: Status) -> bool:
     # With the gate off a server forbids the field by name; an older one stumbles over the match beside it.
-    # A cause at another field means that the request was put together wrongly, and is the caller's.
+    # A cause at another field means that the request was built wrongly, which is the caller's mistake.
     causes = status.details.causes
     if not causes:
         return "sendInitialEvents" in status.message

@@ -1,8 +1,8 @@
-"""Reading the frame of an answer: its headers, and the Status in a body that may be anything at all.
+"""Reading the frame of a response: its headers, and the Status in a body that may be anything at all.
 
-A refusal comes from the API server as a Status, and from whatever stands before it as HTML, plain text,
-nothing, or half of something. Each becomes a Status here, and no body may raise: whoever was refused must
-learn that, and not that the refusal was badly written.
+A refusal comes from the API server as a Status, and from a proxy in front of it as HTML, plain text, nothing,
+or half of something. Each becomes a Status here, and no body may raise: the caller must learn that the
+request was refused, and not that the refusal was badly written.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ._transport import Head, Headers
 # Go's client keeps as much of a foreign body; enough to recognise a proxy's page.
 _QUOTED: Final = 2048
 
-# A refusal may be compressed, but nobody has this much to say in one.
+# A refusal may be compressed, but none is this long.
 _MAX_REFUSAL: Final = 4 << 20
 
-# Of a refusal as much is read, and for so many seconds: what has come by then says why.
+# This much of a refusal is read, and for so many seconds: what has come by then contains the reason.
 MAX_REFUSAL: Final = 1 << 20
 REFUSAL_TIME: Final = 10.0
 
-# A server that asks for more than a day is mistaken, and a clock must not overflow for it.
+# A server that asks for more than a day is mistaken, and a clock must not overflow because of it.
 _MAX_WAIT: Final = 86_400.0
 
 # RFC 7234, 5.5: code, agent, text in quotes with escapes, perhaps a date in quotes; then a comma or the end.
@@ -37,13 +37,13 @@ _WARNING: Final = r'\s*(?:,\s*)*\d{3} [^\s,"]+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\
 
 
 def header(headers: Headers, name: str) -> str:
-    """The first value of a header, whatever the case of its name; empty if absent."""
+    """Return the first value of a header, whatever the case of its name; empty if absent."""
     name = name.lower()
     return next((value for key, value in headers if key.lower() == name), "")
 
 
 def warnings(headers: Headers) -> tuple[str, ...]:
-    """The texts of the `Warning` headers. What breaks the syntax is given as it stands, not dropped."""
+    """Return the texts of the `Warning` headers. What breaks the syntax is returned as it is, not dropped."""
     return tuple(text for key, value in headers if key.lower() == "warning" for text in _warnings(value))
 
 
@@ -59,7 +59,7 @@ def _warnings(value: str) -> list[str]:
 
 
 def retry_after(headers: Headers, status: Status) -> float | None:
-    """The seconds that the server asks to wait: of its header, else of its Status; at most a day.
+    """Return the seconds that the server asks to wait: of its header, else of its Status; at most a day.
 
     Only whole seconds count. The header may be a date as well, which no Kubernetes server sends, Go's client
     ignores, and only a wall clock could read.
@@ -72,11 +72,11 @@ def retry_after(headers: Headers, status: Status) -> float | None:
 
 
 def read_status(code: int, headers: Headers, body: bytes, *, method: str = "") -> Status:
-    """The Status that a refusal carries, or one made from its code and the text of its body.
+    """Return the Status in a refusal, or one made from its code and the text of its body.
 
-    The body is taken as it came, compressed or not. One that was made has the cause
-    ``UnexpectedServerResponse``, and no reason only for a code that stands for none. Either has the
-    `Retry-After` of the headers in its details. `method` tells the two meanings of a bare 409 apart.
+    The body is given as it came, compressed or not. One that was made has the cause
+    ``UnexpectedServerResponse``, and no reason only for a code that has none. Either has the
+    `Retry-After` of the headers in its details. `method` distinguishes the two meanings of a bare 409.
     """
     try:
         body = _plain(headers, body)
@@ -95,7 +95,7 @@ def is_enough(status: int, size: int, seconds: float) -> bool:
 
 
 def refusal(request: Head, code: int, headers: Headers, body: bytes) -> ApiError:
-    """The error that an answer outside 2xx is. It names the path, never the query or a header."""
+    """Return the error of a response outside 2xx. It names the path, never the query or a header."""
     status = read_status(code, headers, body, method=request.method)
     return api_error(status, request=request.about, retry_after=retry_after(headers, status))
 
@@ -107,7 +107,7 @@ def _plain(headers: Headers, body: bytes) -> bytes:
 
 
 def _said(body: bytes, code: int) -> Status | None:
-    """The Status that a body is. An object of another kind must not be taken for an empty one."""
+    """Return the Status in a body. An object of another kind must not be read as an empty one."""
     try:
         value = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -124,7 +124,7 @@ def _said(body: bytes, code: int) -> Status | None:
 
 
 def _fit(value: dict[str, Any]) -> Status:
-    """A Status of the fields that fit: a null or a stray type costs its field, not the rest."""
+    """Return a Status of the fields that fit: a null or a wrong type costs its field, not the rest."""
     fitting: dict[str, Any] = {}
     for field in msgspec.structs.fields(Status):
         if value.get(field.encode_name) is None:
@@ -165,7 +165,7 @@ def _with_wait(headers: Headers, status: Status) -> Status:
 
 
 def _quote(body: bytes) -> str:
-    """The beginning of a foreign body on one line, without what could upset a terminal."""
+    """Return the beginning of a foreign body on one line, without what could upset a terminal."""
     text = " ".join(body[:_QUOTED].decode("utf-8", "replace").split())
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text + "…" if len(body) > _QUOTED else text

@@ -4,8 +4,9 @@ Two questions decide. *May the failed attempt have been carried out?* Not if no 
 after a 429, nor where the server itself asks to come back. *What if it was, and is carried out again?* That
 is the request's `Safety`::
 
-                              READ     GUARDED   ONCE
-    Throttled, told when        10        10       10      times at most; "told when" is a Retry-After
+                              Throttled, with a time      10        10       10      times at most; the time
+                              is a Retry-After
+    ServerFailed, with a time   10        10       10      but a 504 with ONCE: never, it may have been done
     ServerFailed, told when     10        10       10      but a 504 with ONCE: never, it may have been done
     Throttled                    4         4        -      a 429 without a time is an eviction that a budget
                                                              forbids: the caller's to wait for
@@ -16,23 +17,23 @@ is the request's `Safety`::
     Broken                       4         4        -
     anything else                -         -        -      it would fail again, or the time is spent
 
-Go's client repeats a request only when told when, and a GET whose connection was lost. Here what is harmless
-is repeated a few times more, because a server that restarts behind a balancer answers 502 and 503 without a
-time, and refuses connections for a second. Never after `TimedOut`: the caller's time is spent. Nor after
-`Garbled`: garbage comes from what stands in the path, and will come again.
+Go's client repeats a request only with a Retry-After, and a GET whose connection was lost. Here what is
+harmless is repeated a few times more, because a server that restarts behind a balancer responds with 502 and
+503 without a time, and refuses connections for a second. Never after `TimedOut`: the caller's time is spent.
+Nor after `Garbled`: garbage comes from what is in the path, and will come again.
 
-A GUARDED write cannot change the world twice: a resource version or uid as precondition, the name of a
-create, or the nature of an apply sees to that. But a repeat may be answered by what the first attempt did: a
-Conflict, an AlreadyExists, a NotFound. So a `Retry` says if what went before is `uncertain`; whoever drives
-keeps that error as the cause of a later one, and a caller to whom the difference matters (one who takes a
+A GUARDED write cannot take effect twice: a resource version or uid as precondition, the name of a create, or
+the nature of an apply ensures that. But a repeat may be answered according to what the first attempt did: a
+Conflict, an AlreadyExists, a NotFound. So a `Retry` says if what went before is `uncertain`; the driver keeps
+that error as the cause of a later one, and a caller to whom the difference matters (one that takes a
 lock by creating it) uses `NO_RETRIES`. An unguarded PUT, PATCH or DELETE is ONCE, although HTTP calls some
 of them idempotent: its repeat could undo what somebody else did in between, or delete an object that is new
 under the name.
 
-A Retry-After is a floor, the own backoff is too, and no retry is planned for after the deadline: the answer
-in hand is worth more than a timeout. The opening of a stream is a single request too; once its head has
-come, nothing is repeated. Lists and watches that are kept in step bypass all this; the machine that keeps
-them backs off by itself.
+A Retry-After is a minimum, and so is the own backoff; no retry is planned for after the deadline: the
+response that came is worth more than a timeout. The opening of a stream is a single request too; once its
+head has come, nothing is repeated. Lists and watches that are kept in step bypass all this; the machine that
+keeps them backs off by itself.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Retry(Struct, frozen=True, gc=False):
 
 
 class GiveUp(Struct, frozen=True, gc=False):
-    """Hand the failure to the caller; `reason` says why it is not tried again."""
+    """Pass the failure to the caller; `reason` says why it is not retried."""
 
     reason: str
 
@@ -112,7 +113,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         jitter: float,
         deadline: float | None = None,
     ) -> RetryDecision:
-        """What to do after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
+        """Decide after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
         after = outcome.retry_after
         if not _worthwhile(safety, outcome, told=after is not None):
             return GiveUp("the same again would not help, or could do harm")
@@ -157,9 +158,9 @@ class ConflictPolicy(Struct, frozen=True, kw_only=True):
     def decide(
         self, outcome: Outcome, attempt: int, now: float, *, jitter: float, deadline: float | None = None
     ) -> RetryDecision:
-        """What to do after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
+        """Decide after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
         if not isinstance(outcome, Conflicted):
-            return GiveUp("this is no conflict")
+            return GiveUp("this is not a conflict")
         if attempt >= self.tries:
             return GiveUp(f"{self.tries} tries have met a conflict")
         step = exponential_backoff(attempt, first=self.first, longest=self.longest, factor=self.factor)

@@ -1,8 +1,8 @@
-"""The seam between this core and whatever moves bytes: what goes out, what comes in, and who carries it.
+"""The interface between this core and whatever moves bytes: requests, responses, and transports.
 
-A transport sends a `Head` and hands back the status, the headers and the body's bytes as they came: never
-inflated, never re-split. It decides nothing. Whoever writes one needs `Incoming` and `Transport`, or their
-blocking twins, and no more; one that can do WebSockets is an `Upgrader` as well.
+A transport sends a `Head` and returns the status, the headers and the body's bytes as they came: never
+inflated, never re-split. It decides nothing. A new one needs `Incoming` and `Transport`, or their blocking
+twins, and no more; one that can do WebSockets is an `Upgrader` as well.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "coo
 
 
 class Concealed(bytes):
-    """Bytes that hold a secret, and are not shown: tools print tracebacks with their variables."""
+    """Bytes that contain a secret, and are not shown: tools print tracebacks with their variables."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} bytes>"
 
 
 class Head(Struct, frozen=True):
-    """A request as it goes out. `target` is the path and query; names of headers keep their spelling."""
+    """A request as it is sent. `target` is the path and query; names of headers keep their spelling."""
 
     method: str
     target: str
@@ -41,11 +41,11 @@ class Head(Struct, frozen=True):
 
     @property
     def about(self) -> str:
-        """The request as errors name it: method and path, never the query, which may hold what is private."""
+        """The request as errors name it: method and path, never the query, which may be private."""
         return f"{self.method} {self.target.partition('?')[0]}"
 
     def with_headers(self, *headers: tuple[str, str]) -> Self:
-        """The same request with more headers: credentials, a user agent."""
+        """Return the same request with more headers: credentials, a user agent."""
         return replace(self, headers=(*self.headers, *headers))
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ class Head(Struct, frozen=True):
 
 
 class Incoming(Protocol):
-    """An answer whose body is still arriving: iterate for its bytes, once."""
+    """A response whose body is still arriving: iterate over its bytes, once."""
 
     @property
     def status(self) -> int:
@@ -86,13 +86,13 @@ class Transport(Protocol):
 
     `timeout` bounds the whole exchange; `idle` the wait for each piece of the body, and for the whole head
     unless the request has a body to send, in seconds. Either ends in `DeadlineExceeded`. What is lost on the
-    way is a `TransportError`; what came and is no HTTP is a `RemoteProtocolError`.
+    way is a `TransportError`; what came and is not HTTP is a `RemoteProtocolError`.
     """
 
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[Incoming]:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         ...
 
 
@@ -100,7 +100,7 @@ class Signal(Protocol):
     """What `trio.Event`, `asyncio.Event` and `anyio.Event` have in common."""
 
     def set(self) -> object:
-        """Wake who waits."""
+        """Wake the tasks that wait."""
         ...
 
     async def wait(self) -> object:
@@ -109,9 +109,9 @@ class Signal(Protocol):
 
 
 class BlockingIncoming(Protocol):
-    """The twin of `Incoming` for synchronous use.
+    """The blocking twin of `Incoming`.
 
-    One that has an `abort()` lets another thread end its read, which then fails or ends; a mirror that is
+    One that has an `abort()` lets another thread end its read, which then fails or ends; a cache that is
     stopped needs not wait for the server then.
     """
 
@@ -129,22 +129,22 @@ class BlockingIncoming(Protocol):
 
 
 class BlockingTransport(Protocol):
-    """The twin of `Transport` for synchronous use."""
+    """The blocking twin of `Transport`."""
 
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractContextManager[BlockingIncoming]:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         ...
 
 
 class Decoder(Protocol[E]):
-    """Turns the bytes of a streamed answer, cut anywhere, into what they say: a list a chunk."""
+    """Turns the bytes of a streamed response, cut anywhere, into events: a list for each chunk."""
 
     def feed(self, chunk: bytes) -> list[E]:
-        """Take the next bytes; give what is complete."""
+        """Take the next bytes; return what is complete."""
         ...
 
     def finish(self) -> list[E]:
-        """The stream has ended: give what was still waiting for its end."""
+        """The stream has ended: return what was still waiting for its end."""
         ...

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class UpgradeRequest(Head, frozen=True, kw_only=True):
-    """A request that becomes a WebSocket. The transport shakes hands, and offers `protocols`, best first."""
+    """A request that becomes a WebSocket.
+
+    The transport does the handshake, and offers `protocols`, best first.
+    """
 
     verb: str
     protocols: tuple[str, ...]
@@ -23,7 +26,7 @@ class UpgradeRequest(Head, frozen=True, kw_only=True):
     __repr__ = Head.__repr__
 
     def accepted(self, headers: Headers) -> str:
-        """The protocol that a 101 chose; `RemoteProtocolError` if it is none that was offered."""
+        """Return the protocol that a 101 chose; `RemoteProtocolError` if it was not offered."""
         chosen = header(headers, "sec-websocket-protocol")
         if chosen not in self.protocols:
             offered = ", ".join(self.protocols)
@@ -31,9 +34,9 @@ class UpgradeRequest(Head, frozen=True, kw_only=True):
         return chosen
 
     def refused(self, status: int, headers: Headers, body: bytes) -> ApiError:
-        """The error that an answer instead of a 101 is."""
+        """Return the error of a response that is not a 101."""
         if status < 400:
-            raise RemoteProtocolError(f"{self.about}: the answer is {status} where 101 was due")
+            raise RemoteProtocolError(f"{self.about}: the response is {status}, not 101")
         return refusal(self, status, headers, body)
 
 
@@ -46,19 +49,19 @@ class WebSocket(Protocol):
         ...
 
     async def receive(self) -> bytes | None:
-        """The next message; None when the server has closed in good order."""
+        """Return the next message; None when the server has closed in good order."""
         ...
 
     async def send(self, message: bytes) -> None:
-        """Send a message, as soon as the server takes it."""
+        """Send a message, as soon as the server accepts it."""
         ...
 
 
 class Upgrader(Protocol):
     """Turns a request into a WebSocket, which is closed when its context is left.
 
-    `timeout` bounds the handshake, `idle` each silence of the server after it; a server that is there answers
-    the pings which it gets in between. One that refuses does so with an `ApiError`.
+    `timeout` bounds the handshake, `idle` each silence of the server after it; a live server answers the
+    pings that it gets in between. A refusal raises an `ApiError`.
     """
 
     def upgrade(

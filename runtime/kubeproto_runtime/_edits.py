@@ -12,7 +12,7 @@ An element of a list is merged into the element of the text that it came from:
 3. Otherwise it is one that says exactly the same, in the order of the list: then it was copied, not changed.
 4. Otherwise it is new.
 
-The same holds for parts that are no elements, with their place in the object instead of a merge key.
+The same holds for parts that are not elements, with their place in the object instead of a merge key.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from benchmarks.peers._serve import serve
 def prepare(options):
     if "fail" in options:
         raise OSError(options["fail"])
-    print("this is no answer")
+    print("this is not an answer")
     return lambda: sum(1 for _ in range(options["events"]))
 
 serve(prepare)

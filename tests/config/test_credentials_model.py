@@ -90,7 +90,7 @@ class CredentialsModel(RuleBasedStateMachine):
                 assert self.now < until
                 assert self.task is None
             case _:
-                raise AssertionError(f"{reply} is no reply to a request")
+                raise AssertionError(f"{reply} is not a reply to a request")
         return reply
 
     def refuse(self, credentials: Credentials) -> None:

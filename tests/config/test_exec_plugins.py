@@ -77,7 +77,7 @@ def test_it_says_when_they_expire(time: str, expires: float) -> None:
         ("# nothing\n", "is not one document"),
         ("a: b\n---\na: b\n", "is not one document"),
         ("login first!", "Expected `object`, got `str`"),
-        (f"apiVersion: {V1}\nstatus: {{token: t}}", "is no ExecCredential"),
+        (f"apiVersion: {V1}\nstatus: {{token: t}}", "is not an ExecCredential"),
         (f"kind: ExecCredential\napiVersion: {BETA}\nstatus: {{token: t}}", "has another apiVersion than"),
         (f"kind: ExecCredential\napiVersion: {V1}", "neither a token nor a client certificate"),
         (f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: ''}}", "neither a token nor"),
@@ -95,9 +95,9 @@ def test_it_says_when_they_expire(time: str, expires: float) -> None:
         ),
         (
             f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, expirationTimestamp: soon}}",
-            "an expirationTimestamp that is no time",
+            "an expirationTimestamp that is not a time",
         ),
-        ("\udcff".encode("utf-8", "surrogateescape"), "no UTF-8"),
+        ("\udcff".encode("utf-8", "surrogateescape"), "not UTF-8"),
     ],
 )
 def test_what_makes_no_sense_is_trouble_with_the_plugins_name(stdout: str | bytes, why: str) -> None:

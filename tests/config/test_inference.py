@@ -108,9 +108,11 @@ def test_a_path_that_somebody_typed_must_be_there_and_is_read_alone() -> None:
 
 
 def test_nothing_at_all_says_where_it_looked() -> None:
-    with pytest.raises(ConfigError, match=r"there is no kubeconfig.*, and this is no pod"):
+    with pytest.raises(ConfigError, match=r"there is no kubeconfig.*, and this is not a pod"):
         asked({}, environ={})
-    with pytest.raises(ConfigError, match=r"no context is chosen in /a \(there is 'x'\), and this is no pod"):
+    with pytest.raises(
+        ConfigError, match=r"no context is chosen in /a \(there is 'x'\), and this is not a pod"
+    ):
         asked({"/a": b"contexts: [{name: x}]"}, environ={"KUBECONFIG": "/a"})
 
 

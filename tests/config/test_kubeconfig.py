@@ -172,7 +172,7 @@ def test_json_needs_no_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_kubeconfig(b'\n{"current-context": "a"}').current_context == "a"
     with pytest.raises(ConfigError, match="PyYAML, which is not installed"):
         read_kubeconfig(b"current-context: a")
-    with pytest.raises(ConfigError, match=r"the kubeconfig, line 2: this is no JSON"):
+    with pytest.raises(ConfigError, match=r"the kubeconfig, line 2: this is not JSON"):
         read_kubeconfig(b'{"users":\n MARK}')
     with pytest.raises(ConfigError, match=r"the kubeconfig: users: Expected `array`"):
         read_kubeconfig(b'{"users": 5}')
@@ -189,16 +189,16 @@ def test_json_needs_no_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
         ("clusters: [null]", r"/f, line 1: clusters\[0\]: Expected `object`"),
         ("kind: Pod\napiVersion: v1", "/f, line 1: this is a Pod of v1, not a Config of v1"),
         ("apiVersion: v2", "/f, line 1: this is a Config of v2, not a Config of v1"),
-        ("- a", "/f, line 1: this is no kubeconfig"),
-        ("MARK", "/f, line 1: this is no kubeconfig"),
+        ("- a", "/f, line 1: this is not a kubeconfig"),
+        ("MARK", "/f, line 1: this is not a kubeconfig"),
         ("users:\n- name: u\n- name: u", "/f, line 3: the user 'u' stands here twice"),
         ("token: a\ntoken: b", "/f, line 2: the key … stands here twice"),
         ("---\n---\nclusters: 7", "/f, line 3: clusters: Expected `array`"),
         ("users:\n- user:\n    token: *MARK", "/f, line 3: the alias … stands for nothing"),
         ("users:\n- user:\n    token: !MARK", "/f, line 3: the tag … has no meaning"),
-        ("users:\n- user:\n    token: !!int MARK", "/f, line 3: … is no int"),
-        ('users:\n- user:\n    token: !!int "MA\'RK"', "/f, line 3: … is no int"),
-        ("users:\n- user:\n    token: !!int 'MA\"''RK'", "/f, line 3: … is no int"),
+        ("users:\n- user:\n    token: !!int MARK", "/f, line 3: … is not a valid int"),
+        ('users:\n- user:\n    token: !!int "MA\'RK"', "/f, line 3: … is not a valid int"),
+        ("users:\n- user:\n    token: !!int 'MA\"''RK'", "/f, line 3: … is not a valid int"),
         ("users:\n- user:\n    token: 'MARK", "/f, line "),
         ('users:\n- user:\n    token: "\\MARK"', "/f, line 3: "),
         ("a: " + "[" * 1000, "/f, line 1: values are nested more than 200 deep"),
@@ -216,10 +216,10 @@ def test_a_mistake_names_file_and_line_and_no_secret(text: str, complaint: str) 
 
 
 def test_what_is_no_text_is_told() -> None:
-    with pytest.raises(ConfigError, match="line 2: this is no UTF-8") as raised:
+    with pytest.raises(ConfigError, match="line 2: this is not UTF-8") as raised:
         read_kubeconfig(b"a\nMARK\xff", "/f")
     assert raised.value.__context__ is None
-    with pytest.raises(ConfigError, match="this is no UTF-16"):
+    with pytest.raises(ConfigError, match="this is not UTF-16"):
         read_kubeconfig(b"a\0b")
 
 

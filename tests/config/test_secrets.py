@@ -220,7 +220,7 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
     "not an object": lambda: read_kubeconfig(MARK.encode()),
     "basic and token": kubeconfig({"token": MARK, "username": "u", "password": MARK}),
     "key alone": kubeconfig({"client-key-data": B64}),
-    "key is no pem": kubeconfig({"client-key-data": B64, "client-certificate-data": B64}),
+    "key is not a pem": kubeconfig({"client-key-data": B64, "client-certificate-data": B64}),
     "cluster's proxy": kubeconfig({}, {"proxy-url": f"http://u:{MARK}@p:x"}),
     "cluster's server": kubeconfig({}, {"server": f"https://u:{MARK}@h"}),
     "provider's ca": kubeconfig(

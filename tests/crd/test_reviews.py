@@ -1,4 +1,4 @@
-"""Reviews: bytes of a request in, bytes of an answer out, and a clear word on what is no request."""
+"""Reviews: bytes of a request in, bytes of an answer out, and a clear word on what is not a request."""
 
 from __future__ import annotations
 

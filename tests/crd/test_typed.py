@@ -166,7 +166,7 @@ def test_a_lazy_object_is_judged_as_it_came() -> None:
     wire["spec"]["title"] = "moby"
     lazy = decode(msgspec.json.encode(wire), Book)
     assert [violation.field for violation in validate_object(lazy)] == ["spec.title"]
-    with pytest.raises(TypeError, match="Dynamic is no kind that a class describes"):
+    with pytest.raises(TypeError, match="Dynamic is not a kind with a class of its own"):
         validate_object(kp.Dynamic())
 
 

@@ -1,4 +1,4 @@
-"""JSON in and out for values that are no lazy objects, and the errors of both ways."""
+"""JSON in and out for values that are not lazy objects, and the errors of both ways."""
 
 from __future__ import annotations
 

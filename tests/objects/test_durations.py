@@ -65,8 +65,8 @@ def test_a_duration_reads_as_go_reads_it(text: str, nanoseconds: int) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "is no duration"),
-        ("+", "is no duration"),
+        ("", "is not a duration"),
+        ("+", "is not a duration"),
         ("3", "a unit is missing after 3"),
         ("-3.5", "a unit is missing after 3"),
         ("1h30", "a unit is missing after 30"),
@@ -84,7 +84,7 @@ def test_a_duration_reads_as_go_reads_it(text: str, nanoseconds: int) -> None:
         ("3000000h", "longer than the 292 years"),
         ("9223372036854775808ns", "longer than the 292 years"),
         ("-9223372036854775809ns", "longer than the 292 years"),
-        ("9" * 300 + "s", "is no duration"),
+        ("9" * 300 + "s", "is not a duration"),
     ],
 )
 def test_what_is_no_duration_is_refused_with_the_reason(text: str, why: str) -> None:

@@ -99,13 +99,13 @@ FAILURES: list[tuple[str, Any, dict[str, Any], str]] = [
     ("A.9", {"baz": "qux"}, {"op": "test", "path": "/baz", "value": "bar"}, "another value"),
     ("A.12", {"foo": "bar"}, {"op": "add", "path": "/baz/bat", "value": "qux"}, "has no 'baz'"),
     ("A.15", {"/": 9, "~1": 10}, {"op": "test", "path": "/~01", "value": "10"}, "another value"),
-    ("true is no number", {"a": 1}, {"op": "test", "path": "/a", "value": True}, "another value"),
+    ("true is not a number", {"a": 1}, {"op": "test", "path": "/a", "value": True}, "another value"),
     ("remove a missing member", {}, {"op": "remove", "path": "/a"}, "has no 'a'"),
     ("remove a missing element", [1], {"op": "remove", "path": "/1"}, "no index 1"),
-    ("remove the end", [1], {"op": "remove", "path": "/-"}, "no index"),
+    ("remove the end", [1], {"op": "remove", "path": "/-"}, "not an index"),
     ("remove the whole", {}, {"op": "remove", "path": ""}, "whole document"),
     ("replace a missing member", {}, {"op": "replace", "path": "/a", "value": 1}, "has no 'a'"),
-    ("replace a missing element", [1], {"op": "replace", "path": "/-", "value": 1}, "no index"),
+    ("replace a missing element", [1], {"op": "replace", "path": "/-", "value": 1}, "not an index"),
     ("add beyond the end", [1], {"op": "add", "path": "/2", "value": 1}, "no index 2"),
     ("add into a scalar", {"a": 1}, {"op": "add", "path": "/a/b", "value": 1}, "neither object nor list"),
     (
@@ -122,7 +122,7 @@ FAILURES: list[tuple[str, Any, dict[str, Any], str]] = [
     ("no path", {}, {"op": "add", "value": 1}, "needs 'path'"),
     ("no from", {}, {"op": "copy", "path": "/a"}, "needs 'from'"),
     ("no value", {}, {"op": "add", "path": "/a"}, "needs a 'value'"),
-    ("no pointer", {}, {"op": "add", "path": "a", "value": 1}, "is no JSON pointer"),
+    ("no pointer", {}, {"op": "add", "path": "a", "value": 1}, "is not a JSON pointer"),
 ]
 
 

@@ -85,13 +85,13 @@ def test_a_selector_is_read_as_kubectl_reads_it_and_printed_sorted_by_key(text: 
         ("a>", "needs one 64-bit whole number"),
         ("a>b", "needs one 64-bit whole number"),
         ("a<9223372036854775808", "needs one 64-bit whole number"),
-        ("a>-1", "is no label value"),
-        ("a=b/c", "is no label value"),
-        ("a=" + "b" * 64, "is no label value"),
-        ("-a", "is no qualified name"),
-        ("a/b/c", "is no qualified name"),
-        ("a\x00", "is no qualified name"),
-        ("a\xa0=b", "is no qualified name"),
+        ("a>-1", "is not a valid label value"),
+        ("a=b/c", "is not a valid label value"),
+        ("a=" + "b" * 64, "is not a valid label value"),
+        ("-a", "is not a valid qualified name"),
+        ("a/b/c", "is not a valid qualified name"),
+        ("a\x00", "is not a valid qualified name"),
+        ("a\xa0=b", "is not a valid qualified name"),
     ],
 )
 def test_a_selector_that_a_server_would_refuse_is_refused_with_the_reason(text: str, why: str) -> None:
@@ -191,9 +191,12 @@ def test_an_empty_object_form_selects_everything(empty: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ({"key": "a", "operator": "Gt", "values": ["1"]}, "'Gt' is no operator of a LabelSelector object"),
-        ({"key": "a"}, "None is no operator"),
-        ({"operator": "Exists"}, "'' is no qualified name"),
+        (
+            {"key": "a", "operator": "Gt", "values": ["1"]},
+            "'Gt' is not an operator of a LabelSelector object",
+        ),
+        ({"key": "a"}, "None is not an operator"),
+        ({"operator": "Exists"}, "'' is not a valid qualified name"),
         ({"key": "a", "operator": "In"}, "In on the label 'a' needs a value"),
         ({"key": "a", "operator": "Exists", "values": ["b"]}, "Exists on the label 'a' takes no values"),
     ],
@@ -205,7 +208,7 @@ def test_a_wrong_expression_is_refused_with_the_reason(expression: dict[str, Any
 
 @pytest.mark.parametrize("operator", ["Equals", "in", ""])
 def test_an_unknown_operator_is_refused(operator: Operator) -> None:
-    with pytest.raises(ValueError, match="is no operator of a label selector"):
+    with pytest.raises(ValueError, match="is not an operator of a label selector"):
         Requirement("a", operator, ("b",))
 
 

@@ -54,7 +54,7 @@ def test_a_name_that_keeps_the_rule_passes(check: Check, text: str) -> None:
 
 @pytest.mark.parametrize(("check", "text"), [(check, text) for check, _, bad in RULES for text in bad])
 def test_a_name_that_breaks_the_rule_is_refused_by_a_sentence_that_shows_it(check: Check, text: str) -> None:
-    with pytest.raises(ValueError, match=r"^'.*' is no .*: .*") as refused:
+    with pytest.raises(ValueError, match=r"^'.*' is not a valid .*: .*") as refused:
         check(text)
     assert repr(text)[1:60].rstrip("'") in str(refused.value)
 

@@ -60,7 +60,7 @@ def test_a_pointer_to_nothing_is_a_lookup_error(pointer: str) -> None:
 
 @pytest.mark.parametrize("text", ["foo", "~", "/~", "/~2", "/a~", "#/foo", " /a"])
 def test_what_is_no_pointer_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no JSON pointer"):
+    with pytest.raises(ValueError, match="is not a JSON pointer"):
         parse_pointer(text)
 
 

@@ -138,7 +138,7 @@ def test_a_quantity_prints_as_a_server_prints_it(text: str, canonical: str) -> N
     ],
 )
 def test_what_is_no_quantity_is_refused_with_a_sentence_that_shows_it(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quantity") as refused:
+    with pytest.raises(ValueError, match="is not a quantity") as refused:
         Quantity.parse(text)
     assert repr(text)[1:20].rstrip("'") in str(refused.value)
     assert len(str(refused.value)) < 250
@@ -201,7 +201,7 @@ def test_rounding_to_units_goes_away_from_zero(quantity: Quantity) -> None:
 def test_int_is_exact_or_refused() -> None:
     assert int(Quantity("2k")) == 2000
     assert int(Quantity("-1Gi")) == -(2**30)
-    with pytest.raises(ValueError, match=r"Quantity\('1500m'\) is no whole number"):
+    with pytest.raises(ValueError, match=r"Quantity\('1500m'\) is not a whole number"):
         int(Quantity("1.5"))
 
 

@@ -25,11 +25,11 @@ def test_a_version_may_be_longer_than_python_turns_into_a_number() -> None:
         ("", "latest state"),
         ("0", "any state"),
         *(
-            (text, "no plain decimal number")
+            (text, "not a plain decimal number")
             for text in ("00", "01", "-1", "+1", "1.0", "1e3", " 1", "1\n", "abc")
         ),
-        ("\u0661", "no plain decimal number"),
-        ("²", "no plain decimal number"),
+        ("\u0661", "not a plain decimal number"),
+        ("²", "not a plain decimal number"),
     ],
 )
 def test_a_version_without_an_order_is_refused_on_either_side(version: str, why: str) -> None:

@@ -20,7 +20,7 @@ from ._real_asking import NAMESPACES, Asker
 
 
 class Stage:
-    """What is done beside a conversation and is no part of it; on a stage of a recording, nothing."""
+    """What is done beside a conversation and is not part of it; on a stage of a recording, nothing."""
 
     def __init__(self, asker: Asker | None = None, compact: Callable[[], object] = lambda: None) -> None:
         self.compact = compact

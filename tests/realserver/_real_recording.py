@@ -113,7 +113,7 @@ class Replay:
 
 
 def _meant(body: str | bytes) -> Any:
-    """What a server reads in the body of a request: the order of keys is no part of it."""
+    """What a server reads in the body of a request: the order of keys is not part of it."""
     return msgspec.json.decode(body) if body else None
 
 

@@ -100,7 +100,7 @@ def test_selectors_and_tokens_arrive_as_they_were_given(
         try:
             segments, query = parts(ask())
         except kp.InvalidRequest:
-            assert not "".join(said.values()).isprintable()  # half of a surrogate pair is no text
+            assert not "".join(said.values()).isprintable()  # half of a surrogate pair is not a text
         else:
             assert segments == ["", "api", "v1", "namespaces", "w", "configmaps"]
             assert dict(query) == {key: value for key, value in said.items() if value}

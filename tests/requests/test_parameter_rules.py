@@ -75,8 +75,8 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("limit", lambda: CONFIG_MAPS.list(limit=-1)),
     ("limit", lambda: CONFIG_MAPS.list(limit=wrong("5"))),
     ("limit", lambda: CONFIG_MAPS.list(limit=True)),
-    ("no selector", lambda: CONFIG_MAPS.list(label_selector=wrong({"app": "web"}))),
-    ("no selector", lambda: CONFIG_MAPS.watch(field_selector=wrong(None))),
+    ("not a selector", lambda: CONFIG_MAPS.list(label_selector=wrong({"app": "web"}))),
+    ("not a selector", lambda: CONFIG_MAPS.watch(field_selector=wrong(None))),
     ("shardRange", lambda: CONFIG_MAPS.list(shard_selector="uid % 2")),
     ("leaves no time", lambda: CONFIG_MAPS.list(timeout=0)),
     ("leaves no time", lambda: CONFIG_MAPS.list(timeout=-1.5)),
@@ -93,9 +93,9 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("'other'", lambda: CONFIG_MAPS.replace(named("a", namespace="other"))),
     ("none of Ignore", lambda: CONFIG_MAPS.create(named("a"), field_validation=wrong("strict"))),
     ("128 bytes", lambda: CONFIG_MAPS.create(named("a"), field_manager="m" * 129)),
-    ("is no v1 ConfigMap", lambda: CONFIG_MAPS.create(wrong(Foo(spec=FooSpec())))),
+    ("not v1 ConfigMap", lambda: CONFIG_MAPS.create(wrong(Foo(spec=FooSpec())))),
     (
-        "is no apps/v1 Deployment",
+        "not apps/v1 Deployment",
         lambda: DEPLOYMENTS.replace(kp.Dynamic(kind="Pod", metadata=kp.ObjectMeta(name="a"))),
     ),
     ("not all of it", lambda: kp.Api(kp.Metadata[Foo]).create(kp.Metadata())),
@@ -118,7 +118,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
         lambda: CONFIG_MAPS.apply({"metadata": {"name": "a", "managedFields": []}}, field_manager="m"),
     ),
     (
-        "is no v1 ConfigMap",
+        "not v1 ConfigMap",
         lambda: CONFIG_MAPS.apply({"kind": "Secret", "metadata": {"name": "a"}}, field_manager="m"),
     ),
     ("is an object", lambda: CONFIG_MAPS.apply(wrong([]), field_manager="m")),
@@ -171,13 +171,13 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("1 to 128", lambda: PODS.port_forward("p", [])),
     ("1 to 128", lambda: PODS.port_forward("p", range(1, 130))),
     ("each once", lambda: PODS.port_forward("p", [80, 80])),
-    ("no port", lambda: PODS.port_forward("p", [0])),
-    ("no port", lambda: PODS.port_forward("p", [65536])),
+    ("not a port", lambda: PODS.port_forward("p", [0])),
+    ("not a port", lambda: PODS.port_forward("p", [65536])),
     ("none of None", lambda: CONFIG_MAPS.as_table(include_object=wrong("All"))),
     # the server
     ("nothing to exclude", lambda: health("livez", check="etcd", exclude=["ping"])),
     ("none of livez", lambda: health(wrong("metrics"))),
-    ("no root", lambda: discovery_root("/version")),
+    ("not a root", lambda: discovery_root("/version")),
 ]
 
 

@@ -88,5 +88,5 @@ def test_an_answer_that_neither_upgrades_nor_refuses_makes_no_sense() -> None:
     request = PODS.port_forward("p", [80])
     assert isinstance(request.refused(401, (), UNAUTHORIZED), kp.Unauthorized)
     for status in (200, 204, 302):
-        with pytest.raises(kp.RemoteProtocolError, match=f"the answer is {status} where 101 was due"):
+        with pytest.raises(kp.RemoteProtocolError, match=f"the response is {status}, not 101"):
             request.refused(status, (), b"")

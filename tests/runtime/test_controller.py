@@ -407,7 +407,7 @@ def test_ct_03_a_cache_that_never_has_a_world_is_an_error_that_says_why(backend:
         with pytest.raises(kp.DeadlineExceeded, match="books"):
             await patient.run(reconcile)
         assert 20 <= anyio.current_time() - begun < 22
-        with anyio.move_on_after(5) as scope:  # to be cancelled is no error
+        with anyio.move_on_after(5) as scope:  # to be cancelled is not an error
             await patient.run(reconcile)
         assert scope.cancelled_caught
 

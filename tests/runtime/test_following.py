@@ -346,7 +346,7 @@ def test_the_mirror_equals_the_cluster_after_any_trouble(
                         assert change.new is not None
                         assert (change.key in told) is (change.type == "MODIFIED")
                         told[change.key] = change.new.raw
-                world = {key: books.entry(key) for key in books.keys()}  # noqa: SIM118 # a cache is no dict
+                world = {key: books.entry(key) for key in books.keys()}  # noqa: SIM118 # a cache is not a dict
                 assert told == {key: entry.raw for key, entry in world.items() if entry}
 
             books.listen(listen)

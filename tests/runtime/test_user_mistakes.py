@@ -39,10 +39,10 @@ class Book(kp.Object[BookSpec, None], group="example.com", version="v1"):
         ("pods", r"'pods' is the name of a kind, where its class is wanted: client.resource\('pods'\) finds"),
         (
             BookSpec,
-            r"BookSpec is no kind, .*: pass the class that has it as its spec, class Book",
+            r"BookSpec is not a kind: .*\. Pass the class that has it as its spec, class Book",
         ),
         (Book(spec=BookSpec()), r"this is an object, where its class is wanted: Api\(Book\)"),
-        (7, "7 is no kind"),
+        (7, "7 is not a kind"),
     ],
     ids=str,
 )
@@ -152,7 +152,8 @@ def test_a_kubeconfig_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("KUBECONFIG", str(missing))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     said = (
-        f"there is no kubeconfig: \\$KUBECONFIG names {missing}, and no such file exists, and this is no pod"
+        f"there is no kubeconfig: \\$KUBECONFIG names {missing}, and no such file exists,"
+        " and this is not a pod"
     )
     with pytest.raises(ConfigError, match=said), connect_blocking():
         pass

@@ -299,7 +299,7 @@ REFUSALS: list[tuple[str, Map, int, str]] = [
         "invalid patch format of retainKeys",
     ),
     (
-        "retained keys that are no list",
+        "retained keys that are not a list",
         {"spec": {"$retainKeys": "a"}},
         400,
         "invalid patch format of retainKeys",
@@ -317,7 +317,7 @@ REFUSALS: list[tuple[str, Map, int, str]] = [
         "invalid patch format of setElementOrder list",
     ),
     (
-        "an order that is no list",
+        "an order that is not a list",
         {"spec": {"$setElementOrder/containers": {}}},
         500,
         "expected a []interface {}, but received a map[string]interface {}",

@@ -95,7 +95,7 @@ def test_a_close_without_a_last_word_is_no_success() -> None:
 def test_a_last_word_that_is_no_status_is_an_error_when_the_server_closes(said: bytes) -> None:
     channels = CommandChannels(V5)
     assert channels.feed(b"\3" + said) is None
-    with pytest.raises(RemoteProtocolError, match="no Status"):
+    with pytest.raises(RemoteProtocolError, match="not a Status"):
         channels.close()
 
 
@@ -155,7 +155,7 @@ def test_a_size_that_no_terminal_has_is_refused(width: int, height: int) -> None
 
 @pytest.mark.parametrize("protocol", ["", "channel.k8s.io", "v5.channel.k8s.io "])
 def test_an_unknown_protocol_is_refused(protocol: str) -> None:
-    with pytest.raises(LocalProtocolError, match="is no channel protocol"):
+    with pytest.raises(LocalProtocolError, match="is not a channel protocol"):
         CommandChannels(protocol)
 
 

@@ -226,7 +226,7 @@ def test_rq_35_n_conflicts_cost_n_more_calls_and_only_conflicts_are_tried_again(
     assert conflicts(CONFLICT_RETRY, 99) == (5, [0.01, 0.01, 0.01, 0.01])
     assert conflicts(CONFLICT_BACKOFF, 99) == (4, [0.01, 0.05, 0.25])
     for other in (Rejected("exists", 409), Throttled("busy", 429, 1.0), Broken("reset"), TimedOut("10 s")):
-        assert CONFLICT_RETRY.decide(other, 1, 0.0, jitter=0.0) == GiveUp("this is no conflict")
+        assert CONFLICT_RETRY.decide(other, 1, 0.0, jitter=0.0) == GiveUp("this is not a conflict")
     spread = CONFLICT_RETRY.decide(Conflicted("x", 409), 1, 5.0, jitter=0.5)
     assert isinstance(spread, Retry)
     assert spread.at == pytest.approx(5.0105)

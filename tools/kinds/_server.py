@@ -34,6 +34,6 @@ def _holds_kinds(path: str) -> bool:
 
 def _get(server: str, path: str, *, accept: str = "application/json") -> Any:
     if not server.startswith(("http://", "https://")):
-        raise ValueError(f"{server!r} is no address of a server: one begins with http:// or https://")
+        raise ValueError(f"{server!r} is not an address of a server: one begins with http:// or https://")
     with urlopen(Request(server.rstrip("/") + path, headers={"Accept": accept}), timeout=_PATIENCE) as reply:
         return json.load(reply)

@@ -114,9 +114,9 @@ class Framing:
         match self._wsproto.state:
             case ConnectionState.OPEN:  # it is wsproto that says so, for want of sense in what came
                 self._replies.append(self._wsproto.send(said))
-                raise RemoteProtocolError(f"what the server says is no WebSocket: {said.reason}")
+                raise RemoteProtocolError(f"what the server says is not a WebSocket: {said.reason}")
             case ConnectionState.LOCAL_CLOSING:
-                raise RemoteProtocolError(f"what the server says is no WebSocket: {said.reason}")
+                raise RemoteProtocolError(f"what the server says is not a WebSocket: {said.reason}")
             case ConnectionState.REMOTE_CLOSING:
                 self._replies.append(self._wsproto.send(CloseConnection(code=said.code, reason=said.reason)))
             case _:

@@ -46,7 +46,7 @@ def _proxy_context(connection: Connection) -> ssl.SSLContext | None:
 
 
 def session(context: ssl.SSLContext, name: str) -> Session:
-    """A connection to the server of that name, before its handshake; a `ValueError` if it is no name."""
+    """A connection to the server of that name, before its handshake; a `ValueError` if it is not a name."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = context.wrap_bio(incoming, outgoing, server_hostname=name)
     return Session(tls, incoming, outgoing, more=ssl.SSLWantReadError, done=ssl.SSLZeroReturnError)

@@ -52,7 +52,7 @@ def _is_loopback(ip: Any) -> Any:
 
 
 def _is_global_unicast(ip: Any) -> bool:
-    # As Go has it: private addresses are global, too.
+    # As in Go: private addresses are global, too.
     address = _address(ip["ip"])
     local = address.is_link_local or address.is_loopback or address.is_multicast or address.is_unspecified
     return not local and str(address) != "255.255.255.255"

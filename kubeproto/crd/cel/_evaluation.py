@@ -2,7 +2,7 @@
 
 It checks names and types before it evaluates, bounds the work of an evaluation, has no dependencies, and
 comes as wheels for Linux, macOS and Windows. cel-python needs five other packages; common-expression-language
-has no type checker, so what is misspelt may pass.
+has no type checker, so a misspelt name may pass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._operators import RefusedRule, Undecided
 from ._rewriting import rewrite
 from ._values import holds_dates, holds_float_for_integer, literal, visible
 
-# What a value may do to a good rule. Anything else is for whoever wrote the rule, or for a newer library.
+# What a value may do to a correct rule. Anything else is a mistake of the rule, or for a newer library.
 # Patterns are compiled when a rule first fails: most programs import this module and never come so far.
 _VALUE_ERRORS: Final = (
     (r'(?s)Key not found in map : "?(.*?)"?\Z', r"no such key: \1"),
@@ -48,11 +48,11 @@ _OF_NUMBERS: Final = r"'_[<>]=?_' applied to '\((?:int, double|double, int)\)'"
 
 
 class CannotEvaluate(Exception):  # a reason, not a fault: it becomes the outcome NotEvaluated
-    """Nothing can be said here about an expression; the text says why."""
+    """An expression cannot be evaluated here; the text says why."""
 
 
 class CelFailure(Struct, frozen=True):
-    """An expression that a value made fail, as a division by zero does: for a rule that is a refusal."""
+    """An expression that a value made fail, as a division by zero does: a server refuses the value then."""
 
     why: str
 
@@ -67,7 +67,10 @@ def evaluate(
     optional_old: bool = False,
     condition: bool = False,
 ) -> Any:
-    """The result of an expression over `self` and `oldSelf`; `CannotEvaluate` says why there is none."""
+    """Return the result of an expression over `self` and `oldSelf`.
+
+    `CannotEvaluate` says why there is none.
+    """
     guarded = holds_float_for_integer(schema, value) or holds_float_for_integer(schema, old)
     try:
         source = rewrite(
@@ -102,7 +105,10 @@ def evaluate(
 
 
 def evaluate_with(source: str, variables: dict[str, Any]) -> Any:
-    """The result of an expression over variables of any type; `CannotEvaluate` says why there is none."""
+    """Return the result of an expression over variables of any type.
+
+    `CannotEvaluate` says why there is none.
+    """
     try:
         checked = _open_environment(tuple(sorted(variables))).compile(source)
     except RuntimeError as error:
@@ -117,7 +123,7 @@ def evaluate_with(source: str, variables: dict[str, Any]) -> Any:
 
 
 def _with_literals(source: str, data: dict[str, Any], optional_old: bool) -> str:
-    """The expression with its variables written out, since only source can carry a timestamp inside a map."""
+    """Return the expression with its variables written out: only source can carry a timestamp in a map."""
     text = f"({source}\n)"
     if optional_old:
         old = f"optional.of(dyn({literal(data['oldSelf'])}))" if "oldSelf" in data else "optional.none()"

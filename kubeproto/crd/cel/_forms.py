@@ -1,4 +1,4 @@
-"""What a schema says of the value of a CEL expression: its type, and what `==` and `+` mean for it.
+"""What a schema determines about the value of a CEL expression: its type, and what `==` and `+` mean for it.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
 """
@@ -25,9 +25,9 @@ _IDENTITY: Final[dict[str, Any]] = {
 
 
 class Form(Struct, frozen=True):
-    """The value of an expression as far as the schema tells: `kind` is its type, or empty if that is open.
+    """The value of an expression as far as the schema determines it: `kind` is its type, or empty if open.
 
-    `schema` is that of the value, or of what an optional value holds, and `path` where it stands below
+    `schema` is that of the value, or of the content of an optional value, and `path` where it is below
     `self`: to a server two objects with the same fields at two places are of two types. `mixed` says that the
     value may hold lists of the types set and map, and it is not known where.
     """
@@ -40,7 +40,7 @@ class Form(Struct, frozen=True):
 
     @property
     def merges(self) -> bool:
-        """Whether the value holds lists of the types set and map, at places that the schema tells."""
+        """Whether the value contains lists of the types set and map, at places that the schema names."""
         return self.schema is not None and holds_associative_lists(self.schema)
 
     @property
@@ -50,7 +50,7 @@ class Form(Struct, frozen=True):
 
     @property
     def items(self) -> Form:
-        """The elements of a list, or the values of a map."""
+        """Return the form of the elements of a list, or of the values of a map."""
         if self.schema is None:
             return UNKNOWN if self.mixed else OPEN
         below = self.schema.get("items", self.schema.get("additionalProperties"))
@@ -62,7 +62,7 @@ UNKNOWN: Final = Form(mixed=True)
 
 
 def of_schema(schema: dict[str, Any], path: str, *, root: bool = False) -> Form:
-    """The form of a value that stands in an object."""
+    """Return the form of a value that is in an object."""
     kind = schema.get("type", "")
     if kind == "string":
         kind = _TEXTS.get(schema.get("format", ""), kind)
@@ -74,7 +74,7 @@ def of_schema(schema: dict[str, Any], path: str, *, root: bool = False) -> Form:
 
 
 def of_list(items: Form) -> Form:
-    """A list made by a rule: its elements are compared one by one, in order."""
+    """Return the form of a list made by a rule: its elements are compared one by one, in order."""
     if items.mixed or items.optional or (items.schema is None and items.kind not in _SCALARS):
         return Form("array", mixed=items.mixed or items.merges)
     below = {"type": items.kind} if items.schema is None else items.schema
@@ -83,19 +83,19 @@ def of_list(items: Form) -> Form:
 
 
 def present(form: Form) -> Form:
-    """What an optional value holds."""
+    """Return the form of the content of an optional value."""
     if not form.optional:
         return UNKNOWN if form.mixed else OPEN
     return of_schema(form.schema, form.path) if form.schema is not None else Form(mixed=form.mixed)
 
 
 def optional(form: Form) -> Form:
-    """An optional value of this form."""
+    """Return the form of an optional value of this form."""
     return Form("", form.schema, form.path, optional=True, mixed=form.mixed)
 
 
 def either(one: Form, other: Form) -> Form:
-    """The form of a value that has one of two."""
+    """Return the form of a value that has one of two."""
     if one == other:
         return one
     mixed = one.mixed or other.mixed or one.merges or other.merges
@@ -103,7 +103,7 @@ def either(one: Form, other: Form) -> Form:
 
 
 def member(form: Form, name: str) -> Form | None:
-    """A field of an object; None if the schema types none of this name, so that no rule can name it."""
+    """Return the form of a field; None if the schema types none of this name, so that no rule can name it."""
     schema = form.schema
     if schema is None or form.kind != "object":
         return None if form.kind not in ("", "object") else UNKNOWN if form.mixed else OPEN
@@ -114,7 +114,7 @@ def member(form: Form, name: str) -> Form | None:
 
 
 def comparable(one: Form, other: Form, *, ordered: bool = False) -> bool:
-    """Whether a server's type checker lets two values be compared."""
+    """Return whether a server's type checker lets two values be compared."""
     if one.optional or other.optional:
         return True
     if ordered and not {one.kind, other.kind} <= {"", *_SCALARS}:
@@ -131,6 +131,6 @@ def comparable(one: Form, other: Form, *, ordered: bool = False) -> bool:
 
 
 def addable(one: Form, other: Form) -> bool:
-    """Whether a server's type checker lets two values stand on the sides of an arithmetic sign."""
+    """Return whether a server's type checker allows two values as arithmetic operands."""
     dated = {"timestamp", "duration"}
     return comparable(one, other) or {one.kind, other.kind} == dated

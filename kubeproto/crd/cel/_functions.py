@@ -13,7 +13,7 @@ from typing import Any, Final
 from . import _addresses, _lists, _named_formats, _ordered
 
 BAD_ARGUMENT: Final = "bad argument: "
-# Name, whether it is called on a value, the types of its parameters and of its result, and what it does.
+# Name, whether it is called on a value, the types of its parameters and of its result, and the function.
 _TABLE: Final[tuple[tuple[str, bool, tuple[str, ...], str, Callable[..., Any]], ...]] = (
     *_lists.FUNCTIONS,
     *_ordered.FUNCTIONS,
@@ -23,7 +23,7 @@ _TABLE: Final[tuple[tuple[str, bool, tuple[str, ...], str, Callable[..., Any]], 
 
 
 def declarations(cel: Any) -> list[Any]:
-    """The declarations of all functions, for an environment of the library."""
+    """Return the declarations of all functions, for an environment of the library."""
     type_ = cel.Type
     by_name: dict[str, list[Any]] = {}
     for name, member, parameters, result, implementation in _TABLE:
@@ -39,7 +39,7 @@ def declarations(cel: Any) -> list[Any]:
 
 
 def _blaming(implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, whose errors say that an argument was wrong, so that a rule fails as on a server."""
+    """Return the same function with errors for wrong arguments, so that a rule fails as on a server."""
 
     def call(*arguments: Any) -> Any:
         try:

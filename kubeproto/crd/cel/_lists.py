@@ -152,7 +152,7 @@ def _schema(text: str) -> Any:
 
 
 def _in_order(schema: Any, value: Any) -> bytes:
-    """A value as a text in which sets and map lists stand in one order, whatever order they came in."""
+    """Return a value as a text in which sets and map lists are in one order, whatever order they came in."""
     return msgspec.json.encode(_ordered(schema, value), order="deterministic")
 
 

@@ -12,12 +12,12 @@ _KEY: Final = Name(f"{OWN}key")
 
 
 def in_twos(name: str, variables: tuple[str, ...], arguments: tuple[Node, ...]) -> Node:
-    """A macro over keys and values as nested ones over one each; the map or list is the variable `WHOLE`."""
+    """Return a macro over keys and values as nested ones over one each; the map or list is `WHOLE`."""
     keys = Call(f"{OWN}keys", None, (WHOLE,))
     value = Index(WHOLE, _KEY)
 
     def bind(macro: str, body: Node) -> Node:
-        """The body with both variables: each stands for the one element of a list."""
+        """Return the body with both variables: each is bound to the one element of a list."""
         inner = Call(macro, ListOf(((value, False),)), (Name(variables[1]), body))
         return Call(macro, ListOf(((_KEY, False),)), (Name(variables[0]), inner))
 
@@ -39,7 +39,10 @@ def in_twos(name: str, variables: tuple[str, ...], arguments: tuple[Node, ...]) 
 
 
 def optional_of(values: Node, *, first: bool = False) -> Node:
-    """A list as an optional value that is absent if the list is empty; of its `first` element if so asked."""
+    """Return a list as an optional value, absent if the list is empty.
+
+    Of its `first` element if requested.
+    """
     one = Name(f"{OWN}one")
     held: Node = Index(one, Literal("0", "integer")) if first else one
     empty = Binary("==", Call("size", None, (one,)), Literal("0", "integer"))

@@ -91,5 +91,5 @@ def check_elements(form: Form) -> None:
 
 
 def _json(value: Any) -> Literal:
-    """A value as a text of the expression."""
+    """Return a value as a text of the expression."""
     return Literal(msgspec.json.encode(msgspec.json.encode(value).decode()).decode(), "string")

@@ -1,7 +1,7 @@
 """CEL functions on quantities and semantic versions, which have functions of the same names.
 
-The library gives them no types of their own, so each is a map with its canonical form. Of quantities nine
-digits behind the point are exact.
+The library has no types for them, so each is a map with its canonical form. Of quantities nine digits behind
+the point are exact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NANO: Final = 10**9
 
 
 def succeeds(read: Callable[[str], object], text: str) -> bool:
-    """Whether a text can be read."""
+    """Return whether a text can be read."""
     try:
         read(text)
     except ValueError:

@@ -1,9 +1,10 @@
-"""CEL as Kubernetes means it, written in the CEL that the library knows.
+"""CEL as Kubernetes means it, written in the CEL of the library.
 
-Four things depend on the schema, or are not known to the library, and are written as calls of functions of
+Four things depend on the schema, or are missing in the library, and are written as calls of functions of
 `_functions`: `==`, `!=` and `+` on lists of the types set and map; macros with two variables; functions
-that the library has for texts only; integers that were sent as ``5.0``, which a server takes as they are and
-refuses to read in a rule. On the way the types are compared with the schema, as a server's type checker does.
+that the library has for texts only; integers that were sent as ``5.0``, which a server accepts as they are
+and refuses to read in a rule. On the way the types are compared with the schema, as a server's type checker
+does.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def rewrite(
     guarded: bool = False,
     condition: bool = False,
 ) -> str:
-    """The expression for the library; `guarded` checks each integer, and a `condition` is a boolean."""
+    """Return the expression for the library.
+
+    `guarded` checks each integer, and a `condition` is a boolean.
+    """
     own = of_schema(schema, "", root=root)
     scope = {"self": own, "oldSelf": optional(own) if optional_old else own}
     try:
@@ -82,14 +86,14 @@ def rewrite(
 
 
 class _Rewriter:
-    """Goes through a tree from the outside, with the forms of the variables that are bound at each place."""
+    """Visits a tree from the outside, with the forms of the variables that are bound at each place."""
 
     def __init__(self, *, guarded: bool, merges: bool) -> None:
         self._guarded = guarded
         self._merges = merges  # whether there are lists of the types set and map at all
 
     def visit(self, node: Node, scope: Scope) -> Rewritten:
-        """The tree as the library takes it, and the form of its value."""
+        """Return the tree for the library, and the form of its value."""
         match node:
             case Literal(kind=kind):
                 return node, Form(kind)

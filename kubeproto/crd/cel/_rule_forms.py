@@ -1,4 +1,4 @@
-"""The form of CEL rules in a schema: what a server demands of them before it evaluates any."""
+"""The form of CEL rules in a schema: what a server checks before it evaluates any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _USES_OLD: Final = re.compile(r"\boldSelf\b")
 def check_rule_forms(
     schema: dict[str, Any], path: str, uncorrelated: str | None, *, root: bool
 ) -> Iterator[Violation]:
-    """What can be told of CEL rules without a library; `uncorrelated` is what has no old values below it."""
+    """Yield what is wrong with CEL rules without a library.
+
+    `uncorrelated` is what has no old values below it.
+    """
     for index, rule in enumerate(schema.get("x-kubernetes-validations", ())):
         where = key(child(path, "x-kubernetes-validations"), index)
         text, message = rule.get("rule", "").strip(), rule.get("message", "")
@@ -71,7 +74,7 @@ def _check_names(
 
 
 def find_schema(schema: dict[str, Any], json_path: str) -> dict[str, Any] | None:
-    """The schema that a path such as ``.spec.size`` or ``['a.b']`` leads to; None if it leads nowhere."""
+    """Return the schema at a path such as ``.spec.size`` or ``['a.b']``; None if there is none."""
     steps = re.findall(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", json_path)
     if not steps or "".join(f".{dot}" if dot else f"['{quoted}']" for dot, quoted in steps) != json_path:
         return None

@@ -1,7 +1,7 @@
-"""CEL rules: each that a schema holds, over the values of an object, ends as passed, failed or not evaluated.
+"""CEL rules: each rule of a schema, over the values of an object, has passed, failed or was not evaluated.
 
-`NotEvaluated` is never a pass. It comes of a missing library, a function that is not known here, a rule whose
-types or fields do not fit the schema, too much work, or a transition rule without an old value.
+`NotEvaluated` is never a pass. Its causes are a missing library, a function that is not known here, a rule
+whose types or fields do not fit the schema, too much work, or a transition rule without an old value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RuleViolated(Struct, frozen=True):
 
 
 class NotEvaluated(Struct, frozen=True):
-    """Nothing is known about the rule, and why. If it was `skipped`, a server does so too."""
+    """The result of the rule is unknown, and why. If it was `skipped`, a server skips it too."""
 
     rule: str
     field: str
@@ -50,12 +50,12 @@ RuleOutcome = Passed | RuleViolated | NotEvaluated
 
 
 def check_rules(schema: dict[str, Any], obj: Any, old: Any = None) -> list[RuleOutcome]:
-    """The outcome of every rule over an object, or over its update from `old`. The object fits its schema."""
+    """Return the outcome of every rule over an object that fits its schema, or over its update from `old`."""
     return list(_walk(schema, obj, "", UNSET if old is None else old, root=True))
 
 
 def has_rules(schema: Any) -> bool:
-    """Whether a schema holds any rule."""
+    """Return whether a schema has any rule."""
     if not is_object(schema):
         return False
     below = [schema.get("items"), schema.get("additionalProperties"), *schema.get("properties", {}).values()]
@@ -125,7 +125,7 @@ def _verdict(
 
 
 def _message(schema: dict[str, Any], rule: dict[str, Any], value: Any, old: Any, root: bool) -> str:
-    """The computed message; the fixed one if that fails, or is no good line of text."""
+    """Return the computed message; the fixed one if that fails, or is not one good line of text."""
     if rule.get("messageExpression"):
         try:
             computed = evaluate(

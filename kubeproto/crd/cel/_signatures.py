@@ -29,7 +29,7 @@ _OF_KIND: Final = {
     Form("semver"): ("semver",),
 }  # fmt: skip
 RESULTS: Final = {name: form for form, names in _OF_KIND.items() for name in names}
-# Calls that compare elements with each other, or give them on.
+# Calls that compare elements with each other, or return them.
 COMPARING: Final = ("indexOf", "lastIndexOf", "distinct", "sort", "contains", "equivalent", "intersects")
 # What a name may mean beside a variable; `google` begins the names of the types of times.
 TYPES: Final = (
@@ -40,7 +40,7 @@ _TIMESTAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+
 
 
 def literal_fault(name: str, arguments: tuple[Node, ...]) -> str | None:
-    """What a server says of a literal that is not a time or pattern: it refuses the rule for any value."""
+    """Return how a server refuses a rule with a literal that is not a time or pattern."""
     if not arguments or not isinstance(arguments[-1], Literal) or arguments[-1].kind != "string":
         return None
     text = plain_text(arguments[-1].text)

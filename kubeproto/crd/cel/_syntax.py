@@ -1,7 +1,8 @@
 """The syntax of CEL: an expression as a tree, and a tree as an expression.
 
 The library evaluates text alone, and what Kubernetes adds to CEL depends on the schema of the values, which
-only a tree can be compared with. Grammar: https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax
+only a tree can be compared with. Grammar:
+https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Call(Struct, frozen=True):
 
 
 class ListOf(Struct, frozen=True):
-    """``[a, ?b]``; each element stands beside whether it is optional."""
+    """``[a, ?b]``; each element with whether it is optional."""
 
     elements: tuple[tuple[Node, bool], ...]
 
@@ -104,7 +105,7 @@ _TOKEN: Final = re.compile(
     |(?P<sign>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]{}])""",
     re.VERBOSE | re.DOTALL,
 )
-# In these a backslash stands for itself, so that a quote behind one ends the text.
+# In these a backslash is literal, so that a quote behind one ends the text.
 _RAW: Final = re.compile(
     r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\r\n]*"|'[^'\r\n]*')""", re.DOTALL
 )
@@ -115,14 +116,17 @@ RESERVED: Final = frozenset((
 _CONSTANTS: Final = {"true": "boolean", "false": "boolean", "null": "null"}
 _LEVELS: Final = (("||",), ("&&",), ("<", "<=", ">=", ">", "==", "!=", "in"), ("+", "-"), ("*", "/", "%"))
 _BINDING: Final = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
-_MEMBER: Final = len(_LEVELS)  # of what stands before a dot, a bracket, or behind a sign of its own
+_MEMBER: Final = len(_LEVELS)  # of what precedes a dot, a bracket, or follows a sign of its own
 # A server's parser gives up at 250; this one takes eight calls a level, of Python's thousand.
 _DEEPEST: Final = 60
 
 
 @functools.lru_cache(maxsize=1024)
 def parse(source: str) -> Node:
-    """The tree of an expression; `SyntaxFault` if it is none, RecursionError if it is nested too deeply."""
+    """Return the tree of an expression.
+
+    `SyntaxFault` if it is not one, RecursionError if nested too deeply.
+    """
     parser = _Parser(_tokens(source))
     found = parser.expression()
     parser.end()
@@ -130,9 +134,9 @@ def parse(source: str) -> Node:
 
 
 def write(node: Node, lowest: int = -1) -> str:
-    """An expression with this tree, in parentheses if its sign binds less strongly than the `lowest`.
+    """Return an expression with this tree, in parentheses if its sign binds less strongly than the `lowest`.
 
-    There are no other parentheses than it takes: the library gives up at 32 levels.
+    It has only the necessary parentheses: the library gives up at 32 levels.
     """
     match node:
         case Literal(text=text):
@@ -164,7 +168,7 @@ def write(node: Node, lowest: int = -1) -> str:
 
 
 def plain_text(literal: str) -> str | None:
-    """What a literal of a text holds; None if it holds escapes, which are left to the library."""
+    """Return what a literal of a text contains; None if it has escapes, which are left to the library."""
     quoted = literal.lstrip("rR")
     raw = quoted != literal
     held = quoted[3:-3] if quoted[:3] in ('"""', "'''") else quoted[1:-1]
@@ -200,7 +204,7 @@ class _Parser:
             raise SyntaxFault(f"Syntax error: extraneous input {self._next!r} expecting <EOF>")
 
     def expression(self) -> Node:
-        """A whole expression: an operation, or one of two by a test."""
+        """Read a whole expression: an operation, or one of two by a test."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise RecursionError("the expression is nested too deeply")
@@ -214,7 +218,7 @@ class _Parser:
         return found
 
     def _operation(self, lowest: int) -> Node:
-        """An operation by signs that bind at least as strongly as the `lowest`."""
+        """Read an operation by signs that bind at least as strongly as the `lowest`."""
         found = self._unary()
         while (level := _BINDING.get(self._next, -1)) >= lowest:
             operator = self._next
@@ -309,7 +313,7 @@ class _Parser:
             if not self._take(","):
                 self._expect(end)
                 break
-            # A comma may stand behind the last element, but not behind the last argument.
+            # A comma may follow the last element, but not the last argument.
             if end == ")" and self._next == end:
                 raise SyntaxFault("Syntax error: mismatched input ')'")
         return tuple(found)

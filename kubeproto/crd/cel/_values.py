@@ -30,7 +30,7 @@ class Dated(msgspec.Struct, frozen=True):
 
 
 def escape(name: str) -> str | None:
-    """A property's name in CEL; None for one that no rule can name."""
+    """Return a property's name in CEL; None for one that no rule can name."""
     if not _NAME.fullmatch(name):
         return None
     if name in _RESERVED:
@@ -39,7 +39,7 @@ def escape(name: str) -> str | None:
 
 
 def visible(schema: dict[str, Any], value: Any, *, root: bool = False) -> Any:
-    """The value as rules see it; what the schema does not type is not there."""
+    """Return the value as rules see it; what the schema does not type is missing."""
     if value is None:
         return None
     if is_object(value):
@@ -94,12 +94,12 @@ def _visible_members(schema: dict[str, Any], value: dict[str, Any], root: bool) 
 
 
 def is_typed(schema: dict[str, Any]) -> bool:
-    """Whether rules can see values of this schema."""
+    """Return whether rules can see values of this schema."""
     return "type" in schema or bool(schema.get("x-kubernetes-int-or-string"))
 
 
 def literal(value: Any) -> str:
-    """A visible value as CEL source."""
+    """Return a visible value as CEL source."""
     if isinstance(value, Dated):
         return f"{value.function}({_quoted(value.text)})"
     if isinstance(value, bytes):
@@ -119,17 +119,17 @@ def _quoted(text: str) -> str:
 
 
 def holds_dates(schema: Any) -> bool:
-    """Whether any value below may be a timestamp or a duration, which only CEL source can carry."""
+    """Return whether any value below may be a timestamp or a duration, which only CEL source can carry."""
     return _any(schema, _is_date)
 
 
 def holds_associative_lists(schema: Any) -> bool:
-    """Whether any list below is a set or map, for which CEL's `==` and `+` mean something else."""
+    """Return whether any list below is a set or map, for which CEL's `==` and `+` mean something else."""
     return _any(schema, _is_associative)
 
 
 def holds_map_lists(schema: Any) -> bool:
-    """Whether any list below is a map, whose elements are matched by their keys."""
+    """Return whether any list below is a map, whose elements are matched by their keys."""
     return _any(schema, lambda one: one.get("x-kubernetes-list-type") == "map")
 
 
@@ -149,7 +149,7 @@ def _any(schema: Any, fits: Callable[[dict[str, Any]], bool]) -> bool:
 
 
 def holds_float_for_integer(schema: Any, value: Any) -> bool:
-    """Whether a number is not an int64 although its schema says integer: no rule can read a ``5.0``."""
+    """Return whether a number is not an int64 although its schema says integer: rules cannot read ``5.0``."""
     if not is_object(schema):
         return False
     if is_object(value):
@@ -162,5 +162,5 @@ def holds_float_for_integer(schema: Any, value: Any) -> bool:
 
 
 def is_int64(value: Any) -> bool:
-    """Whether a server reads this number as an integer: it stands without a point and is not too large."""
+    """Return whether a server reads this number as an integer: it has no point and is not too large."""
     return not isinstance(value, float) and not (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63)

@@ -14,7 +14,7 @@ _LARGEST: Final = (1 << 64) - 1
 
 
 def canonical(text: str, *, tolerant: bool = False) -> str:
-    """A version without its build metadata; ValueError for what is none.
+    """Return a version without its build metadata; ValueError for what is not one.
 
     A `tolerant` reader takes a leading `v`, leading zeros, and one or two numbers.
     """
@@ -32,13 +32,13 @@ def canonical(text: str, *, tolerant: bool = False) -> str:
 
 
 def numbers(version: str) -> tuple[int, int, int]:
-    """Major, minor and patch of a canonical version."""
+    """Return major, minor and patch of a canonical version."""
     major, minor, patch = version.partition("-")[0].split(".")
     return int(major), int(minor), int(patch)
 
 
 def order(one: str, other: str) -> int:
-    """-1, 0 or 1, as the first of two canonical versions is lower, equal or higher."""
+    """Return -1, 0 or 1, as the first of two canonical versions is lower, equal or higher."""
     left, right = _rank(one), _rank(other)
     return (left > right) - (left < right)
 
@@ -46,7 +46,7 @@ def order(one: str, other: str) -> int:
 def _rank(version: str) -> tuple[tuple[int, int, int], bool, list[tuple[bool, int, str]]]:
     _, dash, before = version.partition("-")
     parts = before.split(".") if dash else []
-    # A release stands above what comes before it; numbers stand below words, and by their value.
+    # A release is above its pre-releases; numbers are below words, and ordered by their value.
     return (
         numbers(version),
         not dash,

@@ -1,4 +1,4 @@
-"""What a new definition changes, and which changes break objects that are stored or clients that talk."""
+"""The changes of a new definition, and which of them break stored objects or running clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._reading import DefinedKind, DefinedVersion
 
 
 class SchemaChange(Struct, frozen=True):
-    """One difference: the version it concerns ("" for the kind), the path of the field, what became of it."""
+    """One difference: its version ("" for the kind), the path of the field, what happened to it."""
 
     version: str
     field: str
@@ -46,7 +46,7 @@ _SILENT: Final = ("title", "description", "example", "externalDocs")
 
 
 def compare_definitions(old: DefinedKind, new: DefinedKind) -> list[SchemaChange]:
-    """Every difference, those that break stored objects or running clients marked so."""
+    """Return every difference; those that break stored objects or running clients are marked."""
     return list(_compare(old, new))
 
 
@@ -176,7 +176,7 @@ def _compare_limits(old: dict[str, Any], new: dict[str, Any], path: str) -> Iter
 
 
 def _looser(was: Any, becomes: Any) -> bool:
-    """Whether of several conditions that must all hold some merely went away."""
+    """Return whether of several conditions that must all hold some were merely removed."""
     if not is_list(was) or not is_list(becomes) or not becomes:
         return False
     rules = is_object(becomes[0]) and "rule" in becomes[0]
@@ -199,7 +199,7 @@ def _compare_enums(old: dict[str, Any], new: dict[str, Any], path: str) -> Itera
 
 
 def _enum_of(schema: dict[str, Any]) -> Any:
-    """The values that are allowed. Where null is one too, they stand in an allOf by themselves."""
+    """Return the values that are allowed. Where null is one too, they are in an allOf by themselves."""
     match schema:
         case {"enum": values} | {"allOf": [{"enum": values}]}:
             return values

@@ -1,4 +1,4 @@
-"""What a server demands of a whole definition: names, versions, subresources, columns, schemas."""
+"""What a server checks of a whole definition: names, versions, subresources, columns, schemas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_AT_ROOT: Final = (
 
 
 def check_definition(definition: dict[str, Any]) -> list[Violation]:
-    """What a server would refuse in a definition given as JSON; empty if it is good."""
+    """Return what a server would refuse in a definition given as JSON; empty if it is good."""
     return list(_check(definition))
 
 

@@ -1,4 +1,4 @@
-"""From classes to the CustomResourceDefinition that a server takes."""
+"""From classes to the CustomResourceDefinition that a server accepts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ._definition_checks import check_definition
 
 
 class DefinitionError(LocalProtocolError, ValueError):
-    """Classes that no definition can be made from; the message names the class or field and the rule."""
+    """A definition cannot be made from these classes; the message names the class or field and the rule."""
 
 
 class CustomResourceDefinition(
@@ -35,25 +35,25 @@ class CustomResourceDefinition(
     namespaced=False,
     short_names=("crd", "crds"),
 ):
-    """A definition as it goes over the wire. `definition_of` makes one from classes."""
+    """A definition as it is sent. `definition_of` makes one from classes."""
 
     spec: dict[str, Any]
     status: dict[str, Any] | None = None
 
     def to_json(self) -> str:
-        """Indented JSON, the same from run to run."""
+        """Return indented JSON, the same from run to run."""
         return msgspec.json.format(encode(self), indent=2).decode() + "\n"
 
     def to_yaml(self) -> str:
-        """YAML, the same from run to run; it needs the extra `yaml`."""
+        """Return YAML, the same from run to run; it needs the extra `yaml`."""
         from ..._yaml import write_documents
 
-        # By way of JSON: what has been read from a server may still be lazy, and holds raw JSON inside.
+        # By way of JSON: what has been read from a server may still be lazy, and contains raw JSON.
         return write_documents([msgspec.json.decode(encode(self))])
 
 
 def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResourceDefinition:
-    """The definition of one kind from the classes of its versions; `storage` names the one that is stored.
+    """Return the definition of a kind from the classes of its versions; `storage` names the stored one.
 
     What a server would refuse is a `DefinitionError` with every path and reason.
     """
@@ -120,7 +120,7 @@ def _check_same_kind(classes: tuple[type[KubeObject], ...]) -> None:
             mine, yours = getattr(first.resource, what), getattr(cls.resource, what)
             if mine != yours:
                 raise DefinitionError(
-                    f"{first.__name__} and {cls.__name__} are no versions of one kind:"
+                    f"{first.__name__} and {cls.__name__} are not versions of one kind:"
                     f" {what} is {mine!r} here and {yours!r} there"
                 )
     seen: dict[str, str] = {}
@@ -145,7 +145,7 @@ def _stored_version(classes: tuple[type[KubeObject], ...]) -> str:
 
 
 def _agreed(classes: tuple[type[KubeObject], ...], what: str, values: list[Any]) -> Any:
-    """What all versions say of the kind; those that say nothing agree."""
+    """Return what all versions declare of the kind; those that declare nothing agree."""
     said = [(cls, value) for cls, value in zip(classes, values, strict=True) if value]
     for cls, value in said[1:]:
         if value != said[0][1]:
@@ -193,7 +193,7 @@ def _version(cls: type[KubeObject], stored: str) -> dict[str, Any]:
 
 
 def schema_for(cls: type[KubeObject]) -> dict[str, Any]:
-    """The schema of a kind with the rules that its `Definition` adds at the root."""
+    """Return the schema of a kind with the rules that its `Definition` adds at the root."""
     schema = schema_of(cls)
     for rule in _definition(cls).rules if hasattr(cls, "resource") else ():
         mark(schema, rule, "")

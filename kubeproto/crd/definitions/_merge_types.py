@@ -1,4 +1,4 @@
-"""What a server demands of list types, their keys, and map types: server-side apply must be able to merge."""
+"""What a server checks of list types, their keys, and map types: server-side apply must be able to merge."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class DefinedKind(Struct, frozen=True):
     versions: tuple[DefinedVersion, ...]
 
     def version(self, name: str) -> DefinedVersion:
-        """The version of this name; LookupError names those that there are."""
+        """Return the version of this name; LookupError lists the existing ones."""
         for one in self.versions:
             if one.resource.version == name:
                 return one
@@ -47,7 +47,7 @@ class DefinedKind(Struct, frozen=True):
 
     @property
     def preferred(self) -> DefinedVersion:
-        """The version to talk in: the first that is served."""
+        """The preferred version for clients: the first that is served."""
         for one in self.versions:
             if one.served:
                 return one

@@ -1,4 +1,4 @@
-"""What a server demands of a schema itself: that it is structural, that list types and defaults make sense.
+"""What a server checks of a schema itself: that it is structural, that list types and defaults make sense.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 """
@@ -22,7 +22,7 @@ _Violations = Iterator[Violation]
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
-# Inside anyOf, oneOf, allOf and not only the value may be restricted; what it is stands outside.
+# anyOf, oneOf, allOf and not may only restrict the value; its type is outside of them.
 _ONLY_OUTSIDE: Final = {
     "type": "must be empty to be structural",
     "additionalProperties": "must be undefined to be structural",
@@ -49,7 +49,7 @@ _MISSING_TYPE: Final = {
 
 
 def check_schema(schema: Any, path: str = "") -> list[Violation]:
-    """What a server would refuse in the schema of a version; empty if the schema is good."""
+    """Return what a server would refuse in the schema of a version; empty if the schema is good."""
     if not is_object(schema):
         return [invalid(path, schema, "must be a schema object")]
     found = list(_check(schema, path, "root"))
@@ -59,7 +59,7 @@ def check_schema(schema: Any, path: str = "") -> list[Violation]:
 
 
 def _check(schema: dict[str, Any], path: str, level: str, uncorrelated: str | None = None) -> _Violations:
-    """`uncorrelated` is the list or map above whose elements have no old selves, if there is one."""
+    """Check a schema; `uncorrelated` is the list or map above whose elements have no old selves, if any."""
     yield from _check_keywords(schema, path)
     yield from _check_type(schema, path, level)
     yield from check_list_type(schema, path)

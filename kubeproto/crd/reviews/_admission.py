@@ -1,4 +1,4 @@
-"""Admission reviews (admission.k8s.io/v1) as pure functions: bytes of a request in, bytes of an answer out.
+"""Admission reviews (admission.k8s.io/v1) as pure functions: bytes of a request in, bytes of a response out.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
@@ -21,7 +21,7 @@ Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
 class UserInfo(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Who made the request."""
+    """The user who made the request."""
 
     username: str = ""
     uid: str = ""
@@ -38,7 +38,7 @@ class AdmittedResource(Struct, frozen=True):
 
 
 class AdmissionRequest(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a server asks. `object` is None for deletions, `old_object` for creations."""
+    """The request of a review. `object` is None for deletions, `old_object` for creations."""
 
     uid: str
     operation: Operation
@@ -58,7 +58,7 @@ class AdmissionRequest(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AdmissionVerdict(Struct, frozen=True, kw_only=True):
-    """What a webhook says: `allow`, `deny` and `change` make one."""
+    """The response of a webhook: `allow`, `deny` and `change` make one."""
 
     allowed: bool
     code: int = 0
@@ -78,7 +78,10 @@ _read_review: Final = Reader[_Review](_Review).read
 
 
 def read_admission(body: bytes) -> AdmissionRequest:
-    """The request in an AdmissionReview; what is none is a `RemoteProtocolError` that says what is wrong."""
+    """Return the request in an AdmissionReview.
+
+    `RemoteProtocolError` says what is wrong with any other body.
+    """
     try:
         review = _read_review(body)
     except InvalidObject as error:
@@ -91,7 +94,7 @@ def read_admission(body: bytes) -> AdmissionRequest:
 def allow(
     *, warnings: Sequence[str] = (), audit_annotations: Mapping[str, str] | None = None
 ) -> AdmissionVerdict:
-    """Let the request pass as it is; the warnings reach whoever made it."""
+    """Let the request pass as it is; the warnings go to the client."""
     return AdmissionVerdict(
         allowed=True, warnings=tuple(warnings), audit_annotations=dict(audit_annotations or {})
     )
@@ -122,7 +125,7 @@ def change(
     warnings: Sequence[str] = (),
     audit_annotations: Mapping[str, str] | None = None,
 ) -> AdmissionVerdict:
-    """Let the request pass with this object in place of its own; the difference is sent as a JSON patch."""
+    """Let the request pass with this object instead; the difference is sent as a JSON patch."""
     return AdmissionVerdict(
         allowed=True,
         changed=obj,
@@ -132,7 +135,7 @@ def change(
 
 
 def answer_admission(request: AdmissionRequest, verdict: AdmissionVerdict) -> bytes:
-    """The AdmissionReview that answers this request."""
+    """Return the AdmissionReview that responds to this request."""
     response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
     if not verdict.allowed:
         response["status"] = failure(verdict.message, reason_of(verdict.code), verdict.code)
@@ -144,7 +147,7 @@ def answer_admission(request: AdmissionRequest, verdict: AdmissionVerdict) -> by
             response["patchType"] = "JSONPatch"
             response["patch"] = msgspec.json.encode(
                 patch
-            )  # bytes: they go out as base64, as the API wants it
+            )  # bytes: they are sent as base64, as the API requires
     if verdict.audit_annotations:
         response["auditAnnotations"] = verdict.audit_annotations
     if verdict.warnings:

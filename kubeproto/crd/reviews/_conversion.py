@@ -16,7 +16,7 @@ from ...objects import Reader
 from ._statuses import failure
 
 _API: Final = "apiextensions.k8s.io/v1"
-# What a conversion must hand back as it got it. Of the metadata only labels and annotations may change.
+# What a conversion must return as it was. Of the metadata only labels and annotations may change.
 _MUTABLE: Final = ("labels", "annotations")
 
 Object = dict[str, Any]
@@ -25,7 +25,7 @@ Converter = Callable[[Object, str], Object]
 
 
 class ConversionRequest(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a server asks: these objects in this version."""
+    """The request of a review: these objects in this version."""
 
     uid: str
     desired_api_version: str = msgspec.field(name="desiredAPIVersion")
@@ -42,7 +42,10 @@ _read_review: Final = Reader[_Review](_Review).read
 
 
 def read_conversion(body: bytes) -> ConversionRequest:
-    """The request in a ConversionReview; what is none is a `RemoteProtocolError` that says what is wrong."""
+    """Return the request in a ConversionReview.
+
+    `RemoteProtocolError` says what is wrong with any other body.
+    """
     try:
         review = _read_review(body)
     except InvalidObject as error:
@@ -53,9 +56,11 @@ def read_conversion(body: bytes) -> ConversionRequest:
 
 
 def answer_conversion(request: ConversionRequest, convert: Converter) -> bytes:
-    """The ConversionReview that answers this request: all objects converted, or none and the reason.
+    """Return the ConversionReview that responds to this request: all objects converted, or none and the
+    reason.
 
-    A converter says that it cannot by raising ValueError or LookupError; other exceptions are bugs, and pass.
+    A converter reports that it cannot by raising ValueError or LookupError; other exceptions are bugs, and
+    pass.
     """
     converted: list[Object] = []
     for obj in request.objects:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def failure(message: str, reason: str = "", code: int = 0) -> dict[str, Any]:
-    """A Status as it stands inside a review."""
+    """A Status as it is inside a review."""
     status: dict[str, Any] = {"metadata": {}, "status": "Failure", "message": message}
     if reason:
         status["reason"] = reason

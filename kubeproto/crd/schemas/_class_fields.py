@@ -1,4 +1,4 @@
-"""The fields of a class as they stand on the wire: names, types with their notes, defaults, tags."""
+"""The fields of a class as they are in JSON: names, types with their notes, defaults, tags."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ClassField:
 
 
 def unwrap(type_: Any) -> tuple[Any, list[Any]]:
-    """A type without its wrappings (Annotated, NewType, aliases), and the notes that stood on them."""
+    """Return a type without its wrappings (Annotated, NewType, aliases), and the notes that were on them."""
     notes: list[Any] = []
     while True:
         if get_origin(type_) is Annotated:
@@ -47,13 +47,13 @@ def unwrap(type_: Any) -> tuple[Any, list[Any]]:
 
 
 def tag_of(cls: Any) -> tuple[str, Any] | None:
-    """The field and value by which msgspec tells this Struct from others in a union."""
+    """Return the field and value by which msgspec distinguishes this Struct from others in a union."""
     config = getattr(cls, "__struct_config__", None)
     return None if config is None or config.tag is None else (config.tag_field, config.tag)
 
 
 def fields_of(type_: Any) -> list[ClassField] | None:
-    """The fields of a Struct, TypedDict or dataclass by wire name; None for any other type."""
+    """Return the fields of a Struct, TypedDict or dataclass by wire name; None for any other type."""
     cls: Any = get_origin(type_) or type_
     if is_struct(cls):
         return [_struct_field(field) for field in msgspec.structs.fields(type_)]
@@ -76,7 +76,7 @@ def _is_required(cls: Any, name: str, hint: Any) -> bool:
 
 
 def is_struct(cls: Any) -> bool:
-    """Whether this is a Struct's class."""
+    """Return whether this is a Struct's class."""
     return isinstance(cls, type) and issubclass(cls, Struct)
 
 
@@ -85,7 +85,7 @@ def _struct_field(field: msgspec.structs.FieldInfo) -> ClassField:
     if field.default is not msgspec.NODEFAULT:
         default = field.default
     elif isinstance(factory := field.default_factory, (Constant, type)):
-        # Any other factory may give another value each time, which is no default that a server could know.
+        # Any other factory may give another value each time, which is not a default that a server could know.
         default = factory()  # pyright: ignore[reportUnknownVariableType] # the class of a field is any class
     return ClassField(field.encode_name, field.type, field.required, _on_the_wire(default))
 

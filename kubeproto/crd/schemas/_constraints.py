@@ -1,4 +1,4 @@
-"""What `msgspec.Meta` says of a value, in the keywords of an OpenAPI schema."""
+"""The constraints of `msgspec.Meta`, in the keywords of an OpenAPI schema."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def constrain(schema: dict[str, Any], meta: msgspec.Meta, python_type: Any) -> N
 
 
 def _wire_length(length: int, python_type: Any) -> int:
-    """The length on the wire: bytes are written as base64, four characters for each three."""
+    """Return the length in JSON: bytes are written as base64, four characters for each three."""
     return -(-length // 3) * 4 if python_type in (bytes, bytearray, memoryview) else length

@@ -1,4 +1,4 @@
-"""What the markers of `Annotated[…]` write into a schema."""
+"""The markers of `Annotated[…]`, and what they write into a schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._refusals import refused
 
 
 def mark(schema: dict[str, Any], note: Any, path: str) -> None:
-    """Apply a marker of `Annotated[…]`; what is no marker of ours belongs to somebody else."""
+    """Apply a marker of `Annotated[…]`; other notes belong to other libraries."""
     kind = schema.get("type")
     match note:
         case Rule():

@@ -10,5 +10,5 @@ class SchemaError(LocalProtocolError, TypeError):
 
 
 def refused(path: str, why: str) -> SchemaError:
-    """The error for the field at this path."""
+    """Return the error for the field at this path."""
     return SchemaError(f"{path or 'the type'}: {why}")

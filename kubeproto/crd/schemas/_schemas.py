@@ -2,7 +2,7 @@
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
 
-Every level says its `type`; what has none keeps unknown fields. A field with a default is optional and
+Every level has its `type`; one without keeps unknown fields. A field with a default is optional and
 carries the default, unless that is None: None is never sent, so such a field is simply absent.
 """
 
@@ -79,12 +79,12 @@ _METADATA: Final = {
         "namespace": {"type": "string"},
     },
 }
-# An object's identity is the server's own business; a schema must not describe it.
+# An object's identity is defined by the server; a schema must not describe it.
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
 
 
 def schema_of(type_: Any) -> Schema:
-    """The structural schema of a type; of a kind, the schema of its whole object."""
+    """Return the structural schema of a type; of a kind, the schema of its whole object."""
     return _Walk().schema(type_, "")
 
 
@@ -139,7 +139,7 @@ class _Walk:
         raise refused(path, f"no schema of Kubernetes describes {_name(type_)}")
 
     def object(self, type_: Any, path: str, tag: bool = True) -> Schema:
-        """The schema of a class with fields, each with its own schema."""
+        """Return the schema of a class with fields, each with its own schema."""
         cls = get_origin(type_) or type_
         if type_ in self.inside:
             raise refused(
@@ -213,7 +213,7 @@ class _Walk:
         )
 
     def _tagged(self, members: list[Any], path: str) -> Schema:
-        """One object with the fields of all; `oneOf` says which of them belong together."""
+        """Return one object with the fields of all; `oneOf` says which of them belong together."""
         merged: Schema = {"type": "object", "properties": {}, "required": []}
         variants: list[Schema] = []
         tags: list[Any] = []
@@ -290,7 +290,7 @@ def _allow_null(schema: Schema) -> None:
 
 
 def _forbid_null(schema: Schema) -> None:
-    """The opposite, for what turned out never to be null."""
+    """Do the opposite, for what turned out never to be null."""
     match schema.get("allOf"):
         case [{"enum": values}]:
             del schema["allOf"]

@@ -1,4 +1,4 @@
-"""Defaulting: what an object leaves out is filled in; a null where none may stand counts as left out.
+"""Defaulting: missing fields are filled in; a null where none is allowed counts as missing.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting-and-nullable
 """
@@ -11,7 +11,7 @@ from .._json import copy_json, is_list, is_object
 
 
 def default(schema: dict[str, Any], obj: Any) -> None:
-    """Drop nulls that may not stand and fill in defaults, in place, as a server does on reads and writes."""
+    """Drop nulls that are not allowed and fill in defaults, in place, as a server does."""
     _drop_nulls(schema, obj)
     _fill(schema, obj)
 

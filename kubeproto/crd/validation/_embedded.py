@@ -1,4 +1,4 @@
-"""Objects inside objects: where a schema says `x-kubernetes-embedded-resource`, a whole object must stand."""
+"""Objects inside objects: `x-kubernetes-embedded-resource` in a schema requires a whole object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LABEL: Final = (
 
 
 def embedded(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
-    """What embedded objects anywhere below lack of an object's identity."""
+    """Return what embedded objects anywhere below lack of an object's identity."""
     if not is_object(schema):
         return
     if is_object(value):
@@ -66,7 +66,7 @@ def _identity(value: dict[str, Any], path: str) -> Iterator[Violation]:
 
 
 def _metadata(metadata: dict[str, Any], path: str) -> Iterator[Violation]:
-    """What is wrong with metadata that has its types. A name may be any that a path can hold."""
+    """Return what is wrong with metadata that has its types. A name may be any that a path can contain."""
     if base := metadata.get("generateName"):
         for fault in _segment_faults(base):
             yield invalid(child(path, "generateName"), base, fault)

@@ -19,7 +19,7 @@ _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def prune(schema: dict[str, Any], obj: Any) -> list[str]:
-    """Drop from an object, in place, what its schema does not name; the paths of what was dropped."""
+    """Drop from an object, in place, what its schema does not name; return the paths of what was dropped."""
     dropped: list[str] = []
     _prune(schema | {"x-kubernetes-embedded-resource": True}, obj, "", dropped)
     return dropped

@@ -1,4 +1,4 @@
-"""The whole judgement on an object: its values, embedded objects, list types and CEL rules."""
+"""The whole check of an object: its values, embedded objects, list types and CEL rules."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def validate(
     rules: bool = True,
     unknown: list[NotEvaluated] | None = None,
 ) -> list[Violation]:
-    """Everything that a server would refuse in an object, or in its update from `old`; empty if it is good.
+    """Return what a server would refuse in an object, or in its update from `old`; empty if it is good.
 
-    CEL rules need the extra `cel`. A rule that a server would decide and that cannot be evaluated here is no
-    violation: it is added to the list `unknown`, if there is one. `check_rules` returns every outcome.
+    CEL rules need the extra `cel`. A rule that a server would evaluate and that cannot be evaluated here is
+    not a violation: it is added to the list `unknown`, if there is one. `check_rules` returns every outcome.
     """
     before = UNSET if old is None else old
     found = list(check_value(schema, obj, old=before))
     found += embedded(schema, obj)
     repeated = list(duplicates(schema, obj))
-    # Stored objects may hold duplicates from before the list type was set; only a new one is an error.
+    # Stored objects may contain duplicates from before the list type was set; only a new one is an error.
     if repeated and not (old is not None and any(duplicates(schema, old))):
         found += repeated
     if not rules or not has_rules(schema):

@@ -1,4 +1,4 @@
-"""Whether a value keeps to its schema: types, bounds, formats, enums, required fields and their combinations.
+"""Whether a value fits its schema: types, bounds, formats, enums, required fields and their combinations.
 
 A value that an update leaves alone is not checked again, so that a schema can be tightened under stored
 objects: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
@@ -25,7 +25,7 @@ _FORMATS_OF_VALUES: Final = {"integer": "int64", "number": "float64"}
 
 
 def check_value(schema: dict[str, Any], value: Any, path: str = "", old: Any = UNSET) -> _Violations:
-    """Everything about a value that its schema does not allow, in the order in which a server says it."""
+    """Return everything about a value that its schema does not allow, in a server's order."""
     if old is not UNSET and json_equal(value, old):
         return
     yield from _check_type(schema, value, path)
@@ -67,7 +67,7 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     found = _type_of(value)
     format_ = checked_format(schema)
     if format_ and found == "array" and wanted not in ("integer", "number"):
-        return  # a server takes a list for a text of any format, and then does not check the format
+        return  # a server accepts a list for a text of any format, and then does not check the format
     if not wanted or found in wanted.split(","):
         return
     if found == "null" and schema.get("nullable"):
@@ -77,7 +77,7 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     if "integer" in wanted and found == "number" and float(value).is_integer():
         return
     if format_ and found not in ("null", "string", "array"):
-        # Then the format stands in the message for the type.
+        # Then the format is in the message for the type.
         wanted, found = format_, _FORMATS_OF_VALUES.get(found, "")
     yield Violation(
         "FieldValueTypeInvalid", path, found, f"{path} in body must be of type {wanted}: {show_value(found)}"
@@ -85,7 +85,10 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
 
 
 def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Violations:
-    """anyOf, oneOf, allOf and not. A server names no field for them, and adds what the nearest miss lacks."""
+    """Check anyOf, oneOf, allOf and not.
+
+    A server names no field for them, and adds what the nearest miss lacks.
+    """
     if "anyOf" in schema:
         failures = [list(check_value(one, value, path)) for one in schema["anyOf"]]
         if all(failures):
@@ -113,7 +116,7 @@ def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Viola
 def _nearest(
     alternatives: list[dict[str, Any]], value: Any, failures: list[list[Violation]]
 ) -> list[Violation]:
-    """What is wrong with the alternative of which most was looked at: a server shows the first of these."""
+    """Return what is wrong with the first of the alternatives that were checked furthest."""
     most = max(range(len(failures)), key=lambda at: (_looked_at(alternatives[at], value), -at))
     return failures[most]
 
@@ -164,7 +167,7 @@ def _check_number(schema: dict[str, Any], number: float, path: str) -> _Violatio
 
 
 def _limit(limit: float, number: float) -> float:
-    """The bound as a server uses it, cut to a whole number for a whole number: 0 keeps to 0.5 or more."""
+    """Return the bound as a server uses it, cut to an integer for an integer: 0 keeps to 0.5 or more."""
     return int(limit) if isinstance(number, int) else limit
 
 
@@ -192,13 +195,13 @@ def _too_many(path: str, count: int, limit: int) -> Violation:
 
 def _check_enum(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     allowed = schema.get("enum")
-    # Null is never among them, even where it stands there: a server compares it with nothing.
+    # Null is never among them, even where it is listed: a server compares it with nothing.
     if allowed and (value is None or not any(_is_among(value, one) for one in allowed)):
         yield unsupported(path, value, allowed)
 
 
 def _is_among(value: Any, one: Any) -> bool:
-    """Whether a server finds a value equal to one of an enum, to whose type it converts it first."""
+    """Return whether a server finds a value equal to one of an enum, to whose type it converts it first."""
     if isinstance(value, float) and type(one) is int:
         return int(value) == one
     if type(value) is int and isinstance(one, str):

@@ -31,7 +31,7 @@ _EXPECTED: Final = {
     "'('": "expected: '('",
     "',' or ')'": "expected: ',' or ')'",
 }
-_UNNAMED: Final = re.compile(r"'(.*)' is no (qualified name|label value)", re.DOTALL)
+_UNNAMED: Final = re.compile(r"'(.*)' is not a valid (qualified name|label value)", re.DOTALL)
 _UNORDERED: Final = re.compile(r"(?:Gt|Lt) on the label '.*' needs .* not \('(.*)',\)", re.DOTALL)
 
 

@@ -267,7 +267,7 @@ class BlockingReflector(Generic[K]):
 
 
 def _typed(entries: dict[str, CachedObject], store: Store[K]) -> Iterator[K]:
-    """The objects; what is no object at all is left out, as by the Store."""
+    """The objects; what is not an object at all is left out, as by the Store."""
     for entry in entries.values():
         try:
             obj = store.read(entry)

@@ -144,7 +144,7 @@ class Cache(Generic[K]):
         return key in self._store
 
     def __iter__(self) -> Iterator[K]:
-        """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
+        """Iterate over the objects of this moment; what is not an object is left out."""
         self._reflector.require_synced()
         return iter(self._store)
 
@@ -158,7 +158,7 @@ class Cache(Generic[K]):
         self._reflector.add_index(name, values_of)
 
     def by_index(self, index: str, value: str) -> list[K]:
-        """The objects that have this value, each one's own; what is no object at all is left out."""
+        """The objects that have this value, each one's own; what is not an object at all is left out."""
         return list(self.view(**{index: value}))
 
     def index_values(self, index: str) -> list[str]:
@@ -223,7 +223,7 @@ class NamespacedCache(Cache[K]):
         return key in self._own
 
     def __iter__(self) -> Iterator[K]:
-        """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
+        """Iterate over the objects of this moment; what is not an object is left out."""
         return iter(self._own)
 
     def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:

@@ -65,7 +65,7 @@ class View(Generic[K]):
         return [key for key, _ in self._entries()]
 
     def __iter__(self) -> Iterator[K]:
-        """The objects of this moment, whatever changes meanwhile; what is no object at all is left out."""
+        """Iterate over the objects of this moment; what is not an object is left out."""
         read = self._reflector.store.read
         for _, entry in list(self._entries()):
             try:

@@ -103,5 +103,5 @@ def _kill(pid: int, *, alone: bool) -> None:
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return "it is no program, and no script with a #! line"
+        return "it is not a program, and no script with a #! line"
     return (error.strerror if isinstance(error, OSError) else "") or "its command makes no sense"

@@ -179,7 +179,7 @@ class FollowedWithFailures(FollowedEvents[K, "Told[K] | resync.SyncFailure"]):
 
 
 def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malformed]) -> None:
-    """Log that a list holds what is no object with a name: it is in no cache, and nobody else would tell."""
+    """Log that a list has an item that is not an object with a name: no cache shows it."""
     if unplaced:
         log.warning(
             "%s: %d items of a list have no readable name and are left out: %s",

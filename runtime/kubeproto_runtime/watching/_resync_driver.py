@@ -5,7 +5,7 @@
        └──────────────── a few words a chunk ──────────────────┘
 
 Nothing is decided here. It goes on a chunk at a time: `advance` asks for what is planned, or takes the next
-chunk of the answer that is open, so that a task can follow for ever (`run`), or an iterator for as long as
+chunk of the response that is open, so that a task can follow for ever (`run`), or an iterator for as long as
 somebody wants more. No cancel scope is open between two steps.
 
 An answer that the machine gives up is closed, and whatever still comes of it is dropped.

@@ -289,7 +289,7 @@ PLUGINS: Final = {
     "fails": (f"echo '{SECRET}'; echo '{SECRET}' >&2; exit 3", "ended with 3"),
     "hangs": (f"echo '{SECRET}' >&2; exec sleep 60", "did not end within"),
     "prints garbage": (f"echo '{{\"token\": \"{SECRET}\"'; echo '{SECRET}' >&2", "the output of the plugin"),
-    "prints another document": (f'echo \'{{"kind": "{SECRET}"}}\'', "no ExecCredential"),
+    "prints another document": (f'echo \'{{"kind": "{SECRET}"}}\'', "not an ExecCredential"),
     "prints nothing": (f"echo '{SECRET}' >&2", "not one document"),
     "prints bytes": ("head -c 2000 /dev/zero", "the output of the plugin"),
 }

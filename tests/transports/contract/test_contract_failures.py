@@ -55,7 +55,7 @@ def test_a_connection_is_lost(rig: Rig, serve: Serve, stage: str, end: str) -> N
     server = serve(sending(STAGES[stage], then=end))
     with pytest.raises(TransportError) as raised:
         fetched(rig, server)
-    # Something was sent, so it is no ConnectError; and nobody asked for haste.
+    # Something was sent, so it is not a ConnectError; and nobody asked for haste.
     assert type(raised.value) is TransportError
     assert len(server.asked) == 1
 

@@ -43,8 +43,8 @@ DEEP_TOKEN: Final = token(b'{"x": ' + DEEP[:4000])  # more would not fit into th
 GOOD: Final = token(b'{"exp": 90000}')
 
 GARBAGE: Final = {
-    "a byte that is no UTF-8": answer(b'{"id_token": "\xff"}', JSON),
-    "a key that is no UTF-8": answer(b'{"\xff": 1}', JSON),
+    "a byte that is not UTF-8": answer(b'{"id_token": "\xff"}', JSON),
+    "a key that is not UTF-8": answer(b'{"\xff": 1}', JSON),
     "100,000 brackets": answer(DEEP, JSON),
     "100,000 brackets as the token": answer(b'{"id_token": ' + DEEP, JSON),
     "nothing": answer(b"", JSON),
