@@ -68,6 +68,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.reconciling._metrics": "the exposition of counts that no controller reaches in a test",
     "kubeproto_runtime.reconciling._tracing": "whether OpenTelemetry is there, as the skip of its tests",
     "kubeproto_runtime.reconciling._workers": "limits and cancellations of workers, without a controller",
+    "kubeproto_runtime.tasks._accepting": "a listener without file descriptors, handed over by the test",
     "kubeproto_runtime.tasks._background": "which event loop runs, for every loop and for none",
     "kubeproto_runtime.watching._resync_driver": "the driver with a sink of the test's own",
     "kubeproto_trio._dialling": "a limit that a page of the documentation states",

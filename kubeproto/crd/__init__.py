@@ -12,6 +12,7 @@ from .definitions._structural import check_schema
 from .reviews._admission import (
     AdmissionRequest,
     AdmissionVerdict,
+    UserInfo,
     allow,
     answer_admission,
     change,
@@ -41,6 +42,7 @@ __all__ = [
     "RuleViolated",
     "SchemaChange",
     "SchemaError",
+    "UserInfo",
     "Violation",
     "allow",
     "answer_admission",

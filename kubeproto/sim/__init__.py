@@ -8,7 +8,7 @@ from ._state import Modes
 from ._streams import Stream
 from ._transports import BlockingSimTransport, Receiving, SimTransport
 from .access._users import User
-from .admission._calls import PendingCalls, WebhookCall, WebhookError, WebhookReply, Webhooks
+from .admission._calls import PendingCalls, WebhookCall, WebhookError, WebhookHandlers, WebhookReply
 from .faults._faults import (
     Cut,
     Delay,
@@ -75,6 +75,6 @@ __all__ = [
     "Watch",
     "WebhookCall",
     "WebhookError",
+    "WebhookHandlers",
     "WebhookReply",
-    "Webhooks",
 ]

@@ -40,7 +40,7 @@ from .access._access import Access
 from .access._access import Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
-from .admission._calls import PendingCalls, Replies, Webhooks
+from .admission._calls import PendingCalls, Replies, WebhookHandlers
 from .controllers._bootstrap import populate
 from .controllers._manager import ControllerManager
 from .reading._watches import Watch
@@ -101,7 +101,7 @@ class Cluster:
         self._populated = populated
         self._authorization: AuthorizationMode = authorization
         self._tokens = dict(tokens)
-        self.webhooks = Webhooks()
+        self.webhooks = WebhookHandlers()
         self._state = ServerState(seed=seed, window=window, modes=modes)
         self._state.tracks = managed_fields
         self._state.storage.version = version

@@ -228,7 +228,7 @@ def test_in_process_and_by_replies_a_write_comes_out_alike(verdicts: list[str], 
     for in_process in (True, False):
         cluster = sim.Cluster(seed=3)
         configure(cluster, "mutating", *names, failurePolicy="Ignore" if ignores else "Fail")
-        answering = sim.Webhooks()
+        answering = sim.WebhookHandlers()
         for name in names:
             (cluster.webhooks if in_process else answering).handle(f"default/hooks/{name}", handler(name))
         replies: dict[str, sim.WebhookReply] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -14,7 +15,8 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import election as elections
 from kubeproto_runtime import Context, Controller, Operator
-from kubeproto_runtime.operator._health import HealthPages, accept, respond, serve
+from kubeproto_runtime.operator._health import HealthPages, respond, serve
+from kubeproto_runtime.tasks._accepting import accept
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 
@@ -208,7 +210,7 @@ def test_a_health_port_outlives_a_lack_of_file_descriptors_and_pages_that_fail(
         refusing: Any = Refusing(OSError(errno.EMFILE, "Too many open files"), anyio.BrokenResourceError())
         begun = anyio.current_time()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(accept, refusing, handle)
+            tasks.start_soon(accept, refusing, handle, "health", logging.getLogger("kubeproto.health"))
             await anyio.sleep(60)
             tasks.cancel_scope.cancel()
         assert [at - begun for at in refusing.attempts] == [0.0, 1.0, 2.0]

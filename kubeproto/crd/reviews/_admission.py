@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ..._errors import InvalidObject, RemoteProtocolError
-from ...objects import GroupVersionKind, Reader, make_json_patch
+from ...objects import GroupVersionKind, Reader, StatusCause, make_json_patch
 from ...wire import reason_of
 from ._statuses import failure
 
@@ -63,6 +63,7 @@ class AdmissionVerdict(Struct, frozen=True, kw_only=True):
     allowed: bool
     code: int = 0
     message: str = ""
+    causes: tuple[StatusCause, ...] = ()
     changed: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     audit_annotations: dict[str, str] = {}
@@ -104,16 +105,18 @@ def deny(
     message: str,
     *,
     code: int = 403,
+    causes: Sequence[StatusCause] = (),
     warnings: Sequence[str] = (),
     audit_annotations: Mapping[str, str] | None = None,
 ) -> AdmissionVerdict:
-    """Refuse the request with this message and HTTP status code."""
+    """Refuse the request with this message and HTTP status code; `causes` say which fields are to blame."""
     if not 400 <= code <= 599:
         raise ValueError(f"a denial has an HTTP status code from 400 to 599, not {code}")
     return AdmissionVerdict(
         allowed=False,
         code=code,
         message=message,
+        causes=tuple(causes),
         warnings=tuple(warnings),
         audit_annotations=dict(audit_annotations or {}),
     )
@@ -139,6 +142,9 @@ def answer_admission(request: AdmissionRequest, verdict: AdmissionVerdict) -> by
     response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
     if not verdict.allowed:
         response["status"] = failure(verdict.message, reason_of(verdict.code), verdict.code)
+        if verdict.causes:
+            details = {"name": request.name, "group": request.kind.group, "kind": request.kind.kind}
+            response["status"]["details"] = {**details, "causes": verdict.causes}
     if verdict.changed is not None:
         if request.object is None:
             raise ValueError(f"a {request.operation} has no object that could be changed")

@@ -1,9 +1,9 @@
 """Calls of webhooks: what is sent where, how a call can end, and handlers that answer in process.
 
-The cluster opens no connection. A webhook whose service or URL has a handler (`Webhooks.handle`) is answered
-in process, at once. Any other needs a driver that can send a request: the client's request is interrupted
-with `PendingCalls`, which holds what to send, and made again with the replies. Nothing has changed until
-then, so it does not matter how often that happens.
+The cluster opens no connection. A webhook whose service or URL has a handler (`WebhookHandlers.handle`) is
+answered in process, at once. Any other needs a driver that can send a request: the client's request is
+interrupted with `PendingCalls`, which holds what to send, and made again with the replies. Nothing has
+changed until then, so it does not matter how often that happens.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class WebhookError(Exception):
 Replies = Mapping[str, WebhookReply]
 
 
-class Webhooks:
+class WebhookHandlers:
     """The handlers of the webhooks of a cluster, and the faults that are injected into their calls."""
 
     def __init__(self) -> None:

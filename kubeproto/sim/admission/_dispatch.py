@@ -17,7 +17,7 @@ from .._refusals import Rejection, bad_request, forbidden_for, quoted
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..kinds._typed import Misfit
-from ._calls import PendingCalls, Replies, WebhookCall, Webhooks, make_call
+from ._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, make_call
 from ._conditions import ConditionFailed, conditions_hold
 from ._hooks import AdmittedWrite, HookReader, Phase, Webhook
 from ._policies import Policies
@@ -37,7 +37,7 @@ class WebhookAdmission:
         state: ServerState,
         hooks: HookReader,
         policies: Policies,
-        webhooks: Webhooks,
+        webhooks: WebhookHandlers,
         replies: Replies | None,
         user: Json,
         warnings: list[str],

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from .._state import ServerState
 from ..access._access import Caller
-from ..admission._calls import Replies, Webhooks
+from ..admission._calls import Replies, WebhookHandlers
 from ..admission._dispatch import WebhookAdmission
 from ..admission._hooks import AdmittedWrite, HookReader
 from ..admission._policies import Policies
@@ -24,7 +24,7 @@ _OPTIONS: Final = ("dryRun", "fieldManager", "fieldValidation")
 class Gatekeeper:
     """What the gates of all requests share."""
 
-    def __init__(self, state: ServerState, webhooks: Webhooks) -> None:
+    def __init__(self, state: ServerState, webhooks: WebhookHandlers) -> None:
         self.state = state
         self.webhooks = webhooks
         self.hooks = HookReader(state)

@@ -23,7 +23,7 @@ from .._refusals import (
 from .._state import ServerState
 from ..access._access import Access
 from ..access._users import User
-from ..admission._calls import Replies, Webhooks
+from ..admission._calls import Replies, WebhookHandlers
 from ..kinds._typed import escaped
 from ..reading._lists import ListResult, list_body, list_objects, read_version
 from ..reading._lists import invalid_version as _invalid_version
@@ -69,7 +69,7 @@ _TOO_LATE: Final = (
 class Server:
     """Responds to requests from the state of the cluster, and changes it."""
 
-    def __init__(self, state: ServerState, access: Access, webhooks: Webhooks) -> None:
+    def __init__(self, state: ServerState, access: Access, webhooks: WebhookHandlers) -> None:
         self.state = state
         self.access = access
         self.gatekeeper = Gatekeeper(state, webhooks)

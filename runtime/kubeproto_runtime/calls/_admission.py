@@ -1,4 +1,4 @@
-"""`Admission`: how requests wait for the rate of a client.
+"""`RateQueue`: how requests wait for the rate of a client.
 
 Who waits takes its place in the bucket when it goes, and not when it comes: one that is cancelled meanwhile
 leaves nothing behind. The driver lets them wait one after the other.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kubeproto.control import Rate
 
 
-class Admission:
+class RateQueue:
     """The bucket of one client. `waiting` is how many requests wait for it."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kubeproto import Api, ApiError, DeadlineExceeded, KubeObject, RemoteProtocolError, TransportError
 from kubeproto.requests import Reply
 
-from ._admission import Admission
+from ._admission import RateQueue
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned, requests_of
 from ._bodies import LIMITS, BodyLimits, say_that_it_was_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
@@ -49,7 +49,7 @@ class ClientCore:
         self.discovery: Discovery | None = None
         self.warned = Warned()
         self.server = ServerLimits()
-        self.admission = Admission()
+        self.admission = RateQueue()
 
     def now(self) -> float:
         """The time on the clock that this client waits by."""

@@ -13,20 +13,15 @@ from msgspec import Struct
 from kubeproto import RemoteProtocolError
 from kubeproto_h11 import Response, ServerConnection, serve_requests
 
-from ..tasks._stray_cancellations import failures, is_cancelled
+from ..tasks._accepting import accept
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from anyio.abc import Listener, SocketStream, TaskStatus
+    from anyio.abc import SocketStream, TaskStatus
 
     from kubeproto import Head
 
 _LONGEST: Final = 16384  # bytes of a head; what others grant
 _PATIENCE: Final = 5.0  # seconds for one request and its answer: a probe waits one
-
-# Seconds until it accepts again after the system refused. Go's servers wait for a second at most.
-_PAUSE: Final = 1.0
 
 _log: Final = logging.getLogger("kubeproto.health")
 
@@ -97,28 +92,7 @@ async def serve(
     async with listener, anyio.create_task_group() as tasks:
         task_status.started(listener.extra(anyio.abc.SocketAttribute.local_port))
         for one in listener.listeners:
-            tasks.start_soon(accept, one, handle)
-
-
-async def accept(listener: Listener[SocketStream], handle: Callable[[SocketStream], Awaitable[None]]) -> None:
-    """Handle each connection in a task, until cancelled: no connection ends the program that is probed."""
-
-    async def attempt(stream: SocketStream) -> None:
-        try:
-            await handle(stream)
-        except failures():
-            if is_cancelled():
-                raise
-            _log.exception("a request to the health port failed")
-
-    async with anyio.create_task_group() as tasks:
-        while True:
-            try:
-                await listener.serve(attempt, tasks)
-            except (OSError, anyio.BrokenResourceError) as error:
-                # File descriptors have run out (EMFILE, ENFILE), or memory has: both may pass.
-                _log.warning("the health port cannot accept connections, retried in %g s: %s", _PAUSE, error)
-                await anyio.sleep(_PAUSE)
+            tasks.start_soon(accept, one, handle, "health", _log)
 
 
 class _Channel:

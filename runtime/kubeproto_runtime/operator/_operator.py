@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ..client._client import Client
+    from ..webhooks import WebhookServer
 
 
 _log: Final = logging.getLogger("kubeproto.operator")
@@ -81,7 +82,7 @@ class Operator:
 
     `port` shows ``/healthz``, ``/readyz`` and ``/metrics``; 0 takes any, and then `port` says which. With
     `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is for how many seconds
-    runs may go on when it stops.
+    runs may go on when it stops. `webhooks` are served from the start to the end, whoever leads.
     """
 
     def __init__(
@@ -92,8 +93,10 @@ class Operator:
         grace: float = 30.0,
         port: int | None = None,
         host: str | None = None,
+        webhooks: WebhookServer | None = None,
     ) -> None:
         self.port = port
+        self._webhooks = webhooks
         self._election = election
         self._signals = signals
         self._grace = grace
@@ -171,7 +174,7 @@ class Operator:
 
     def ready(self) -> tuple[bool, str]:
         """Return whether every cache has synced, and a line for each: what ``/readyz`` responds with."""
-        return readiness(self._controllers)
+        return readiness(self._controllers, self._webhooks)
 
     def metrics(self) -> str:
         """Return the metrics of all controllers in Prometheus' text format."""
@@ -190,6 +193,8 @@ class Operator:
 
                 pages = HealthPages(self.well, self.ready, self.metrics)
                 self.port = await stages.outer.start(serve, pages, self._host, self.port)
+            if self._webhooks is not None:
+                await stages.outer.start(self._webhooks.run)
             async with anyio.create_task_group() as following:
                 stages.following = following
                 try:

@@ -12,6 +12,7 @@ from ..reconciling._metrics import ControllerStats, exposition
 if TYPE_CHECKING:
     from ..calls._metered import Meter
     from ..reconciling._reconciling import Reconciling
+    from ..webhooks import WebhookServer
     from ._election import Election
 
 
@@ -34,8 +35,11 @@ def health(controllers: Mapping[str, Reconciling], election: Election | None) ->
     return _listed(lines)
 
 
-def readiness(controllers: Mapping[str, Reconciling]) -> tuple[bool, str]:
-    """Return whether every cache has synced, which those of a candidate do too, with a line for each."""
+def readiness(controllers: Mapping[str, Reconciling], webhooks: WebhookServer | None) -> tuple[bool, str]:
+    """Return whether every cache has synced and the webhooks are served, with a line for each.
+
+    The caches of a candidate sync, too, and its webhooks are called as those of the leader are.
+    """
     caches = {id(cache): cache for one in controllers.values() for cache in one.caches}
     lines = [
         (cache.synced, f"cache of {cache.place}: {cache.sync_status.why or 'in step'}")
@@ -45,6 +49,8 @@ def readiness(controllers: Mapping[str, Reconciling]) -> tuple[bool, str]:
         (one.synced, f"controller {name}: {'ready' if one.synced else 'waits for its caches'}")
         for name, one in controllers.items()
     ]
+    if webhooks is not None:
+        lines.append((webhooks.listens, f"webhooks: {'served' if webhooks.listens else 'not served'}"))
     return _listed(lines)
 
 

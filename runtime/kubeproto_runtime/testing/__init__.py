@@ -13,6 +13,8 @@ as nothing is left to do, so an hour of sleeping costs nothing, and it is virtua
 deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
 A thread that somebody waits for is not seen by the clock; it jumps on meanwhile.
 
+`install_webhooks` lets the cluster call the webhooks of a program in process.
+
 Without an event loop, `simulated_blocking` gives a `BlockingClient` on the clock of the cluster.
 """
 
@@ -20,6 +22,7 @@ from ._blocking import SimulatedBlockingClient, simulated_blocking
 from ._exploring import Difference, Exploration, explore
 from ._injecting import INJECTED_FAULTS, InjectedFault, Injection, ObservedWrite
 from ._simulation import BACKENDS, Backend, SimulatedClient, VirtualLoop, options, run, simulated
+from ._webhooks import install_webhooks
 
 __all__ = [
     "BACKENDS",
@@ -34,6 +37,7 @@ __all__ = [
     "SimulatedClient",
     "VirtualLoop",
     "explore",
+    "install_webhooks",
     "options",
     "run",
     "simulated",

@@ -1,0 +1,50 @@
+"""`install_webhooks`: webhooks in the process of a simulated cluster, for tests without sockets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from kubeproto.sim import WebhookError
+
+from ..webhooks._configurations import Where
+from ..webhooks._webhooks import WebhookApplication, Webhooks
+
+if TYPE_CHECKING:
+    from kubeproto.sim import Cluster
+
+_NAMESPACE: Final = "default"
+_OK: Final = 200
+
+
+def install_webhooks(
+    cluster: Cluster, webhooks: Webhooks[Any] | WebhookApplication, *, name: str = "webhooks"
+) -> None:
+    """Have a simulated cluster call these webhooks: their configurations are put into it, named `name`.
+
+    They answer in process, in no time: a handler that waits for something is an error of the webhook.
+    """
+    application = webhooks if isinstance(webhooks, WebhookApplication) else WebhookApplication(webhooks)
+    where = Where(namespace=_NAMESPACE, service=name)
+    for one in application.webhooks:
+        for configuration in one.configurations(f"{name}-{one.kind.resource.plural}", where):
+            cluster.put(configuration)
+    for path in application.paths:
+        cluster.webhooks.handle_bytes(f"{_NAMESPACE}/{name}{path}", partial(_answer, application, path))
+
+
+def _answer(application: WebhookApplication, path: str, body: bytes) -> bytes:
+    responding = application.respond("POST", path, body)
+    try:
+        responding.send(None)
+    except StopIteration as ended:
+        status, _, answer = ended.value
+        if status != _OK:
+            raise WebhookError(status, answer) from None
+        found: bytes = answer
+        return found
+    responding.close()
+    raise RuntimeError(
+        f"the handlers of {path} wait for something, which webhooks in process cannot: serve them on a port,"
+        " by WebhookServer and kubeproto_serve.serve(cluster, webhooks=...)"
+    )

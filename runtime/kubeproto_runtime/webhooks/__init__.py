@@ -1,0 +1,20 @@
+"""Admission and conversion webhooks: typed handlers, an ASGI application, and a server over TLS."""
+
+from ._admission import Admission, Defaulter, Validator
+from ._certificate_files import CertificateFiles, CertificateSource
+from ._configurations import WebhookOptions, Where
+from ._server import WebhookServer
+from ._webhooks import WebhookApplication, Webhooks
+
+__all__ = [
+    "Admission",
+    "CertificateFiles",
+    "CertificateSource",
+    "Defaulter",
+    "Validator",
+    "WebhookApplication",
+    "WebhookOptions",
+    "WebhookServer",
+    "Webhooks",
+    "Where",
+]

@@ -1,0 +1,178 @@
+"""`Admission`: one write as a webhook sees it, with its objects typed, and what handlers make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from kubeproto import InvalidObject, KubeObject, settle
+from kubeproto.crd import (
+    AdmissionRequest,
+    AdmissionVerdict,
+    Violation,
+    answer_admission,
+    deny,
+    invalid_status,
+)
+from kubeproto.objects import decode
+
+from .._documents import known, with_servers_metadata
+from .._edits import Original
+from ..writing._shapes import shape_of
+
+if TYPE_CHECKING:
+    from kubeproto.crd import UserInfo
+
+K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
+
+# What a server answers with when an object breaks rules.
+_INVALID: Final = 422
+
+
+class Admission(Generic[K]):
+    """One write, as the server is about to carry it out.
+
+    `object` is what it would store; for a deletion, what it would delete. `old` is what is stored so far:
+    None for a creation. `request` has everything else that the server said.
+    """
+
+    def __init__(self, request: AdmissionRequest, obj: K, old: K | None) -> None:
+        self.request = request
+        self.object = obj
+        self.old = old
+        self.warnings: list[str] = []
+        self.audit_annotations: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        request = self.request
+        place = f"{request.namespace}/{request.name}".strip("/")
+        return f"<{request.operation} of {request.kind.kind} {place or 'without a name yet'}>"
+
+    @property
+    def operation(self) -> str:
+        """CREATE, UPDATE or DELETE."""
+        return self.request.operation
+
+    @property
+    def user(self) -> UserInfo:
+        """Who made the request."""
+        return self.request.user_info
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing will be stored: then a handler has no effects elsewhere, either."""
+        return self.request.dry_run
+
+    def warn(self, text: str) -> None:
+        """Show this to whoever made the request, whether it is allowed or not."""
+        self.warnings.append(text)
+
+    def annotate(self, key: str, value: str) -> None:
+        """Add this to the server's audit log."""
+        self.audit_annotations[key] = value
+
+
+Validation: TypeAlias = AdmissionVerdict | Violation | Sequence[Violation] | None
+Validator: TypeAlias = Callable[[Admission[K]], Validation | Awaitable[Validation]]
+Defaulter: TypeAlias = Callable[[Admission[K]], K | Awaitable[K | None] | None]
+
+
+async def validated(
+    request: AdmissionRequest, kind: type[K], validators: Sequence[tuple[Validator[K], tuple[str, ...]]]
+) -> bytes:
+    """Ask the validators of an operation; the first that refuses is the last that is asked."""
+    found = admission_of(request, kind)
+    if isinstance(found, AdmissionVerdict):
+        return answer_admission(request, found)
+    for validate, operations in validators:
+        if request.operation in operations:
+            verdict = verdict_of(await settled(validate(found)), found, kind)
+            if not verdict.allowed:
+                return _answered(found, verdict)
+            found.warnings += verdict.warnings
+            found.audit_annotations |= verdict.audit_annotations
+    return _answered(found, AdmissionVerdict(allowed=True))
+
+
+async def defaulted(
+    request: AdmissionRequest, kind: type[K], defaulters: Sequence[tuple[Defaulter[K], tuple[str, ...]]]
+) -> bytes:
+    """Let each defaulter edit the object in turn; the difference goes back as a JSON patch."""
+    found = admission_of(request, kind)
+    if isinstance(found, AdmissionVerdict):
+        return answer_admission(request, found)
+    text = request.object
+    if text is None:
+        return _answered(found, AdmissionVerdict(allowed=True))
+    original = Original(found.object, text, known(found.object, kind))
+    for fill, operations in defaulters:
+        if request.operation in operations and (edited := await settled(fill(found))) is not None:
+            found.object = edited
+    shape = shape_of(kind, kind.resource)
+    merged: dict[str, Any] = original.edited(found.object, known(found.object, kind), shape)
+    return _answered(found, AdmissionVerdict(allowed=True, changed=with_servers_metadata(merged, text)))
+
+
+def admission_of(request: AdmissionRequest, kind: type[K]) -> Admission[K] | AdmissionVerdict:
+    """Read the objects of a request; one that does not fit the class is refused with 422."""
+    old = None if request.old_object is None else _read(request.old_object, kind)
+    if request.object is None:
+        if old is None:
+            return deny(f"this webhook is not for {request.operation}, which has no object", code=400)
+        # What does not fit may always be deleted: nobody could get rid of it otherwise.
+        return Admission(request, old, old) if not isinstance(old, str) else _allowed()
+    new = _read(request.object, kind)
+    if isinstance(new, str):
+        return deny(
+            f"{kind.resource.kind} {request.name!r} does not fit {kind.__name__}: {new}", code=_INVALID
+        )
+    # A stored object that does not fit has to be repairable.
+    return Admission(request, new, None if isinstance(old, str) else old)
+
+
+def verdict_of(said: Validation, admission: Admission[K], kind: type[K]) -> AdmissionVerdict:
+    """Return what a validator meant: nothing is leave, violations are a 422 with causes."""
+    match said:
+        case AdmissionVerdict():
+            return said
+        case None:
+            return _allowed()
+        case Violation():
+            violations: Sequence[Violation] = (said,)
+        case _:
+            violations = said
+            if not violations:
+                return _allowed()
+    name = admission.request.name or admission.object.metadata.generate_name
+    status = invalid_status(kind.resource, name, violations)
+    causes = tuple(violation.cause() for violation in violations)
+    return AdmissionVerdict(allowed=False, code=_INVALID, message=status.message, causes=causes)
+
+
+async def settled(said: T | Awaitable[T]) -> T:
+    """Return what a function returned, or what the coroutine that it returned comes to."""
+    found: Any = said
+    result: T = await found if isawaitable(found) else found
+    return result
+
+
+def _answered(admission: Admission[Any], verdict: AdmissionVerdict) -> bytes:
+    warnings = (*admission.warnings, *verdict.warnings)
+    annotations = admission.audit_annotations | verdict.audit_annotations
+    whole = msgspec.structs.replace(verdict, warnings=warnings, audit_annotations=annotations)
+    return answer_admission(admission.request, whole)
+
+
+def _read(document: dict[str, Any], kind: type[K]) -> K | str:
+    try:
+        return settle(decode(msgspec.json.encode(document), kind))
+    except InvalidObject as error:
+        return str(error)
+
+
+def _allowed() -> AdmissionVerdict:
+    return AdmissionVerdict(allowed=True)
