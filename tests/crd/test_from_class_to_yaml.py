@@ -1,4 +1,4 @@
-"""Twenty lines from a class to YAML that `kubectl apply` takes, as the README shows them."""
+"""Twenty lines from a class to YAML that `kubectl apply` takes."""
 
 from __future__ import annotations
 

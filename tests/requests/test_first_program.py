@@ -1,4 +1,4 @@
-"""The first program of the README, word for word, with answers as a server gives them."""
+"""A first program on the core, with answers as a server gives them."""
 
 from __future__ import annotations
 

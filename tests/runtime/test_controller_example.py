@@ -1,4 +1,4 @@
-"""The controller of the README, as it stands there, against a simulated cluster."""
+"""A whole controller against a simulated cluster, with and without faults."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`make dist`: build wheel and sdist, check what they say of themselves, and use them in clean environments.
 
-Each Python at hand installs the wheel with one extra after the other, and runs those programs of the README
-that need no more than it; one Python installs the sdist. Nothing is published.
+Each Python at hand installs the wheel with one extra after the other, and runs the programs of a page that
+need no more than it; one Python installs the sdist. Nothing is published.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from ..gate import PYTHONS, find_python
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DIST: Final = ROOT / "dist"
-README: Final = ROOT / "README.md"
 
-# What is installed, and which of the README's programs run with it.
+# The pages whose programs are run: with the core alone, and with the runtime and a transport.
+PAGES: Final = {"core": ROOT / "docs/guides/machines.md", "all": ROOT / "README.md"}
+
+# What is installed, and which of these run with it.
 EXTRAS: Final = {
     "": "core",
     "asyncio": "core",
@@ -37,8 +39,6 @@ EXTRAS: Final = {
     "runtime,httpx": "all",
     "serve": "command",
 }
-# The blocks that need the core alone stand under these headings.
-_OF_THE_CORE: Final = ("## The core by hand", "## Watching", "## A mirror that stays in step")
 
 
 def main() -> int:
@@ -91,7 +91,7 @@ def check(wheel: Path, sdist: Path) -> None:
 
 
 def use(python: str, requirement: str, blocks: str) -> None:
-    """Install a requirement into a new environment, and run the README's programs there."""
+    """Install a requirement into a new environment, and run the programs of a page there."""
     with tempfile.TemporaryDirectory() as folder:
         run([python, "-m", "venv", folder], ROOT)
         inside = f"{folder}/bin/python"
@@ -105,24 +105,9 @@ def use(python: str, requirement: str, blocks: str) -> None:
 
 
 def programs(blocks: str) -> str:
-    """Return the README's Python blocks as one program: all of them, or those that need the core alone."""
-    text = README.read_text(encoding="utf-8")
-    found: list[str] = []
-    for section in re.split(r"^(?=## )", text, flags=re.MULTILINE):
-        heading = section.partition("\n")[0]
-        if blocks == "core" and heading not in _OF_THE_CORE:
-            if heading != "## A controller in thirty lines":
-                continue
-            section = _classes_of(section)
-        found += re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
-    return "\n\n".join(found)
-
-
-def _classes_of(section: str) -> str:
-    """Return the classes of the controller's program, which the core's programs use."""
-    (program,) = re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
-    classes = program[program.index("class ") : program.index("async def")]
-    return f"```python\nimport kubeproto as kp\n\n\n{classes}```"
+    """Return the Python blocks of a page as one program."""
+    text = PAGES[blocks].read_text(encoding="utf-8")
+    return "\n\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
 
 
 def run(command: list[str], folder: Path) -> None:

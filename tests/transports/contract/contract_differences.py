@@ -1,6 +1,6 @@
 """Where the transports differ, as data: what each does where, as `test_contract_differences` tries.
 
-Run as a program it writes the table as Markdown, for the README.
+Run as a program it writes the table as Markdown, for docs/guides/transports.md.
 """
 
 from __future__ import annotations

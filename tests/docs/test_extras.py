@@ -1,0 +1,85 @@
+"""The programs of a page run with what its install line brings, and nothing else that is installed."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
+from typing import Final
+
+import pytest
+from packaging.requirements import Requirement
+from pages_shown import ROOT, snippets
+
+# Which page promises to need no more than which extras.
+PROMISES: Final = [
+    ("README.md", "runtime,asyncio"),
+    ("README.md", "runtime,trio"),
+    ("README.md", "runtime,httpx"),
+    ("docs/guides/machines.md", ""),
+    ("docs/guides/scripts.md", "runtime,httpx"),
+    ("docs/guides/observing.md", "runtime,asyncio"),
+    ("docs/start/install.md", "runtime,asyncio"),
+    ("docs/start/list-and-watch.md", "runtime,asyncio"),
+]
+
+REFUSING: Final = """
+import sys
+import importlib.abc
+
+class Refuse(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {refused}:
+            raise ModuleNotFoundError(f"{{name}} is not brought by these extras", name=name)
+
+sys.meta_path.insert(0, Refuse())
+__name__ = "page"
+"""
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def brought_by(package: str, extras: set[str]) -> set[str]:
+    """The distributions that are installed with a package."""
+    found: set[str] = set()
+    try:
+        required = requires(package) or []
+    except PackageNotFoundError:
+        return found
+    for text in required:
+        one = Requirement(text)
+        if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in extras or {""}):
+            found |= {canonical(one.name)} | brought_by(one.name, one.extras)
+    return found
+
+
+def others(extras: str) -> list[str]:
+    """The modules that are installed here and not brought by these extras of kubeproto."""
+    there = {"kubeproto", *brought_by("kubeproto", set(extras.split(",")))}
+    modules = packages_distributions()
+    return sorted(name for name, owners in modules.items() if not {canonical(one) for one in owners} & there)
+
+
+def program_of(page: Path) -> str:
+    return "\n\n".join(one.text for one in snippets(page) if one.language == "python" and not one.file)
+
+
+@pytest.mark.parametrize(("page", "extras"), PROMISES)
+def test_the_programs_of_a_page_need_no_more_than_it_says(page: str, extras: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(REFUSING.format(refused=json.dumps(others(extras))) + program_of(ROOT / page))
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_an_extra_does_not_bring_is_refused() -> None:
+    assert {"trio", "httpx", "h11", "anyio"} <= set(others(""))
+    assert "trio" in others("runtime,asyncio")
+    assert not {"anyio", "yaml", "msgspec", "kubeproto", "kubeproto_runtime"} & set(others("runtime,asyncio"))
