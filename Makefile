@@ -22,6 +22,7 @@ help:
 	@echo 'make verdicts  ask the real API server anew about random classes, for the tests that compare'
 	@echo 'make cel     ask the real API server anew about CEL rules, and write the table in docs/cel.md'
 	@echo 'make access  ask the real API server anew who may do what, for the tests of authorization'
+	@echo 'make workloads  let the controllers of the real control plane work anew, for the tests of controllers'
 	@echo 'make admission  let the real API server call webhooks anew, for the tests of admission'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
@@ -76,8 +77,8 @@ kinds: $(READY)
 probe: $(READY)
 	@$(BIN)/python -m tools.probing
 
-.PHONY: real churn record facts verdicts cel access admission
-real churn record facts verdicts cel access admission: $(READY)
+.PHONY: real churn record facts verdicts cel access admission workloads
+real churn record facts verdicts cel access admission workloads: $(READY)
 	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)
 
 # Some by name or by area: ARGS="watching.toml told-deletion-shows-the-state-before-it".

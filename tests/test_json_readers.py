@@ -37,6 +37,7 @@ PERMITTED: Final = {
     "kubeproto/sim/controllers": _STORED,
     "kubeproto/sim/kinds": _STORED,
     "kubeproto/sim/nodes": _STORED,
+    "kubeproto/sim/workloads": _STORED,
     "kubeproto/sim/reading/_columns.py": _SHIPPED,
     "kubeproto/sim/reading/_fields.py": _STORED,
     "kubeproto/sim/reading/_tokens.py": _CATCHES,

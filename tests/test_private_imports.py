@@ -39,6 +39,8 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.sim.reading._shards": "the hash of Go, for names that are in no cluster",
     "kubeproto.sim.reading._tokens": "tokens with times and versions that no list gives out",
     "kubeproto.sim.storage._storage": "the history behind a watch, which its model compares entry by entry",
+    "kubeproto.sim.workloads": "indexes, orders and shares against a search; a cluster needs all at once",
+    "kubeproto.sim.writing._cron": "schedules one by one; a CronJob would have to wait for each",
     "kubeproto.sim.writing._shapes": "that remembered shapes are those of the objects; only speed shows them",
     "kubeproto.watching._line_buffer": "a limit that a page of the documentation states",
     "kubeproto.watching._resync_pace": "the bucket and the backoff of the machine, row by row",
@@ -72,6 +74,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.tasks._background": "which event loop runs, for every loop and for none",
     "kubeproto_runtime.watching._resync_driver": "the driver with a sink of the test's own",
     "kubeproto_trio._dialling": "a limit that a page of the documentation states",
+    "kubeproto_serve._command": "the cluster that options describe, without a process",
     "kubeproto_serve._fixtures": "the fixtures that pytest loads by their module's name",
 }
 

@@ -35,14 +35,14 @@ from ._direct import (
     served_kind,
 )
 from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, take_snapshot
-from ._state import Modes, ServerState
+from ._state import Modes, ServerState, TimeZones, utc_alone
 from .access._access import Access
 from .access._access import Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
 from .admission._calls import PendingCalls, Replies, WebhookHandlers
 from .controllers._bootstrap import populate
-from .controllers._manager import ControllerManager
+from .controllers._manager import ControllerManager, ControllerSwitches
 from .reading._watches import Watch
 from .serving._messages import ServerResponse
 from .serving._server import Server
@@ -80,6 +80,10 @@ class Cluster:
     `authorization="RBAC"` allows a request what the roles and bindings of the cluster allow its user, who is
     given by its transport, by a bearer token in `tokens`, or by the token of a service account; the roles of
     a new cluster exist from the beginning. Without it everybody may do everything.
+    `controllers=True` runs the controllers of a real cluster, such as that of Deployments; names like
+    ``("*", "-job-controller")`` choose among them, and `Cluster.controllers` stops, slows and fails them.
+    Without it only what follows from a request happens: garbage is collected, namespaces are emptied.
+    `time_zones` finds the `timeZone` of CronJobs, such as `zoneinfo.ZoneInfo`; without it there is UTC.
     `managed_fields=False` records no managedFields, which makes writes faster. A driver of the clock may set
     `on_due`: it is called when something has become due earlier than before. A journal sets `on_change`: it
     is called with each object that is stored or deleted.
@@ -97,13 +101,17 @@ class Cluster:
         populated: bool = False,
         authorization: AuthorizationMode = "AlwaysAllow",
         tokens: Mapping[str, User] = _NO_TOKENS,
+        controllers: Iterable[str] | bool = False,
+        time_zones: TimeZones = utc_alone,
     ) -> None:
         self._populated = populated
+        self._runs = controllers if isinstance(controllers, bool) else tuple(controllers)
         self._authorization: AuthorizationMode = authorization
         self._tokens = dict(tokens)
         self.webhooks = WebhookHandlers()
         self._state = ServerState(seed=seed, window=window, modes=modes)
         self._state.tracks = managed_fields
+        self._state.time_zone = time_zones
         self._state.storage.version = version
         self._state.storage.compact()
         self._begin()
@@ -124,7 +132,10 @@ class Cluster:
         self._server = Server(state, Access(state, self._authorization, self._tokens), self.webhooks)
         self._plans: list[tuple[float, int, Callable[[], object]]] = []
         self._planned = 0
-        self._controllers = ControllerManager(state, populated=self._populated)
+        self._controllers = ControllerManager(
+            state, populated=self._populated, gates=self._server.gate_of_controller, names=self._runs,
+            notify=self._notify_due,
+        )  # fmt: skip
         state.on_event = [*self._controllers.callbacks, self._wake]
 
     # Requests and responses.
@@ -229,12 +240,16 @@ class Cluster:
         """Call something after so many seconds: another client's write, a fault, the end of a test."""
         heapq.heappush(self._plans, (self.now + seconds, self._planned, action))
         self._planned += 1
-        if self.on_due is not None:
-            self.on_due()
+        self._notify_due()
 
     def settle(self) -> None:
         """Let the controllers work until they have nothing left to do."""
         self._controllers.settle()
+
+    @property
+    def controllers(self) -> ControllerSwitches:
+        """The controllers that run, by name: ``cluster.controllers["deployment-controller"].stop()``."""
+        return self._controllers.switches
 
     def nodes(self, count: int | None = None, **options: Unpack[NodeOptions]) -> Nodes:
         """Return the nodes of the cluster. The first call adds `count` of them, one unless it says more.
@@ -369,10 +384,11 @@ class Cluster:
         state.clock.time, state.chance = old.clock.time, old.chance.copy()
         state.tracks, state.lag = old.tracks, old.lag
         state.terminating, state.closing = set(old.terminating), set(old.closing)
-        twin._populated = self._populated
+        twin._populated, twin._runs = self._populated, self._runs
         twin.webhooks = self.webhooks
         twin._authorization, twin._tokens = self._authorization, dict(self._tokens)
-        state.signing_key = old.signing_key
+        state.signing_key, state.time_zone = old.signing_key, old.time_zone
+        state.quotas = {namespace: set(keys) for namespace, keys in old.quotas.items()}
         twin._begin()
         twin.on_due = twin.on_change = None
         twin.log, twin.keeps_log = [], self.keeps_log
@@ -398,9 +414,12 @@ class Cluster:
     def _wake(self, storage: ResourceStorage, event: StoredEvent) -> None:
         if self.on_change is not None:
             self.on_change(change_of(storage, event))
-        if self.on_due is not None:
-            self.on_due()
+        self._notify_due()
         if self._state.lag:
             self._server.watches.wake_all()  # this write brings older ones of any resource into sight
         else:
             self._server.watches.wake(storage, event.stored.namespace)
+
+    def _notify_due(self) -> None:
+        if self.on_due is not None:
+            self.on_due()

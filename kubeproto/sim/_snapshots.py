@@ -72,4 +72,4 @@ def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
     state.storage, state.kinds = storage, Kinds(storage)
     state.clock.time = max(state.clock.time, snapshot.time)
     state.chance.state = snapshot.seed
-    state.terminating, state.closing = set(), set()
+    state.terminating, state.closing, state.quotas = set(), set(), {}

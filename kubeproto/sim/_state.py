@@ -13,6 +13,8 @@ from ._chance import Chance
 from .kinds._kinds import Kinds
 from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
 
+# Returns the time zone of a name such as Europe/Berlin; None if there is none.
+TimeZones = Callable[[str], datetime.tzinfo | None]
 # 2026-01-01T00:00:00Z: where the virtual clock starts, so that times look realistic.
 START: Final = 1_767_225_600.0
 
@@ -34,6 +36,11 @@ class Modes(Struct, frozen=True, kw_only=True):
     too_large: Literal["reason", "cause-message", "message"] = "reason"
     compress_watches: bool = False
     old_bookmarks: bool = False  # `"creationTimestamp":null` in the metadata of bookmarks
+
+
+def utc_alone(name: str) -> datetime.tzinfo | None:
+    """Return the time zone of a name; the core reads no database of them and knows the one without a rule."""
+    return datetime.UTC if name in ("UTC", "Etc/UTC", "GMT", "Etc/GMT") else None
 
 
 class VirtualClock:
@@ -98,11 +105,13 @@ class ServerState:
         self.signing_key = hashlib.sha256(b"kubeproto.sim %d" % seed).digest()
         self.modes = modes
         self.tracks = True  # whether writes are recorded in managedFields
+        self.time_zone: TimeZones = utc_alone
         self.lag = 0  # by how many versions the watch cache is behind
         self.terminating: set[str] = set()  # namespaces that accept no new objects
         self.closing: set[str] = set()  # custom resources whose definition is being deleted
         self.extensions: list[ClusterExtension] = []
         self.nodes: NodeExtension | None = None  # also one of the extensions
+        self.quotas: dict[str, set[str]] = {}  # the keys of the quotas of each namespace
         self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
         self.on_generation: Callable[[ResourceStorage], None] = _ignore
 

@@ -7,8 +7,10 @@ import logging
 import secrets
 import signal
 import sys
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kubeproto import Dynamic, KubeprotoError
 from kubeproto.objects import encode
@@ -81,6 +83,11 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add("--client-certificates", action="store_true", help="with --tls: require a client certificate")
     add("--client-ca", metavar="FILE", help="with --tls-cert: require a client certificate of this authority")
+    add(
+        "--controllers", default="*", metavar="NAMES",
+        help="which controllers to run, as kube-controller-manager names them: '*,-job-controller' is all"
+        " but one, '' none (default: %(default)s)",
+    )  # fmt: skip
     add("--empty", action="store_true", help="begin without the objects that a new cluster has")
     add("--log", action="store_true", help="log each request to standard error")
     return parser
@@ -96,6 +103,8 @@ def _cluster(options: argparse.Namespace) -> Cluster:
     cluster = Cluster(
         seed=seed, populated=not options.empty, authorization=options.authorization,
         tokens=read_token_file(Path(options.token_auth_file).read_text()) if options.token_auth_file else {},
+        controllers=[name.strip() for name in options.controllers.split(",") if name.strip()],
+        time_zones=_time_zone,
     )  # fmt: skip
     cluster.keeps_log = False
     for path in options.crd:
@@ -104,6 +113,13 @@ def _cluster(options: argparse.Namespace) -> Cluster:
         for obj in _objects(path):
             cluster.put(obj)
     return cluster
+
+
+def _time_zone(name: str) -> tzinfo | None:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
 
 
 def _objects(path: str) -> list[Dynamic]:

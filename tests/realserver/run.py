@@ -1,6 +1,7 @@
 """Runs what needs the real control plane: ``python tests/realserver/run.py COMMAND [ARGUMENT...]``.
 
-The commands are real, churn, record, facts, verdicts, cel, access and admission;
+The commands are real, churn, record, facts, verdicts, cel, access, admission and
+workloads;
 `make help` explains them.
 
 The control plane is built first. `KUBEPROTO_REAL` then tells the tests which program it is, and the plugin
@@ -23,6 +24,7 @@ PATHS: Final = (
     "tests/admission",
     "tests/crd",
     "tests/objects",
+    "tests/workloads",
     "examples",
     "examples/books",
     "examples/transports",
@@ -37,6 +39,7 @@ RUNS: Final = {
     "cel": ("-m", "realserver.cel"),
     "access": ("-m", "realserver.access"),
     "admission": ("-m", "realserver.admission"),
+    "workloads": ("-m", "realserver.workloads"),
 }
 CHURN: Final = 5000  # custom resources
 

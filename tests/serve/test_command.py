@@ -15,6 +15,7 @@ import pytest
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto_serve import main
+from kubeproto_serve._command import _cluster, _parser, _time_zone
 
 pytestmark = pytest.mark.one_python
 
@@ -126,3 +127,33 @@ def test_options_that_cannot_be_met_end_it_with_the_reason(
     said = capsys.readouterr().err
     assert said.startswith("kubeproto serve: ")
     assert message in said
+
+
+@pytest.mark.parametrize(
+    ("names", "pods"), [((), 2), (("--controllers", "*,-replicaset"), 0), (("--controllers", ""), 0)]
+)
+def test_controllers_run_unless_they_are_left_out(names: tuple[str, ...], pods: int, tmp_path: Path) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    manifest = tmp_path / "web.json"
+    manifest.write_text(json.dumps(made))
+    cluster = _cluster(_parser().parse_args(["serve", "--load", str(manifest), *names]))
+    cluster.settle()
+    assert len(cluster.objects("v1/Pod")) == pods
+
+
+def test_time_zones_are_those_of_the_system() -> None:
+    assert _time_zone("Europe/Berlin") is not None
+    assert _time_zone("Europe/Nowhere") is None
+    assert _time_zone("../etc/passwd") is None
+
+
+def test_a_controller_that_does_not_exist_ends_it_with_the_names_that_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", "--controllers", "pods"]) == 1
+    assert (
+        "no controller has the name 'pods-controller': there are cronjob-controller, "
+        in capsys.readouterr().err
+    )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
 from ..._errors import LocalProtocolError
 from .._state import ServerState
 from ..storage._storage import ResourceStorage, StoredEvent
+from ..workloads._controllers import Workloads, is_chosen, long_name
+from ..workloads._objects import Gates, Objects
+from ..workloads._switch import ControllerSwitch, SwitchedWork
+from ..writing._quotas import QUOTAS, note_quota
 from ._aggregation import RoleAggregation
 from ._bootstrap import Defaults
 from ._definitions import DEFINITIONS, Definitions
@@ -17,7 +21,7 @@ from ._protection import Protection
 
 # One object that is deleted may lead to a chain of others; only two controllers that undo each other's work
 # take this many rounds.
-_ROUNDS: Final = 1000
+_ROUNDS: Final = 10_000
 
 
 class ClusterController(Protocol):
@@ -35,32 +39,59 @@ class ClusterController(Protocol):
 class ControllerManager:
     """All controllers of one cluster, as kube-controller-manager runs them.
 
-    `populated` clusters give each namespace its default objects too.
+    `populated` clusters give each namespace its default objects too. `names` are the controllers that make
+    objects from others, such as pods; `gates` opens the admission of what they write, and `notify` is called
+    when a test has let one of them go on.
     """
 
-    def __init__(self, state: ServerState, *, populated: bool) -> None:
+    def __init__(
+        self,
+        state: ServerState,
+        *,
+        populated: bool,
+        gates: Gates,
+        names: Iterable[str] | bool = False,
+        notify: Callable[[], None],
+    ) -> None:
         self.state = state
         self.definitions = Definitions(state)
         self.garbage = Garbage(state)
         self.pods = Pods(state)
         self.protection = Protection(state)
         self.aggregation = RoleAggregation(state)
+        self.workloads = Workloads(Objects(state, gates), names, notify)
+        switchable: list[tuple[str, ClusterController]] = [
+            ("garbage-collector-controller", self.garbage),
+            ("namespace-controller", NamespaceController(state)),
+            ("clusterrole-aggregation-controller", self.aggregation),
+        ]
+        if populated or is_chosen(names, "serviceaccount-controller"):
+            switchable.append(("serviceaccount-controller", Defaults(state)))
+        self._switched = [
+            SwitchedWork(ControllerSwitch(name, notify), one.on_event, one.work, lambda: state.clock.time)
+            for name, one in switchable
+        ]
         self._controllers: tuple[ClusterController, ...] = (
-            self.definitions, self.garbage, NamespaceController(state), self.pods, self.protection,
-            self.aggregation,
+            self.definitions, *self._switched, self.pods, self.protection, self.workloads,
         )  # fmt: skip
-        if populated:
-            self._controllers += (Defaults(state),)
+
+    @property
+    def switches(self) -> ControllerSwitches:
+        """All controllers that a test can stop, by their names."""
+        switches = [*(one.switch for one in self._switched), *(loop.switch for loop in self.workloads.loops)]
+        return ControllerSwitches({switch.name: switch for switch in switches})
 
     @property
     def callbacks(self) -> list[Callable[[ResourceStorage, StoredEvent], None]]:
         """What is to be called with each change, in order."""
-        return [*(controller.on_event for controller in self._controllers), self._notify_extensions]
+        own = (controller.on_event for controller in self._controllers)
+        return [self._note_quota, *own, self._notify_extensions]
 
     @property
     def due(self) -> float | None:
         """When a controller acts without a change next; None if none will."""
-        times = [self.definitions.due, self.pods.due]
+        times = [self.definitions.due, self.pods.due, self.workloads.due]
+        times += [one.due for one in self._switched]
         times += [one.due for one in self.state.extensions]
         return min((time for time in times if time is not None), default=None)
 
@@ -89,6 +120,9 @@ class ControllerManager:
         self.aggregation.adopt(other.aggregation)
         for extension in other.state.extensions:
             extension.fork(self.state)
+        self.workloads.adopt(other.workloads)
+        for mine, theirs in zip(self._switched, other._switched, strict=True):
+            mine.copy_from(theirs)
 
     def resume(self) -> None:
         """Learn what is stored after a restart: definitions first, because they bring kinds."""
@@ -100,9 +134,36 @@ class ControllerManager:
         followers += self.state.extensions
         for storage in list(self.state.storage.resources.values()):
             for stored in list(storage.objects.values()):
+                self._note_quota(storage, StoredEvent("ADDED", stored, None))
                 for follower in followers:
                     follower.on_event(storage, StoredEvent("ADDED", stored, None))
+
+    def _note_quota(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        if storage.name == QUOTAS:
+            note_quota(self.state, event)
 
     def _notify_extensions(self, storage: ResourceStorage, event: StoredEvent) -> None:
         for extension in self.state.extensions:
             extension.on_event(storage, event)
+
+
+class ControllerSwitches(Mapping[str, ControllerSwitch]):
+    """The controllers of a cluster by name, with or without "-controller" at its end."""
+
+    def __init__(self, switches: dict[str, ControllerSwitch]) -> None:
+        self._switches = switches
+
+    def __getitem__(self, name: str) -> ControllerSwitch:
+        found = self._switches.get(long_name(name))
+        if found is None:
+            raise KeyError(f"the cluster runs no {name!r}, only {', '.join(sorted(self._switches))}")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._switches)
+
+    def __len__(self) -> int:
+        return len(self._switches)
+
+    def __repr__(self) -> str:
+        return f"ControllerSwitches({list(self._switches.values())})"

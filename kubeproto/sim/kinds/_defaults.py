@@ -38,7 +38,7 @@ FINALIZERS: Final = {
     "persistentvolumes": "kubernetes.io/pv-protection",
     "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
-_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 _METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
 _CONTAINERS: Final = ("containers", "initContainers")
 
@@ -166,6 +166,10 @@ def _job(obj: Json) -> None:
     spec = obj.setdefault("spec", {})
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = spec["parallelism"] = 1
+    if "backoffLimitPerIndex" in spec:
+        spec.setdefault("backoffLimit", 2**31 - 1)  # each index has its own
+    if "podFailurePolicy" in spec:
+        spec.setdefault("podReplacementPolicy", "Failed")  # what has not ended cannot be judged
 
 
 def _controller(obj: Json) -> None:
@@ -243,10 +247,14 @@ def _stateful_set(obj: Json) -> None:
     strategy = spec.setdefault("updateStrategy", {})
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
         strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    for claim in listed(spec, "volumeClaimTemplates"):
+        claim.setdefault("apiVersion", "v1")
+        claim.setdefault("kind", "PersistentVolumeClaim")
+        claim.setdefault("status", {}).setdefault("phase", "Pending")
 
 
 def _daemon_set(obj: Json) -> None:
-    obj["metadata"].setdefault("annotations", {}).setdefault(_TEMPLATE_GENERATION, "1")
+    obj["metadata"].setdefault("annotations", {}).setdefault(TEMPLATE_GENERATION, "1")
 
 
 def _namespace(obj: Json) -> None:

@@ -145,6 +145,7 @@ POINTERS: Final = frozenset((
     ("coordination_v1.LeaseSpec", "preferredHolder"),
     ("core_v1.PersistentVolumeClaimSpec", "storageClassName"),
     ("batch_v1.CronJobSpec", "timeZone"),
+    ("batch_v1.JobStatus", "failedIndexes"),
     ("networking_v1.IngressSpec", "ingressClassName"),
 ))  # fmt: skip
 

@@ -21,9 +21,11 @@ from .._refusals import (
     version_too_large,
 )
 from .._state import ServerState
-from ..access._access import Access
-from ..access._users import User
+from ..access._access import Access, Caller
+from ..access._attributes import Attributes
+from ..access._users import User, authenticated
 from ..admission._calls import Replies, WebhookHandlers
+from ..kinds._kinds import Served
 from ..kinds._typed import escaped
 from ..reading._lists import ListResult, list_body, list_objects, read_version
 from ..reading._lists import invalid_version as _invalid_version
@@ -40,7 +42,8 @@ from ..reading._routes import Route, find_route
 from ..reading._views import Viewer
 from ..reading._watches import open_watch
 from ..writing._bodies import check_size, read_object
-from ..writing._deletes import delete, read_delete_options
+from ..writing._deletes import DeleteOptions, delete, read_delete_options
+from ..writing._gates import Gate
 from ..writing._patches import APPLY, check_media, patch
 from ._admitting import Gatekeeper, patch_writer_for, writer_for
 from ._documents import document
@@ -60,6 +63,10 @@ from ._objects import object_response, write_response
 from ._reviews import review
 from ._subresources import subresource
 
+_ORPHANS: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove"
+    " them or set propagationPolicy=Orphan to suppress this warning"
+)
 _TOO_LATE: Final = (
     b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted'
     b' timeout","reason":"Timeout","details":{},"code":504}\n'
@@ -85,6 +92,16 @@ class Server:
         waits: list[float] = []
         response = self._respond(head, user, replies, waits)
         return msgspec.structs.replace(response, after=response.after + waits[0]) if waits else response
+
+    def gate_of_controller(self, user: str, route: Route) -> Gate:
+        """Return the gate of a write that a controller of the cluster makes as its service account."""
+        about = Attributes(
+            verb=route.verb, group=route.served.group, version=route.served.version,
+            resource=route.served.plural, subresource=route.subresource, name=route.name,
+            namespace=route.namespace,
+        )  # fmt: skip
+        caller = Caller(self.access, authenticated(User(user)), about)
+        return self.gatekeeper.gate(caller, None, [], []).of(route, {})
 
     def _respond(
         self, head: Head, user: User | None, replies: Replies | None, waits: list[float]
@@ -219,6 +236,7 @@ class Server:
         options = read_delete_options(
             request.query, request.head.body, request.headers.get("content-type", "")
         )
+        _warn_of_orphans(served, options, warnings)
         gate = request.gate.of(route, request.query)
         deleted = delete(
             self.state, served, served.key(route.namespace, route.name), route.name, options, gate
@@ -241,6 +259,7 @@ class Server:
         options = read_delete_options(
             request.query, request.head.body, request.headers.get("content-type", "")
         )
+        _warn_of_orphans(served, options, warnings)
         listed = list_objects(self.state, route, listing)
         gate = request.gate.of(route, request.query)
         for stored in listed.objects:
@@ -286,3 +305,10 @@ def _allowed_time(limit: str) -> float:
     else:
         why = f"time: invalid duration {shown}"
     raise bad_request(f"invalid timeout specified in the request URL - {why}")
+
+
+def _warn_of_orphans(served: Served, options: DeleteOptions, warnings: list[str]) -> None:
+    """Warn whoever deletes a Job without a word about its pods."""
+    silent = options.propagation_policy is None and options.orphan_dependents is None
+    if served.full_name == "jobs.batch" and silent:
+        warnings.append(_ORPHANS)

@@ -23,6 +23,8 @@ Policy = Literal["", "Orphan", "Background", "Foreground"]
 _POLICIES: Final = ("", "Orphan", "Background", "Foreground")
 _FOREGROUND: Final = "foregroundDeletion"
 _ORPHAN: Final = "orphan"
+# Whose dependents stay if nobody says otherwise: so it was before there was a garbage collector.
+ORPHANING: Final = ("jobs.batch", "replicationcontrollers")
 _KEPT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
 
 
@@ -103,7 +105,7 @@ def delete(
     obj: dict[str, Any] = msgspec.json.decode(old.data)
     meta: dict[str, Any] = obj["metadata"]
     dry = bool(options.dry_run)
-    finalizers = _finalizers(meta.get("finalizers") or [], options)
+    finalizers = _finalizers(served, meta.get("finalizers") or [], options)
     grace = _grace(served, obj, options)
     shown = _shown(options)
     if served.full_name == "pods":
@@ -183,11 +185,13 @@ def _check_preconditions(served: Served, old: Stored, asked: Preconditions | Non
         raise conflict(served.kind, served.group, old.name, why)
 
 
-def _finalizers(present: list[str], options: DeleteOptions) -> list[str]:
+def _finalizers(served: Served, present: list[str], options: DeleteOptions) -> list[str]:
     """Return the finalizers that the policy asks for, beside those of others."""
     policy = options.propagation_policy or ""
     if options.orphan_dependents is not None:
         policy = "Orphan" if options.orphan_dependents else "Background"
+    if not policy and served.full_name in ORPHANING and not {_FOREGROUND, _ORPHAN} & set(present):
+        policy = "Orphan"
     if not policy:
         return present
     others = [one for one in present if one not in (_FOREGROUND, _ORPHAN)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...objects import json_equal
-from ..kinds._defaults import fill_in
+from ..kinds._defaults import TEMPLATE_GENERATION, fill_in
 from ..kinds._kinds import Served
 from ._allocation import allocate, keep_allocated
 from ._pod_parts import POD_PARTS, with_part
@@ -34,6 +34,8 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
         obj.pop("status", None)
         if "status" in before:
             obj["status"] = before["status"]
+    if served.full_name == "daemonsets.apps":
+        _count_template(before, obj)
     if served.full_name == "namespaces" and subresource != "finalize":
         obj["spec"] = before.get("spec", {})
     for field in _SERVERS:
@@ -42,6 +44,15 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
         else:
             meta.pop(field, None)
     return obj
+
+
+def _count_template(before: dict[str, Any], obj: dict[str, Any]) -> None:
+    """Number the template of a DaemonSet, in the annotation that was a field before apps/v1."""
+    known = before["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION, "0")
+    number = int(known) if known.isdecimal() else 0
+    if before["spec"].get("template") != obj["spec"].get("template"):
+        number += 1
+    obj["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = str(number)
 
 
 def _with_status(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from ...objects._shared import key_faults, value_faults
 from ..kinds._kinds import Served
 from ..storage._parts import listed, member, texts
+from ._cron import BadSchedule, read_schedule
 from ._pod_rules import Found, Json, check_labels, forbidden, invalid, required, unsupported
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
-_CRON: Final = re.compile(r"[\d*/,\-?A-Za-z]+")
-_CRON_RANGES: Final = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
 
 
 def restarts(served: Served, spec: Json, path: str) -> Found:
@@ -140,28 +138,16 @@ def cron_job(obj: Json) -> Found:
     spec = member(obj, "spec")
     yield from _completions(member(member(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")
     schedule = spec.get("schedule", "")
-    if schedule and not _is_cron(schedule):
-        yield invalid("spec.schedule", schedule, "expected exactly 5 fields")
+    if schedule:
+        try:
+            read_schedule(schedule)
+        except BadSchedule as error:
+            yield invalid("spec.schedule", schedule, str(error))
     zone = spec.get("timeZone")
     if zone is not None and (not zone or not _is_zone(zone)):
         yield invalid("spec.timeZone", zone, "unknown time zone")
     if len(obj["metadata"].get("name", "")) > 52:
         yield invalid("metadata.name", obj["metadata"]["name"], "must be no more than 52 characters")
-
-
-def _is_cron(text: str) -> bool:
-    if text.startswith("@"):
-        return text in ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly") or (
-            text.startswith("@every ")
-        )
-    parts = text.split()
-    if len(parts) != 5 or not all(_CRON.fullmatch(one) for one in parts):
-        return False
-    for part, (low, high) in zip(parts, _CRON_RANGES, strict=True):
-        for one in re.findall(r"\d+", part.partition("/")[0].replace(",", " ")):
-            if not low <= int(one) <= high:
-                return False
-    return True
 
 
 def _is_zone(name: str) -> bool:

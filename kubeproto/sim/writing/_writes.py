@@ -18,6 +18,7 @@ from ._allocation import allocate
 from ._checks import check_object
 from ._keeping import count_generation, kept
 from ._mistakes import immutable, no_version, other_name, other_uid
+from ._quotas import Charges, charge, check_quotas
 from ._rules import new_finalizers
 from ._write_requests import WriteRequest
 
@@ -66,12 +67,14 @@ class Writer(WriteRequest):
         if asked_version not in ("", "0") and not (replacing or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
         self.gate.validate(obj, None)
+        charges = check_quotas(self.state, served, obj, None, namespace=self.route.namespace)
         key = served.key(self.route.namespace, meta["name"])
         if (old := served.storage.objects.get(key)) is not None:
             raise exists(served.plural, served.group, meta["name"], deleting=_is_deleting(old))
         if self.dry_run:
             return Written(data, created=True)
         state.commit(served.storage, make_stored(key, obj, version, data))
+        charge(state, charges)
         return Written(served.shown(data), created=True)
 
     def _take_new(self, obj: dict[str, Any], twice: list[str]) -> tuple[str, str]:
@@ -143,12 +146,17 @@ class Writer(WriteRequest):
         meta["resourceVersion"] = str(old.version)
         data = self._written(obj)
         self.gate.validate(obj, before)
+        charges: Charges = []
+        if not self.route.subresource and self.state.quotas:
+            charges = check_quotas(self.state, served, obj, before, namespace=self.route.namespace)
         if data == old.data or self.dry_run:
             return Written(served.shown(data))
         if self._finished(meta):
             self._remove(old, obj)
             return Written(served.shown(data))
-        return Written(self._commit(old, obj, data))
+        written = Written(self._commit(old, obj, data))
+        charge(self.state, charges)
+        return written
 
     def _mutated_new(self, obj: dict[str, Any], *, drawn: bool) -> dict[str, Any]:
         """Return a new object as mutating webhooks make it.

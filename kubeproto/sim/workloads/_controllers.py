@@ -1,0 +1,89 @@
+"""The controllers of this package as one: which of them run, and whom a change is passed to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from ..storage._storage import ResourceStorage, StoredEvent
+from ._cronjobs import CronJobs
+from ._daemonsets import DaemonSets
+from ._deployments import Deployments
+from ._disruption import Disruption
+from ._endpoint_slices import EndpointSlices
+from ._endpoints import Endpoints
+from ._jobs import Jobs
+from ._loop import ControlLoop, Shared
+from ._objects import Objects
+from ._quota_status import ResourceQuotas
+from ._replicasets import ReplicaSets, ReplicationControllers
+from ._statefulsets import StatefulSets
+from ._ttl import TtlAfterFinished
+
+# In the order in which they act on the same change: what others are made from comes first.
+LOOPS: Final[tuple[type[ControlLoop], ...]] = (
+    CronJobs, Deployments, ReplicaSets, ReplicationControllers, Jobs, StatefulSets, DaemonSets,
+    TtlAfterFinished, EndpointSlices, Endpoints, Disruption, ResourceQuotas,
+)  # fmt: skip
+# Controllers that can be chosen and stand elsewhere.
+_ELSEWHERE: Final = ("serviceaccount-controller",)
+
+
+def chosen(names: Iterable[str] | bool) -> list[type[ControlLoop]]:
+    """Return the controllers that are to run.
+
+    True is all of them. Names are those of kube-controller-manager, with or without "-controller" at their
+    end; "*" is all, and "-name" all but this one.
+    """
+    if isinstance(names, bool):
+        return list(LOOPS) if names else []
+    asked = list(names)
+    wanted = [name if name == "*" else long_name(name.removeprefix("-")) for name in asked]
+    known = {loop.name for loop in LOOPS} | set(_ELSEWHERE)
+    if unknown := sorted(set(wanted) - known - {"*"}):
+        raise ValueError(f"no controller has the name {unknown[0]!r}: there are {', '.join(sorted(known))}")
+    return [loop for loop in LOOPS if is_chosen(asked, loop.name)]
+
+
+def is_chosen(names: Iterable[str] | bool, name: str) -> bool:
+    """Whether a controller is to run, which is given by its long name."""
+    if isinstance(names, bool):
+        return names
+    chosen_names = {one if one == "*" else long_name(one) for one in names}
+    return f"-{name}" not in chosen_names and bool({"*", name} & chosen_names)
+
+
+def long_name(name: str) -> str:
+    """Return the name of a controller as kube-controller-manager has it."""
+    return name if name.endswith("-controller") else f"{name}-controller"
+
+
+class Workloads:
+    """The controllers of one cluster that make objects from others."""
+
+    def __init__(self, objects: Objects, names: Iterable[str] | bool, notify: Callable[[], None]) -> None:
+        self.shared = Shared(objects, notify)
+        self.loops = [loop(self.shared) for loop in chosen(names)]
+
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        """Note a change."""
+        if self.loops:
+            self.shared.follow(storage.name, event)
+            for loop in self.loops:
+                loop.on_event(storage, event)
+
+    @property
+    def due(self) -> float | None:
+        """When one of them acts without a change next; None if none will."""
+        return min((due for loop in self.loops if (due := loop.due) is not None), default=None)
+
+    def work(self) -> bool:
+        """Do what is left to do; return whether there was anything."""
+        worked = [loop.work() for loop in self.loops]
+        return any(worked)
+
+    def adopt(self, other: Workloads) -> None:
+        """Take over what the controllers of a forked cluster know."""
+        self.shared.adopt(other.shared)
+        for mine, theirs in zip(self.loops, other.loops, strict=True):
+            mine.adopt(theirs)

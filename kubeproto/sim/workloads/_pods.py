@@ -1,0 +1,90 @@
+"""What controllers look at in a pod: whether it is active, ready, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...objects import parse_time
+from ..storage._parts import listed, member
+
+Json = dict[str, Any]
+_FINISHED: Final = ("Succeeded", "Failed")
+
+
+def phase(pod: Json) -> str:
+    """Return the phase of a pod; Pending if it has none."""
+    found: str = member(pod, "status").get("phase") or "Pending"
+    return found
+
+
+def is_finished(pod: Json) -> bool:
+    """Whether a pod has ended."""
+    return phase(pod) in _FINISHED
+
+
+def is_terminating(pod: Json) -> bool:
+    """Whether a pod is being deleted."""
+    return "deletionTimestamp" in pod["metadata"]
+
+
+def is_active(pod: Json) -> bool:
+    """Whether a pod runs or may run yet, and nobody deletes it."""
+    return not is_finished(pod) and not is_terminating(pod)
+
+
+def condition(obj: Json, type_: str) -> Json | None:
+    """Return the condition of this type in the status of an object; None if there is none."""
+    for one in listed(member(obj, "status"), "conditions"):
+        if one.get("type") == type_:
+            return one
+    return None
+
+
+def is_ready(pod: Json) -> bool:
+    """Whether a pod has the condition Ready."""
+    found = condition(pod, "Ready")
+    return found is not None and found.get("status") == "True"
+
+
+def ready_since(pod: Json) -> float | None:
+    """When a pod became ready; None if it is not, or does not say when."""
+    found = condition(pod, "Ready")
+    if found is None or found.get("status") != "True" or not found.get("lastTransitionTime"):
+        return None
+    return seconds_of(found["lastTransitionTime"])
+
+
+def available_at(pod: Json, min_ready: int) -> float | None:
+    """When a ready pod is available: it has been ready for `min_ready` seconds; None if that is unknown."""
+    if not is_ready(pod):
+        return None
+    if not min_ready:
+        return 0.0
+    since = ready_since(pod)
+    return None if since is None else since + min_ready
+
+
+def is_available(pod: Json, min_ready: int, now: float) -> bool:
+    """Whether a pod has been ready for so many seconds."""
+    at = available_at(pod, min_ready)
+    return at is not None and at <= now
+
+
+def next_available(pods: list[Json], min_ready: int, now: float) -> float | None:
+    """How many seconds it takes until the next of some pods is available; None if none will be."""
+    if not min_ready:
+        return None
+    times = [at for pod in pods if (at := available_at(pod, min_ready)) is not None and at > now]
+    return min(times) - now if times else None
+
+
+def seconds_of(time: str) -> float:
+    """Return a time of an object as seconds since 1970."""
+    seconds: float = parse_time(time).timestamp()
+    return seconds
+
+
+def created(obj: Json) -> tuple[float, str]:
+    """Return what objects are sorted by, the oldest first; the name decides within a second."""
+    meta = obj["metadata"]
+    return seconds_of(meta["creationTimestamp"]), meta["name"]

@@ -1,0 +1,47 @@
+"""Jobs that have finished are deleted after `ttlSecondsAfterFinished`, and their pods with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..storage._parts import listed, member
+from ..storage._storage import StoredEvent
+from ._job_sync import COMPLETE, FAILED
+from ._loop import ControlLoop, Listener
+from ._objects import Json
+from ._pods import seconds_of
+
+_JOBS = "jobs.batch"
+
+
+class TtlAfterFinished(ControlLoop):
+    """The controller that cleans up Jobs."""
+
+    name = "ttl-after-finished-controller"
+
+    def follows(self) -> Mapping[str, Listener]:
+        return {_JOBS: self._on_job}
+
+    def _on_job(self, event: StoredEvent) -> None:
+        if event.change != "DELETED" and b'"ttlSecondsAfterFinished":' in event.stored.data:
+            self.enqueue(event.stored.key)
+
+    def sync(self, key: str) -> float | None:
+        job = self.objects.get(_JOBS, key)
+        if job is None or "deletionTimestamp" in job["metadata"]:
+            return None
+        ttl, end = job["spec"].get("ttlSecondsAfterFinished"), _finished_at(job)
+        if ttl is None or end is None:
+            return None
+        left: float = end + ttl - self.objects.now
+        if left > 0:
+            return left
+        self.objects.delete(_JOBS, key, self.user, uid=job["metadata"]["uid"], policy="Foreground")
+        return None
+
+
+def _finished_at(job: Json) -> float | None:
+    for one in listed(member(job, "status"), "conditions"):
+        if one["type"] in (COMPLETE, FAILED) and one["status"] == "True":
+            return seconds_of(one["lastTransitionTime"])
+    return None

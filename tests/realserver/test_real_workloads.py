@@ -1,0 +1,36 @@
+"""The real controllers do with Deployments that are drawn what those of the simulator do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from workload_cases import CASES
+from workload_random import random_case
+from workload_steps import Case
+from workload_summary import alike
+
+from realserver import RealServer
+
+from .workloads import on
+
+SEEDS: Final = range(100, 104)
+# One of each kind; all of them are recorded by `make workloads`.
+NAMED: Final = ("job-of-many", "set-update", "daemons-surge", "service", "budget", "cron", "quota-of-pods")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_drawn_course_of_a_deployment_goes_alike(real_server: RealServer, seed: int) -> None:
+    _compare(real_server, random_case(seed))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_course_of_each_kind_goes_alike(real_server: RealServer, name: str) -> None:
+    [case] = [case for case in CASES if case.name == name]
+    _compare(real_server, case)
+
+
+def _compare(server: RealServer, case: Case) -> None:
+    for at, (real, simulated) in enumerate(on(server.connection, case)):
+        if not alike(real, simulated):
+            assert simulated == real, f"after step {at}: {case.steps[at]}"

@@ -1,0 +1,150 @@
+"""Lets the real controllers work on the cases, and records the outcome: ``make workloads``."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import difflib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from simulated_workloads import SimulatedCluster, course
+from workload_cases import CASES
+from workload_random import RANDOM, random_case
+from workload_recording import read_outcomes, write_outcomes
+from workload_steps import Case, Json, take
+from workload_summary import Summary, alike
+
+from kubeproto.config import Connection
+from kubeproto.wire import Head, inflate
+from kubeproto_httpx import BlockingHttpxTransport
+
+from . import start
+
+_AT_ONCE: Final = 5  # cases that are tried beside each other: most of the time is spent waiting
+_POLL: Final = 0.3
+_REST: Final = 0.8  # seconds for which what is expected has to stay
+_LONGEST: Final = 30.0
+_STILL: Final = 3.5  # seconds for which something else than what is expected has to stay, to be the outcome
+_STEP: Final = 1.1  # seconds from one step to the next at least: times are whole seconds
+
+
+class RealCluster:
+    """The real server and its controllers."""
+
+    def __init__(self, transport: BlockingHttpxTransport) -> None:
+        self._transport = transport
+
+    def send(
+        self, method: str, target: str, body: Any = None, media: str = "application/json"
+    ) -> tuple[int, Any]:
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
+        with self._transport.send(Head(method, target, headers, data), timeout=30) as got:
+            return got.status, json.loads(inflate(got.headers, b"".join(got)))
+
+    def pass_time(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def stamp(self) -> str:
+        """The time as a kubelet would write it."""
+        return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def outcomes(cluster: RealCluster, case: Case) -> Iterator[tuple[Json, Json]]:
+    """What there is after each step of a case, beside what the simulator says there should be.
+
+    A controller is done when nothing changes any more. What is expected is taken at once; anything else only
+    when it has had time to become what is expected.
+    """
+    namespace = f"w-{case.name}"
+    cluster.send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    summary = Summary(cluster, namespace)
+    expected = course(SimulatedCluster(), case)
+    for step in case.steps:
+        begun = time.monotonic()
+        answer = summary_answer(summary, take(cluster, namespace, step))
+        wanted = next(expected)
+        found = _settled(summary, {name: value for name, value in wanted.items() if name != "answer"})
+        time.sleep(max(0.0, begun + _STEP - time.monotonic()))
+        yield {"answer": answer, **found}, wanted
+
+
+def differences(real: Json, simulated: Json) -> Iterator[str]:
+    """Where two outcomes differ, line by line."""
+    for name in sorted({*real, *simulated}):
+        theirs, ours = (_lines(one.get(name)) for one in (real, simulated))
+        yield from (
+            line.rstrip() for line in difflib.unified_diff(ours, theirs, f"{name} simulated", "real", n=0)
+        )
+
+
+def _lines(value: Any) -> list[str]:
+    if isinstance(value, list):
+        several: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+        return [line for one in several for line in _lines(one)]
+    if isinstance(value, str) and value.endswith("}"):
+        head, brace, rest = value.partition("{")
+        return [head, *json.dumps(json.loads(brace + rest), indent=1).splitlines()]
+    return json.dumps(value, indent=1, sort_keys=True).splitlines()
+
+
+def summary_answer(summary: Summary, answer: Any) -> Any:
+    """The answer to a step, in the numbers of the summary after it."""
+    summary.take()
+    return summary.plain(answer)
+
+
+def _settled(summary: Summary, wanted: Json) -> Json:
+    begun = since = time.monotonic()
+    last: Json = {}
+    while time.monotonic() < begun + _LONGEST:
+        found = summary.take()
+        if found != last:
+            last, since = found, time.monotonic()
+        elif time.monotonic() - since > (_REST if found == wanted else _STILL):
+            break
+        time.sleep(_POLL)
+    return last
+
+
+def main(arguments: list[str]) -> None:
+    """Record the outcomes for `make test`: of all cases, or of those whose names begin so."""
+    cases = [*CASES, *map(random_case, RANDOM)]
+    known = {case.name for case in cases}
+    recorded = {name: steps for name, steps in read_outcomes().items() if name in known}
+    cases = [case for case in cases if not arguments or case.name.startswith(tuple(arguments))]
+    different = 0
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        server = stack.enter_context(start(Path(folder)))
+        # Not threads: msgspec crashes where several of them are the first to decode a type.
+        workers = stack.enter_context(ProcessPoolExecutor(_AT_ONCE))
+        tried = workers.map(partial(on, server.connection), cases)
+        for case, found in zip(cases, tried, strict=True):
+            recorded[case.name] = [real for real, _ in found]
+            wrong = [at for at, (real, simulated) in enumerate(found) if not alike(real, simulated)]
+            different += bool(wrong)
+            sys.stdout.write(f"{case.name}: {len(found)} steps, different after {wrong}\n")
+            for at in wrong[:1]:
+                sys.stdout.writelines(f"  {line}\n" for line in differences(*found[at]))
+            sys.stdout.flush()
+    write_outcomes(recorded)
+    sys.stdout.write(f"{len(cases)} cases, {different} of them different\n")
+
+
+def on(connection: Connection, case: Case) -> list[tuple[Json, Json]]:
+    """The outcomes of a case on a server, each beside that of the simulator."""
+    with BlockingHttpxTransport(connection) as transport:
+        return list(outcomes(RealCluster(transport), case))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,70 @@
+"""The simulated cluster behind the cases of controllers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from workload_steps import Case, Json, take
+from workload_summary import Summary
+
+from kubeproto import sim
+from kubeproto.wire import Head
+
+
+class SimulatedCluster:
+    """A simulated server with its controllers."""
+
+    def __init__(self) -> None:
+        self.cluster = sim.Cluster(populated=True, controllers=True)
+
+    def send(
+        self, method: str, target: str, body: Any = None, media: str = "application/json"
+    ) -> tuple[int, Any]:
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
+        answer = self.cluster.answer(Head(method, target, headers, data))
+        assert isinstance(answer.body, bytes)
+        return answer.status, json.loads(answer.body)
+
+    def pass_time(self, seconds: float) -> None:
+        self.cluster.advance(seconds)
+
+    def stamp(self) -> str:
+        """The time as a kubelet would write it."""
+        return sim_stamp(self.cluster)
+
+
+def settle(cluster: sim.Cluster) -> None:
+    """Let time pass while something is due within the second or so for which a controller gathers changes."""
+    cluster.settle()
+    while (due := cluster.due) is not None and due <= cluster.now + 1.05:
+        cluster.advance_to(due)
+    cluster.advance(1.1)
+
+
+def sim_stamp(cluster: sim.Cluster) -> str:
+    """The time of a cluster as objects carry it."""
+    import datetime
+
+    return datetime.datetime.fromtimestamp(int(cluster.now), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def outcomes(case: Case) -> Iterator[Json]:
+    """What there is after each step of a case."""
+    simulated = SimulatedCluster()
+    yield from course(simulated, case)
+
+
+def course(simulated: SimulatedCluster, case: Case) -> Iterator[Json]:
+    """Take the steps of a case in a cluster that is there."""
+    namespace = f"w-{case.name}"
+    simulated.send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    simulated.cluster.settle()
+    summary = Summary(simulated, namespace)
+    for step in case.steps:
+        answer = take(simulated, namespace, step)
+        settle(simulated.cluster)
+        found = summary.take()
+        yield {"answer": summary.plain(answer), **found}

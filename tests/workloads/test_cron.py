@@ -1,0 +1,127 @@
+"""Cron schedules: what is accepted, why the rest is refused, and which time comes next."""
+
+from __future__ import annotations
+
+import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import sim
+from kubeproto.sim.writing._cron import BadSchedule, Schedule, read_schedule
+
+UTC = datetime.UTC
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def at(text: str, zone: datetime.tzinfo = UTC) -> float:
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=zone).timestamp()
+
+
+def following(schedule: str, text: str, zone: datetime.tzinfo = UTC) -> str:
+    found = read_schedule(schedule).after(at(text, zone), zone)
+    assert found is not None
+    return datetime.datetime.fromtimestamp(found, zone).strftime("%Y-%m-%d %H:%M:%S")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after", "expected"),
+    [
+        ("* * * * *", "2026-01-01 00:00:00", "2026-01-01 00:01:00"),
+        ("* * * * *", "2026-01-01 00:00:59", "2026-01-01 00:01:00"),
+        ("*/15 * * * *", "2026-01-01 00:14:30", "2026-01-01 00:15:00"),
+        ("5/20 * * * *", "2026-01-01 00:05:00", "2026-01-01 00:25:00"),
+        ("10-12,40 3 * * *", "2026-01-01 03:12:00", "2026-01-01 03:40:00"),
+        ("0 0 31 * *", "2026-01-31 00:00:00", "2026-03-31 00:00:00"),
+        ("0 0 29 feb ?", "2026-01-01 00:00:00", "2028-02-29 00:00:00"),
+        ("0 12 * * MON-fri", "2026-01-02 12:00:00", "2026-01-05 12:00:00"),
+        ("0 0 13 * 5", "2026-01-01 00:00:00", "2026-01-02 00:00:00"),
+        ("0 0 */2 * 1", "2026-01-01 00:00:00", "2026-01-03 00:00:00"),
+        ("0 0 */1 * 1", "2026-01-01 00:00:00", "2026-01-05 00:00:00"),
+        ("@hourly", "2026-01-01 00:00:00", "2026-01-01 01:00:00"),
+        ("@weekly", "2026-01-01 00:00:00", "2026-01-04 00:00:00"),
+        ("@yearly", "2026-01-01 00:00:00", "2027-01-01 00:00:00"),
+        ("@every 90s", "2026-01-01 00:00:00", "2026-01-01 00:01:30"),
+        ("@every 10ms", "2026-01-01 00:00:00", "2026-01-01 00:00:01"),
+    ],
+)
+def test_the_next_time_of_a_schedule(schedule: str, after: str, expected: str) -> None:
+    assert following(schedule, after) == expected
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after", "expected"),
+    [
+        ("30 2 * * *", "2026-03-28 12:00:00", "2026-03-30 02:30:00"),  # 02:30 is skipped that day
+        ("30 * * * *", "2026-03-29 01:45:00", "2026-03-29 03:30:00"),
+        ("0 0 * * *", "2026-10-24 12:00:00", "2026-10-25 00:00:00"),
+        ("0 4 * * *", "2026-10-25 00:00:00", "2026-10-25 04:00:00"),
+    ],
+)
+def test_the_next_time_where_clocks_are_changed(schedule: str, after: str, expected: str) -> None:
+    assert following(schedule, after, BERLIN) == expected
+
+
+def test_an_hour_that_comes_twice_is_met_twice() -> None:
+    schedule = read_schedule("30 2 * * *")
+    first = schedule.after(at("2026-10-25 00:00:00", BERLIN), BERLIN)
+    assert first is not None
+    second = schedule.after(first, BERLIN)
+    assert second is not None
+    assert second - first == 3600
+
+
+def test_a_day_that_never_comes_has_no_next_time() -> None:
+    assert read_schedule("0 0 30 2 *").after(0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("schedule", "why"),
+    [
+        ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
+        ("@often", "unrecognized descriptor: @often"),
+        ("@every soon", 'failed to parse duration @every soon: time: invalid duration "soon"'),
+        ("60 * * * *", "end of range (60) above maximum (59): 60"),
+        ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
+        ("9-3 * * * *", "beginning of range (9) beyond end of range (3): 9-3"),
+        ("*/0 * * * *", "step of range should be a positive number: */0"),
+        ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
+        ("1/2/3 * * * *", "too many slashes: 1/2/3"),
+        ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
+        ("* * * * 7", "end of range (7) above maximum (6): 7"),
+    ],
+)
+def test_what_is_no_schedule_is_refused_as_a_server_refuses_it(schedule: str, why: str) -> None:
+    with pytest.raises(BadSchedule) as raised:
+        read_schedule(schedule)
+    assert str(raised.value) == why
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    job = {"kind": "CronJob", "apiVersion": "batch/v1", "metadata": {"name": "tick"},
+           "spec": {"schedule": schedule, "jobTemplate": {"spec": {"template": template}}}}  # fmt: skip
+    with pytest.raises(sim.Rejection) as refused:
+        sim.Cluster().put(job)
+    assert why in refused.value.status["message"]
+
+
+@given(st.text("*/,-?0123456789 @amyonv", max_size=20))
+def test_any_text_is_a_schedule_or_refused(text: str) -> None:
+    try:
+        found = read_schedule(text)
+    except BadSchedule:
+        return
+    assert isinstance(found, Schedule)
+
+
+MINUTES = st.sets(st.integers(0, 59), min_size=1, max_size=3)
+
+
+@given(MINUTES, st.sets(st.integers(0, 23), min_size=1, max_size=3), st.integers(0, 10**6))
+def test_the_next_time_is_the_first_that_matches(minutes: set[int], hours: set[int], seconds: int) -> None:
+    schedule = read_schedule(f"{','.join(map(str, minutes))} {','.join(map(str, hours))} * * *")
+    found = schedule.after(seconds)
+    assert found is not None
+    whole = range(seconds - seconds % 60 + 60, seconds + 2 * 86400, 60)
+    expected = next(one for one in whole if one % 3600 // 60 in minutes and one % 86400 // 3600 in hours)
+    assert found == expected

@@ -1,0 +1,26 @@
+"""The controllers of the simulator do step by step what those of a real control plane were recorded to do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from simulated_workloads import outcomes
+from workload_cases import CASES
+from workload_random import RANDOM, random_case
+from workload_recording import read_outcomes
+from workload_summary import alike
+
+THEIRS: Final = read_outcomes()
+ALL: Final = {case.name: case for case in (*CASES, *map(random_case, RANDOM))}
+
+
+def test_every_case_is_recorded() -> None:
+    assert set(THEIRS) == set(ALL)
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_each_step_has_the_outcome_that_it_has_in_a_real_cluster(name: str) -> None:
+    for at, (found, theirs) in enumerate(zip(outcomes(ALL[name]), THEIRS[name], strict=True)):
+        if not alike(found, theirs):
+            assert found == theirs, f"after step {at}: {ALL[name].steps[at]}"

@@ -1,0 +1,245 @@
+"""The parts that controllers are made of: indexes, shares, hashes, orders and texts."""
+
+from __future__ import annotations
+
+from math import ceil, floor
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto.objects import Selector
+from kubeproto.sim.storage._storage import Stored, StoredEvent
+from kubeproto.sim.workloads._amounts import rounded, share
+from kubeproto.sim.workloads._deletion_order import in_order_of_deletion
+from kubeproto.sim.workloads._indexes import LabelIndex, OwnerIndex, SelectorIndex
+from kubeproto.sim.workloads._job_indexes import pending_indexes, read_indexes, write_indexes
+from kubeproto.sim.workloads._pod_control import slow_start
+from kubeproto.sim.workloads._proportions import sizes_in_proportion
+from kubeproto.sim.workloads._revisions import annotate, hash_of
+from kubeproto.sim.workloads._times import precise
+
+NAMES = st.sampled_from(["a", "b", "c"])
+LABELS = st.dictionaries(NAMES, st.sampled_from(["1", "2"]), max_size=3)
+
+
+# Texts and numbers.
+
+
+@pytest.mark.parametrize(
+    ("indexes", "text"),
+    [
+        ([], ""),
+        ([3], "3"),
+        ([0, 1], "0,1"),
+        ([0, 1, 2], "0-2"),
+        ([1, 3, 4, 5, 7], "1,3-5,7"),
+        ([5, 4, 4], "4,5"),
+    ],
+)
+def test_three_indexes_in_a_row_are_a_range(indexes: list[int], text: str) -> None:
+    assert write_indexes(indexes) == text
+
+
+@given(st.sets(st.integers(0, 40)), st.integers(0, 50))
+def test_what_is_read_of_indexes_is_what_was_written_below_the_completions(
+    indexes: set[int], completions: int
+) -> None:
+    assert read_indexes(write_indexes(indexes), completions) == {one for one in indexes if one < completions}
+
+
+@given(st.text("0123456789,-x", max_size=12))
+def test_any_text_can_be_read_as_indexes(text: str) -> None:
+    assert all(0 <= one < 20 for one in read_indexes(text, 20))
+
+
+@given(st.sets(st.integers(0, 20)), st.integers(0, 30), st.integers(0, 30))
+def test_the_first_indexes_that_are_not_done_are_pending(
+    done: set[int], count: int, completions: int
+) -> None:
+    found = pending_indexes(done, count, completions)
+    assert found == [one for one in range(completions) if one not in done][:count]
+
+
+@given(st.integers(0, 100), st.integers(0, 1000))
+def test_a_share_is_rounded_as_it_is_asked(percent: int, of: int) -> None:
+    assert share(f"{percent}%", of, up=True) == ceil(percent * of / 100)
+    assert share(f"{percent}%", of, up=False) == floor(percent * of / 100)
+    assert share(percent, of, up=True) == percent
+    assert share(None, of, up=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "whole"), [(0.4, 0), (0.5, 1), (1.5, 2), (-0.4, 0), (-0.5, -1), (-1.6, -2)]
+)
+def test_halves_go_away_from_zero(value: float, whole: int) -> None:
+    assert rounded(value) == whole
+
+
+@given(st.integers(0, 600))
+def test_batches_double_and_add_up(count: int) -> None:
+    sizes = slow_start(count)
+    assert sum(sizes) == count
+    assert sizes[:-1] == [2**at for at in range(len(sizes) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "1970-01-01T00:00:00Z"), (1.5, "1970-01-01T00:00:01.5Z"), (0.001, "1970-01-01T00:00:00.001Z")],
+)
+def test_a_precise_time_has_as_many_digits_as_it_needs(seconds: float, text: str) -> None:
+    assert precise(seconds) == text
+
+
+def test_a_hash_depends_on_the_value_and_on_collisions_alone() -> None:
+    one = hash_of({"a": 1, "b": [2]})
+    assert one == hash_of({"b": [2], "a": 1})
+    assert len({one, hash_of({"a": 1}), hash_of({"a": 1, "b": [2]}, 1), hash_of({"a": 1, "b": [2]}, 2)}) == 4
+    assert set(one) <= set("bcdfghjklmnpqrstvwxz2456789")
+
+
+def test_the_history_of_a_revision_forgets_the_oldest_when_it_is_too_long() -> None:
+    deployment = {"metadata": {"annotations": {"note": "new", "deployment.kubernetes.io/revision": "9"}}}
+    one: dict[str, Any] = {"metadata": {"annotations": {"deployment.kubernetes.io/revision": "1"}}}
+    for revision in range(2, 700):
+        assert annotate(deployment, one, revision)
+    annotations = one["metadata"]["annotations"]
+    history = annotations["deployment.kubernetes.io/revision-history"].split(",")
+    assert annotations["deployment.kubernetes.io/revision"] == "699"
+    assert annotations["note"] == "new"
+    assert history[-1] == "698"
+    assert len(",".join(history)) <= 2000
+    assert len(history) < 698
+    assert not annotate(deployment, one, 699)
+
+
+# Indexes against a plain search.
+
+
+def stored(name: str, labels: dict[str, str], owner: str) -> Stored:
+    data = b'{"controller":true}' if owner else b"{}"
+    return Stored(f"ns/{name}", "ns", name, f"uid-{name}", 1, data, labels or None, (owner,) if owner else ())
+
+
+OBJECTS = st.dictionaries(st.sampled_from("pqrs"), st.tuples(LABELS, st.sampled_from(["", "x", "y"])))
+
+
+@given(st.lists(OBJECTS, max_size=6), LABELS)
+def test_indexes_find_what_a_search_finds_whatever_has_changed(
+    states: list[Any], wanted: dict[str, str]
+) -> None:
+    owners, labels = OwnerIndex(), LabelIndex()
+    now: dict[str, Stored] = {}
+    for state in states:
+        after = {name: stored(name, *rest) for name, rest in state.items()}
+        for name in {*now, *after}:
+            old, new = now.get(name), after.get(name)
+            if new is None:
+                assert old is not None
+                event = StoredEvent("DELETED", old, old)
+            else:
+                event = StoredEvent("MODIFIED" if old else "ADDED", new, old)
+            owners.follow(event)
+            labels.follow(event)
+        now = after
+    for index, by_label in ((owners, labels), (owners.copy(), labels.copy())):
+        for owner in ("x", "y"):
+            assert set(index.owned(owner)) == {one.key for one in now.values() if owner in one.owners}
+        assert set(index.orphans("ns")) == {one.key for one in now.values() if not one.owners}
+        assert index.orphans("other") == []
+        meant = {one.key for one in now.values() if Selector.of(wanted).matches(one.labels or {})}
+        assert meant <= set(by_label.candidates("ns", Selector.of(wanted)))
+
+
+def selector(labels: dict[str, str], extra: str) -> Selector:
+    return Selector.of(labels) & Selector.parse(extra)
+
+
+SELECTORS = st.builds(selector, LABELS, st.sampled_from(["", "a", "!b"]))
+
+
+@given(st.lists(st.tuples(st.sampled_from("pqrs"), st.none() | SELECTORS), max_size=8), LABELS)
+def test_selectors_are_found_by_the_labels_that_they_mean(
+    changes: list[tuple[str, Selector | None]], labels: dict[str, str]
+) -> None:
+    index, now = SelectorIndex(), dict[str, Selector]()
+    for key, new in changes:
+        if new is None:
+            index.drop(key)
+            now.pop(key, None)
+        else:
+            index.put(key, "ns", new)
+            now[key] = new
+    meaning = {key for key, one in now.items() if one.matches(labels)}
+    found = index.matching("ns", labels)
+    assert (set(found), len(found)) == (meaning, len(meaning))
+    assert set(index.copy().matching("ns", labels)) == meaning
+    assert index.matching("other", labels) == []
+
+
+# Orders and proportions.
+
+
+def pod(name: str, **changes: Any) -> dict[str, Any]:
+    """A pod on a node, running and ready for ten seconds, that is a hundred seconds old."""
+    meta: dict[str, Any] = {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    since = changes.pop("ready", "2026-01-01T00:01:30Z")
+    status: dict[str, Any] = {"phase": changes.pop("phase", "Running")}
+    if since:
+        status["conditions"] = [{"type": "Ready", "status": "True", "lastTransitionTime": since}]
+    if "restarts" in changes:
+        status["containerStatuses"] = [{"restartCount": changes.pop("restarts")}]
+    if "cost" in changes:
+        meta["annotations"] = {"controller.kubernetes.io/pod-deletion-cost": changes.pop("cost")}
+    meta |= {"creationTimestamp": changes.pop("created", meta["creationTimestamp"])}
+    return {"metadata": meta, "spec": {"nodeName": changes.pop("node", "n")}, "status": status}
+
+
+NOW = 1_767_225_700.0
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (pod("z", node=""), pod("a", node="n", phase="Pending", ready="")),
+        (pod("z", phase="Pending", ready=""), pod("a", ready="")),
+        (pod("z", ready=""), pod("a")),
+        (pod("z", cost="-5"), pod("a")),
+        (pod("z"), pod("a", cost="7")),
+        (pod("z", node="crowded"), pod("a", node="n")),
+        (pod("z", ready="2026-01-01T00:01:39Z"), pod("a")),
+        (pod("z", restarts=3), pod("a", restarts=1)),
+        (pod("z", created="2026-01-01T00:01:20Z"), pod("a")),
+        (pod("a"), pod("z")),
+        (pod("a", cost="many"), pod("z")),
+    ],
+)
+def test_the_pod_that_is_missed_least_goes_first(first: dict[str, Any], then: dict[str, Any]) -> None:
+    crowd = [pod("other", node="crowded"), pod("another", node="crowded")]
+    for pods in ([first, then], [then, first]):
+        assert in_order_of_deletion(pods, crowd, NOW)[0] is first
+
+
+@given(st.lists(st.integers(1, 20), min_size=2, max_size=5), st.integers(0, 60), st.integers(0, 5))
+def test_proportions_add_up_to_what_is_allowed(sizes: list[int], wanted: int, surge: int) -> None:
+    rolling = {"maxSurge": surge, "maxUnavailable": 1}
+    deployment = {
+        "spec": {"replicas": wanted, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}
+    }
+    noted = {"deployment.kubernetes.io/max-replicas": str(sum(sizes))}
+    sets: list[dict[str, Any]] = [
+        {
+            "metadata": {
+                "name": f"s{at}",
+                "creationTimestamp": f"2026-01-01T00:00:0{at}Z",
+                "annotations": noted,
+            },
+            "spec": {"replicas": size},
+        }
+        for at, size in enumerate(sizes)
+    ]
+    found = sizes_in_proportion(deployment, sets)
+    assert {one["metadata"]["name"] for one, _ in found} == {one["metadata"]["name"] for one in sets}
+    assert all(size >= 0 for _, size in found)
+    assert sum(size for _, size in found) == (wanted + surge if wanted else 0)

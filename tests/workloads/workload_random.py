@@ -1,0 +1,46 @@
+"""Courses of a Deployment that are drawn: any change may meet any state of a rollout."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from deployment_cases import WEB, annotate, change, create, deployment, image, rolling
+from workload_steps import Case, Json, Relabel, Remove, Report, RollBack, Step
+
+_STEPS: Final = 8
+RANDOM: Final = range(16)  # the seeds that are recorded
+
+
+def random_case(seed: int) -> Case:
+    """A course that its seed decides."""
+    rng = random.Random(seed)
+    first = deployment(replicas=rng.randint(1, 6), strategy=_strategy(rng))
+    steps: list[Step] = [create(first), Report(99)]
+    steps += [_step(rng) for _ in range(_STEPS)]
+    return Case(f"random-{seed}", (*steps, Report(99), Report(99), Report(99)))
+
+
+def _strategy(rng: random.Random) -> Json:
+    if rng.random() < 0.2:
+        return {"type": "Recreate"}
+    surge, unavailable = rng.choice([0, 1, 2, "25%", "50%"]), rng.choice([0, 1, 2, "25%", "60%"])
+    return rolling(surge or 1, unavailable) if not surge and not unavailable else rolling(surge, unavailable)
+
+
+def _step(rng: random.Random) -> Step:
+    match rng.randrange(12):
+        case 0 | 1 | 2:
+            return image(f"i:{rng.randint(1, 4)}")
+        case 3 | 4:
+            return change(replicas=rng.randint(0, 9))
+        case 5 | 6 | 7:
+            return Report(rng.randint(1, 4))
+        case 8:
+            return Report(rng.randint(1, 2), rng.choice(["Running", "Failed", "Succeeded"]), ready=False)
+        case 9:
+            return rng.choice([Remove(1), Relabel(WEB, {"app": "other"}), annotate(f"n{rng.randint(1, 3)}")])
+        case 10:
+            return change(paused=rng.random() < 0.5)
+        case _:
+            return RollBack("web", rng.randint(1, 4))

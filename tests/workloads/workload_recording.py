@@ -1,0 +1,52 @@
+"""What real controllers were recorded to do: each text once, since most of them stay from step to step."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+RECORDED: Final = Path(__file__).parent / "workload_outcomes.json"
+Outcomes: TypeAlias = dict[str, list[dict[str, Any]]]
+
+
+def read_outcomes() -> Outcomes:
+    """The outcomes of each case, step by step."""
+    if not RECORDED.exists():
+        return {}
+    found = json.loads(RECORDED.read_text())
+    texts: list[str] = found["texts"]
+
+    def whole(name: str, value: Any) -> Any:
+        if name == "events":
+            return {texts[int(at)]: count for at, count in value.items()}
+        return value if name == "answer" else [texts[at] for at in value]
+
+    cases: Outcomes = found["cases"]
+    return {
+        case: [{name: whole(name, value) for name, value in step.items()} for step in steps]
+        for case, steps in cases.items()
+    }
+
+
+def write_outcomes(outcomes: Outcomes) -> None:
+    """Keep the outcomes of all cases."""
+    texts = sorted({text for steps in outcomes.values() for step in steps for text in _texts(step)})
+    places = {text: at for at, text in enumerate(texts)}
+
+    def short(name: str, value: Any) -> Any:
+        if name == "events":
+            return {str(places[text]): count for text, count in value.items()}
+        return value if name == "answer" else [places[text] for text in value]
+
+    cases = {
+        case: [{name: short(name, value) for name, value in step.items()} for step in steps]
+        for case, steps in outcomes.items()
+    }
+    shown = ",\n".join(f"{json.dumps(case)}: {json.dumps(steps)}" for case, steps in sorted(cases.items()))
+    table = ",\n".join(map(json.dumps, texts))
+    RECORDED.write_text(f'{{"texts": [\n{table}\n],\n"cases": {{\n{shown}\n}}}}\n')
+
+
+def _texts(step: dict[str, Any]) -> list[str]:
+    return [text for name, value in step.items() if name != "answer" for text in value]

@@ -1,0 +1,189 @@
+"""What there is in a namespace, without what two clusters cannot have in common: times, uids, drawn names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any, Final, TypeAlias
+
+from workload_steps import APPS, BATCH, POLICY, Cluster
+
+Json: TypeAlias = dict[str, Any]
+LISTS: Final = {
+    "deployments": APPS, "replicasets": APPS, "statefulsets": APPS, "daemonsets": APPS,
+    "controllerrevisions": APPS, "jobs": BATCH, "cronjobs": BATCH, "poddisruptionbudgets": POLICY,
+    "pods": "/api/v1", "persistentvolumeclaims": "/api/v1", "endpoints": "/api/v1",
+    "resourcequotas": "/api/v1", "replicationcontrollers": "/api/v1",
+    "endpointslices": "/apis/discovery.k8s.io/v1",
+}  # fmt: skip
+_DRAWN: Final = "[bcdfghjklmnpqrstvwxz2456789]"
+_SUFFIX: Final = re.compile(rf"-{_DRAWN}{{5}}(?![\w-])")
+_HASHES: Final = ("pod-template-hash", "controller.kubernetes.io/hash", "controller-revision-hash")
+_TIMES: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_MINUTES: Final = re.compile(r"(?<=tick)-\d{8}")
+_SCHEDULED: Final = re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}")
+_NODES: Final = re.compile(r"(\bdaemons[a-z-]*)-\d\b")
+_UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_SCALED: Final = re.compile(r"(Scaled (?:up|down) replica set \S+) from \d+ to \d+")
+# Written again by a controller that has not seen its own write yet.
+_ONCE: Final = ("NoPods", "SawCompletedJob", "JobAlreadyActive")
+_MOVING: Final = re.compile(
+    r'"message": "(?:Created new replica set [^ ]*|ReplicaSet [^ ]* is progressing.)", "reason": "\w+"'
+)
+_MANY: Final = "more than are told apart"
+_MOST_SCALINGS: Final = 7  # the tenth and all after it are combined
+_COMBINED: Final = "(combined from similar events): "
+_COMPONENTS: Final = frozenset((
+    "deployment-controller", "replicaset-controller", "replication-controller", "statefulset-controller",
+    "daemonset-controller", "job-controller", "cronjob-controller", "endpoint-controller",
+    "endpoint-slice-controller", "controllermanager", "resourcequota-controller",
+))  # fmt: skip
+_DROPPED: Final = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink")
+
+
+class Summary:
+    """Sums up one namespace again and again; hashes are numbered in the order in which they come up."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self._cluster = cluster
+        self._namespace = namespace
+        self._hashes: dict[str, str] = {}
+
+    def take(self) -> Json:
+        """Return what there is now."""
+        found: dict[str, list[Json]] = {}
+        for resource, api in LISTS.items():
+            found[resource] = self._list(api, resource)
+        self._number([*found["replicasets"], *found["controllerrevisions"]])
+        shown = {resource: [_shown(resource, one) for one in items] for resource, items in found.items()}
+        events = Counter[str]()
+        listed = self._list("/api/v1", "events")
+        many = {_group(one) for one in listed if one["message"].startswith(_COMBINED)}
+        scalings = Counter(_group(one) for one in listed)
+        for event in listed:
+            if event.get("source", {}).get("component") not in _COMPONENTS:
+                continue
+            about = event["involvedObject"]
+            name = about.get("name", "")
+            message, count = event["message"].removeprefix(_COMBINED), event.get("count", 1)
+            scaled = _SCALED.fullmatch(message)
+            said = scaled[1] if scaled else message
+            if _group(event) in many or (scaled and scalings[_group(event)] > _MOST_SCALINGS):
+                said = _MANY
+            text = f"{about['kind']} {name} {event['type']} {event['reason']}: {said}"
+            # How many steps a change of size takes, and how often one tries in vain, is a matter of speed.
+            once = scaled is not None or event["type"] == "Warning" or event["reason"] in _ONCE
+            events[self._plain(text)] = 1 if once else events[self._plain(text)] + count
+        summary = {
+            resource: sorted(map(self._plain, map(_text, items)))
+            for resource, items in shown.items()
+            if items
+        }
+        summary["pods"] = [
+            f"{count} x {pod}" for pod, count in sorted(Counter(summary.get("pods", ())).items())
+        ]
+        return {**summary, "events": dict(sorted(events.items()))}
+
+    def plain(self, value: Any) -> Any:
+        """Return an answer without what is drawn."""
+        return json.loads(self._plain(json.dumps(value)))
+
+    def _list(self, api: str, resource: str) -> list[Json]:
+        status, found = self._cluster.send("GET", f"{api}/namespaces/{self._namespace}/{resource}")
+        assert status == 200, found
+        items: list[Json] = found["items"]
+        return items
+
+    def _number(self, owners: list[Json]) -> None:
+        for one in sorted(
+            owners, key=lambda one: (one["metadata"]["creationTimestamp"], one.get("revision", 0))
+        ):
+            for name in _HASHES:
+                value = one["metadata"].get("labels", {}).get(name, "")
+                short = value.rpartition("-")[2]
+                if short and short not in self._hashes:
+                    self._hashes[short] = f"H{len(self._hashes) + 1}"
+
+    def _plain(self, text: str) -> str:
+        for hashed, number in self._hashes.items():
+            text = text.replace(hashed, number)
+        text = text.replace(self._namespace, "<namespace>")
+        text = _UID.sub("<uid>", _TIMES.sub("<time>", text))
+        # Which node comes first is left to chance by a real controller.
+        text = _NODES.sub(r"\1-#", text)
+        text = _SCHEDULED.sub("<time>", _MINUTES.sub("-<minute>", text))
+        return _SUFFIX.sub("-*", text)
+
+
+def alike(one: Json, other: Json) -> bool:
+    """Whether two outcomes are the same, but for what depends on who was faster.
+
+    That is whether Events were combined, and whether a Deployment has said that it moves since it made a set.
+    """
+    texts = (*one["events"], *other["events"])
+    mixed = tuple(text.removesuffix(_MANY) for text in texts if text.endswith(_MANY))
+    first, second = (
+        {
+            **it,
+            "events": {text: count for text, count in it["events"].items() if not text.startswith(mixed)},
+            "deployments": [_MOVING.sub("<moving>", text) for text in it.get("deployments", ())],
+        }
+        for it in (one, other)
+    )
+    return first == second
+
+
+def _group(event: Json) -> tuple[str, str]:
+    """What has to be alike for Events to be combined, beside their message."""
+    return event["involvedObject"].get("uid", ""), event["reason"]
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _shown(resource: str, obj: Json) -> Json:
+    meta = {name: value for name, value in obj["metadata"].items() if name not in _DROPPED}
+    generation = meta.pop("generation", None)
+    status: Json = obj.get("status") or {}
+    if "observedGeneration" in status:
+        status["observedGeneration"] = status["observedGeneration"] == generation or "behind"
+    if "conditions" in status:
+        conditions: list[Json] = status["conditions"]
+        conditions.sort(key=lambda one: str(one["type"]))
+        for one in conditions:
+            one.pop("observedGeneration", None)
+    rest = {name: value for name, value in obj.items() if name not in ("metadata", "kind", "apiVersion")}
+    if resource == "cronjobs":
+        active: list[Json] = status.get("active") or []
+        for one in active:
+            _hide(one)
+    if resource == "endpointslices":
+        for one in rest["endpoints"] or ():
+            _hide(one.get("targetRef", {}))
+        rest["endpoints"] = sorted(rest["endpoints"] or [], key=_text)
+    for subset in rest.get("subsets") or ():
+        for name in ("addresses", "notReadyAddresses"):
+            for one in subset.get(name, ()):
+                _hide(one["targetRef"])
+            subset.get(name, []).sort(key=_text)
+        subset.get("ports", []).sort(key=_text)
+    if resource == "endpoints":
+        rest.get("subsets", []).sort(key=_text)
+    if resource == "pods":
+        rest["spec"] = {name: rest["spec"].get(name) for name in _OF_PODS if name in rest["spec"]}
+        rest["spec"]["images"] = [one["image"] for one in obj["spec"]["containers"]]
+        status.pop("conditions", None)
+        status.pop("containerStatuses", None)
+        meta["annotations"] = meta.get("annotations") or {}
+    return {"metadata": meta, **rest, **({"status": status} if status else {})}
+
+
+def _hide(reference: Json) -> None:
+    reference.pop("resourceVersion", None)
+
+
+_OF_PODS: Final = (
+    "volumes", "hostname", "subdomain", "affinity", "tolerations", "restartPolicy", "nodeName",
+)  # fmt: skip
