@@ -25,6 +25,7 @@ help:
 	@echo 'make workloads  let the controllers of the real control plane work anew, for the tests of controllers'
 	@echo 'make admission  let the real API server call webhooks anew, for the tests of admission'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
+	@echo 'make storm   whole programs under faults that a seed decides; SEEDS=0:100, HOURS=8, FAULTS=1000000'
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
 	@echo 'make dist    build wheel and sdist, and use them in clean environments on every Python at hand'
 	@echo 'make peers   other clients (Python, Go, Rust) that the tests let work against kubeproto serve'
@@ -80,6 +81,12 @@ probe: $(READY)
 .PHONY: real churn record facts verdicts cel access admission workloads
 real churn record facts verdicts cel access admission workloads: $(READY)
 	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)
+
+# New seeds unless SEEDS=from:to says which; ARGS="--show 7" tells what happens in one, "--shrink 7" makes it small.
+.PHONY: storm
+storm: $(READY)
+	@PYTHONHASHSEED=0 PYTHONPATH=tests $(BIN)/python -m storm \
+	    $(if $(SEEDS),--seeds $(SEEDS)) $(if $(HOURS),--hours $(HOURS)) $(if $(FAULTS),--faults $(FAULTS)) $(ARGS)
 
 # Some by name or by area: ARGS="watching.toml told-deletion-shows-the-state-before-it".
 .PHONY: mutants

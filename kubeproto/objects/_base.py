@@ -192,7 +192,8 @@ class KubeMeta(FieldsMeta):
     @property
     def abstract(cls) -> bool:
         """True for a class without an identity of its own."""
-        return "resource" not in dir(cls)
+        # Not `dir`, which sorts every name there is: and each request asks.
+        return not any("resource" in base.__dict__ for base in cls.__mro__)
 
 
 def check_keywords(name: str, options: dict[str, Any]) -> None:

@@ -83,16 +83,17 @@ class ErrorEvent(Struct, frozen=True):
 
 
 class Throttle(Struct, frozen=True):
-    """429, from the front of the server in plain text, or as a Status."""
+    """429, from the front of the server in plain text, or as a Status; without seconds, no Retry-After."""
 
-    seconds: int = 1
+    seconds: int | None = 1
     plain: bool = True
 
 
 class Fail(Struct, frozen=True):
-    """500, before the request took effect or after."""
+    """500 or another code, before the request took effect or after."""
 
     after: bool = False
+    code: int = 500
 
 
 class LoseResponse(Struct, frozen=True):
@@ -251,10 +252,10 @@ def _struck(
         case LoseResponse():
             respond()
             raise TransportError("the connection was reset before a response arrived")
-        case Fail(after=after):
+        case Fail(after=after, code=code):
             if after:
                 respond()
-            return status_response(500, "Internal error occurred: it was asked for", {"causes": []})
+            return status_response(code, "Internal error occurred: it was asked for", {"causes": []})
         case Throttle(seconds=seconds, plain=plain):
             return _too_many(seconds, plain=plain)
         case ForceConflict():
@@ -285,12 +286,14 @@ def _struck(
             return _broken(respond(), after, "silent")
 
 
-def _too_many(seconds: int, *, plain: bool) -> ServerResponse:
+def _too_many(seconds: int | None, *, plain: bool) -> ServerResponse:
+    wait = () if seconds is None else (("Retry-After", str(seconds)),)
     if plain:
-        more = (("Retry-After", str(seconds)), ("X-Content-Type-Options", "nosniff"))
+        more = (*wait, ("X-Content-Type-Options", "nosniff"))
         return plain_response(429, "Too many requests, please try again later.\n", more)
-    answer = status_response(429, "storage is (re)initializing", {"retryAfterSeconds": seconds})
-    return msgspec.structs.replace(answer, headers=(*answer.headers, ("Retry-After", str(seconds))))
+    details = None if seconds is None else {"retryAfterSeconds": seconds}
+    answer = status_response(429, "storage is (re)initializing", details)
+    return msgspec.structs.replace(answer, headers=(*answer.headers, *wait))
 
 
 def _expired(sort: Sort, form: str) -> ServerResponse:

@@ -49,7 +49,8 @@ def list_objects(state: ServerState, route: Route, options: ListQuery) -> ListRe
         if page is None:
             raise expired_list() from None
         raise expired_token(write_token(LATEST, page.start)) from None
-    shown = state.reached if version is None else version
+    # The latest is read from storage, whatever a cache that lags has reached.
+    shown = state.storage.version if version is None else version
     limit = 0 if options.version == "0" and not options.token else options.limit
     return _page(state, served, route.namespace, objects, options, shards, shown, page, limit)
 

@@ -49,6 +49,7 @@ class Watch:
         self._pending: list[bytes] = []
         self._after = 0  # events up to this version are to be left out
         self._at = self.storage.end
+        self._passed = 0  # the version of the last event that was read
         now = state.clock.time
         timeout = options.timeout or MIN_TIMEOUT + state.chance.below(MIN_TIMEOUT)
         self._deadline = now + max(timeout, 0)
@@ -137,7 +138,8 @@ class Watch:
         """Send the initial events: all objects, in the order of a list, and the bookmark at their end."""
         whole = msgspec.structs.replace(options, limit=0, token="", version="", match="")
         listed = list_objects(self.state, route, whole)
-        self._at = self.storage.since(max(listed.version, self.storage.floor))
+        self._at = self.storage.since(listed.version)
+        self._after = listed.version
         for stored in listed.objects:
             self._pending.append(self._line(b"ADDED", stored.data, stored.version))
         if not (options.initial_events and self._bookmarks):
@@ -149,7 +151,9 @@ class Watch:
             )
 
     def _bookmark(self, annotations: dict[str, str], *, without_version: bool = False) -> None:
-        version = "" if without_version else str(max(self.state.reached, self._after))
+        # A cache that begins to lag has sent what it has sent: no bookmark names an older version.
+        reached = max(self.state.reached, self._after, self._passed)
+        version = "" if without_version else str(reached)
         shown = self.viewer.bookmark(version, annotations, old=self.state.modes.old_bookmarks)
         self._pending.append(b'{"type":"BOOKMARK","object":%s}\n' % shown)
 
@@ -170,6 +174,7 @@ class Watch:
             if event.stored.version > reached:
                 break
             self._at += 1
+            self._passed = event.stored.version
             if self.namespace and event.stored.namespace != self.namespace:
                 continue
             if self._simple:

@@ -28,6 +28,7 @@ from kubeproto.control import (
 from ..tasks._stray_cancellations import complain, failures, is_stray
 from ._context import Context, ref_of
 from ._key_feed import KeyFeed
+from ._logged_lines import LoggedLines
 from ._metrics import ReconcileStats
 from ._plans import (
     ControllerPlan,
@@ -96,6 +97,7 @@ class Reconciling:
         self._tracer = find_tracer()
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
         self._failed: dict[str, str] = {}  # the last failure of each key that fails
+        self._lines = LoggedLines()
         self._ready = anyio.Event()
         self._until_ready = anyio.CancelScope()
         self._stopped = False
@@ -285,11 +287,15 @@ class Reconciling:
             after = None
         if isinstance(error, Conflict) and after is not None:
             # Daily business: the run saw an object that has changed since, and the next one sees the new one.
-            log.info("met a conflict, tried again in %.3g s: %s", after, error)
-        elif after is None:
-            log.error("failed, and waits for a change: %s", error, exc_info=shown)
+            level = self._lines.level(logging.INFO, work.key, 0, text, now)
+            log.log(level, "met a conflict, tried again in %.3g s: %s", after, error)
         else:
-            log.error("attempt %d failed, the next in %.3g s: %s", work.attempt, after, error, exc_info=shown)
+            level = self._lines.level(logging.ERROR, work.key, work.attempt, text, now)
+            if after is None:
+                log.log(level, "failed, and waits for a change: %s", error, exc_info=shown)
+            else:
+                said = "attempt %d failed, the next in %.3g s: %s"
+                log.log(level, said, work.attempt, after, error, exc_info=shown)
         self._notify(work, now - began, after, error)
 
     def _decide(self, error: Exception, context: Context[Any]) -> Action | None:

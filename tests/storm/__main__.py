@@ -1,0 +1,247 @@
+"""Runs storms: ``python -m storm --seeds 0:1000``, or ``--hours 8``; ``make storm`` calls it.
+
+Workers are processes of their own, each with every n-th seed, and send a line of JSON for each run. What is
+done is kept in `.cache/storm`, so a run that is interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+STATE: Final = ROOT / ".cache/storm"
+HERE: Final = Path(__file__).resolve().parent
+LEAST: Final = 1000  # of each fault and of each arm, in a run of a million faults
+MILLION: Final = 1_000_000
+
+
+def main() -> int:
+    """Read the arguments, and run."""
+    parser = argparse.ArgumentParser(prog="storm", description=__doc__)
+    parser.add_argument("--seeds", default="", help="from:to")
+    parser.add_argument("--hours", type=float, default=0.0, help="go on with new seeds for so long")
+    parser.add_argument("--faults", type=int, default=0, help="go on with new seeds until there were so many")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--show", type=int, help="make this one run, and print its transcript")
+    parser.add_argument(
+        "--shrink", type=int, help="shrink this failing run, and keep it in tests/storm/found"
+    )
+    parser.add_argument("--backend", choices=("asyncio", "trio"))
+    parser.add_argument("--duration", type=float, default=1800.0)
+    parser.add_argument("--inside", default="", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.environ["PYTHONHASHSEED"] = "0"
+        os.execv(sys.executable, [sys.executable, "-m", "storm", *sys.argv[1:]])
+    if arguments.inside:
+        return work(arguments)
+    if arguments.show is not None or arguments.shrink is not None:
+        return look(arguments)
+    return Runner(arguments).run()
+
+
+# One process
+
+
+def work(arguments: argparse.Namespace) -> int:
+    """Make the runs of one worker, a line of JSON for each."""
+    from . import arms
+
+    arms.install()
+    from .episode import play
+    from .machines import play_machines
+    from .plan import draw
+
+    start, end, step = map(int, arguments.inside.split(":"))
+    for seed in range(start, end, step):
+        outcome = play(draw(seed, backend=arguments.backend, duration=arguments.duration))
+        found = [*outcome.violations, *play_machines(seed)]
+        line = {
+            "seed": seed, "backend": outcome.plan.backend, "counts": outcome.counts, "found": found[:5],
+            "requests": outcome.requests, "seconds": outcome.seconds, "memory": _memory(),
+            "digest": outcome.digest, "arms": arms.take(),
+        }  # fmt: skip
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+    return 0
+
+
+def look(arguments: argparse.Namespace) -> int:
+    """Show one run, or shrink it."""
+    from .episode import play
+    from .plan import draw, write
+    from .shrinking import in_words, shrink
+
+    seed = arguments.show if arguments.shrink is None else arguments.shrink
+    outcome = play(draw(seed, backend=arguments.backend, duration=arguments.duration), keep=True)
+    if arguments.shrink is not None and outcome.violations:
+        outcome = shrink(outcome)
+        kept = HERE / "found" / f"seed-{seed}.json"
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(write(outcome.plan))
+        sys.stdout.write(f"kept in {kept}\n")
+    elif arguments.shrink is None:
+        sys.stdout.write("\n".join(outcome.transcript) + "\n")
+    sys.stdout.write(in_words(outcome) + f"\ndigest {outcome.digest}\n")
+    return len(outcome.violations)
+
+
+def _memory() -> int:
+    """Resident pages, in KiB; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4
+    except OSError:
+        return 0
+
+
+# All of them
+
+
+class Runner:
+    """Runs workers until the seeds, the hours or the faults are through, and adds up what they send."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.began = time.monotonic()
+        self.counts: Counter[str] = Counter()
+        self.arms: Counter[str] = Counter()
+        self.failed: list[tuple[int, str]] = []
+        self.memory: dict[int, list[int]] = {}
+        self.runs = 0
+        self.seconds = 0.0
+        self.start, self.end = self._range()
+        name = f"{arguments.seeds or 'new'}-{arguments.backend or 'both'}-{arguments.duration:g}"
+        self.path = STATE / f"{name.replace(':', '-')}.json"
+        self.done = [self.start + at for at in range(arguments.processes)]
+
+    def _range(self) -> tuple[int, int]:
+        if self.arguments.seeds:
+            start, end = map(int, self.arguments.seeds.split(":"))
+            return start, end
+        start = int.from_bytes(os.urandom(4)) << 16
+        return start, start + (1 << 60 if self.arguments.hours or self.arguments.faults else 40)
+
+    def run(self) -> int:
+        """Run; return how many runs have found something."""
+        self._resume()
+        lines: Queue[tuple[int, str]] = Queue()
+        workers = [self._worker(at, lines) for at in range(self.arguments.processes)]
+        shown = time.monotonic()
+        try:
+            alive = len(workers)
+            while alive and not self._enough():
+                at, line = lines.get()
+                if not line:
+                    alive -= 1
+                    continue
+                self._take(at, json.loads(line))
+                if time.monotonic() - shown > 10:
+                    shown = time.monotonic()
+                    self._show()
+        finally:
+            for worker in workers:
+                worker.terminate()
+                worker.wait()
+        self._show()
+        self._report()
+        return len(self.failed)
+
+    def _worker(self, at: int, lines: Queue[tuple[int, str]]) -> subprocess.Popen[str]:
+        given = self.arguments
+        inside = f"{self.done[at]}:{self.end}:{given.processes}"
+        command = [sys.executable, "-m", "storm", "--inside", inside, "--duration", str(given.duration)]
+        command += ["--backend", given.backend] if given.backend else []
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+        def read() -> None:
+            assert worker.stdout is not None
+            with worker.stdout:
+                for line in worker.stdout:
+                    lines.put((at, line))
+            lines.put((at, ""))
+
+        Thread(target=read, daemon=True).start()
+        return worker
+
+    def _enough(self) -> bool:
+        given = self.arguments
+        if given.faults and self.counts.total() >= given.faults:
+            return True
+        return bool(given.hours) and time.monotonic() - self.began > given.hours * 3600
+
+    def _take(self, at: int, line: dict[str, Any]) -> None:
+        self.runs += 1
+        self.counts.update(line["counts"])
+        self.arms.update(line["arms"])
+        self.seconds += line["seconds"]
+        self.memory.setdefault(at, []).append(line["memory"])
+        self.done[at] = line["seed"] + self.arguments.processes
+        for found in line["found"][:1]:
+            self.failed.append((line["seed"], found))
+            sys.stdout.write(f"seed {line['seed']} on {line['backend']}: {found}\n")
+        self._keep()
+
+    # What is kept, so that an interrupted run can go on
+
+    def _resume(self) -> None:
+        if not self.path.exists():
+            return
+        kept = json.loads(self.path.read_text())
+        if len(kept["done"]) != len(self.done):
+            return
+        self.start, self.end, self.done = kept["start"], kept["end"], kept["done"]
+        self.counts.update(kept["counts"])
+        self.arms.update(kept["arms"])
+        self.runs, self.seconds = kept["runs"], kept["seconds"]
+        sys.stdout.write(f"going on after {self.runs} runs, as {self.path} says; delete it to begin anew\n")
+
+    def _keep(self) -> None:
+        kept = {
+            "start": self.start, "end": self.end, "done": self.done, "counts": self.counts,
+            "arms": self.arms, "runs": self.runs, "seconds": self.seconds,
+        }  # fmt: skip
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(kept))
+        fresh.replace(self.path)
+
+    def _show(self) -> None:
+        faults = self.counts.total()
+        rate = f"{faults / self.seconds:.0f} a CPU second" if self.seconds else "-"
+        after = time.monotonic() - self.began
+        sys.stdout.write(
+            f"{self.runs} runs, {faults} faults, {rate}, {after:.0f} s, {len(self.failed)} failed\n"
+        )
+        sys.stdout.flush()
+
+    def _report(self) -> None:
+        """Print what was met how often, and what too seldom."""
+        for title, counts in (("faults", self.counts), ("arms", self.arms)):
+            sys.stdout.write(f"\n{title}:\n")
+            for name, count in sorted(counts.items()):
+                few = "  too few" if self.counts.total() >= MILLION and count < LEAST else ""
+                sys.stdout.write(f"  {count:9}  {name}{few}\n")
+        for at, levels in self.memory.items():
+            first, last = max(levels[: len(levels) // 10 + 1]), levels[-1]
+            grown = "" if last <= 1.2 * first else "  more than 20% above its level after the first tenth"
+            sys.stdout.write(f"worker {at}: {first} KiB after the first tenth, {last} KiB now{grown}\n")
+            if grown and len(levels) >= 20:
+                self.failed.append((-1, f"memory{grown}"))
+        for seed, found in self.failed[:20]:
+            sys.stdout.write(f"failed: seed {seed}: {found}\n")
+        if not self.failed:
+            self.path.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 100))

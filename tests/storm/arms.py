@@ -1,0 +1,107 @@
+"""Counts how often each arm of the state machines is taken.
+
+The modules of the machines are compiled with a counter at the head of each `case`, and, for the queue, which
+is an object with methods, of each branch. That must be set up before anything of kubeproto is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType
+from typing import Any, Final
+
+MODULES: Final = frozenset((
+    "kubeproto.watching.resync", "kubeproto.watching._resync_listing", "kubeproto.watching._resync_streaming",
+    "kubeproto.watching._resync_watching", "kubeproto.watching._resync_requests", "kubeproto.watching.pager",
+    "kubeproto.config.credentials", "kubeproto.control.election", "kubeproto.control._election_leading",
+    "kubeproto.control._election_lease", "kubeproto.control._election_leaving",
+    "kubeproto.control._election_standby", "kubeproto.control._queue", "kubeproto.control.finalizers",
+))  # fmt: skip
+BRANCHES: Final = frozenset(("kubeproto.control._queue",))
+NAME: Final = "_storm_arm"
+
+_names: list[str] = []
+_counts: list[int] = []
+_taken: list[int] = []
+
+
+def install() -> None:
+    """Count from here on."""
+    early = MODULES & sys.modules.keys()
+    if early:
+        raise RuntimeError(f"too late to count the arms of {sorted(early)}: they are imported already")
+    sys.meta_path.insert(0, _Finder())
+
+
+def take() -> dict[str, int]:
+    """How often each arm was taken since the last time, also those that never were."""
+    news = {name: now - before for name, now, before in zip(_names, _counts, _taken, strict=True)}
+    _taken[:] = _counts
+    return news
+
+
+def _count(arm: int) -> None:
+    _counts[arm] += 1
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        if fullname not in MODULES:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.origin is not None:
+            spec.loader = _Loader(fullname, spec.origin)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the source with counters; a compiled file of it has none."""
+        path = self.get_filename(fullname)
+        tree = _Counted(fullname).visit(ast.parse(self.get_data(path), path))
+        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: Any) -> None:
+        """Give the module its counter."""
+        vars(module)[NAME] = _count
+        super().exec_module(module)
+
+
+class _Counted(ast.NodeTransformer):
+    def __init__(self, module: str) -> None:
+        self._module = module.removeprefix("kubeproto.")
+        self._branches = module in BRANCHES
+        self._function = ""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Go into a function."""
+        outer, self._function = self._function, node.name
+        self.generic_visit(node)
+        self._function = outer
+        return node
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        """An arm. One that only raises refuses what cannot happen, and is not counted."""
+        self.generic_visit(node)
+        if not isinstance(node.body[-1], ast.Raise):
+            guard = f" if {ast.unparse(node.guard)}" if node.guard else ""
+            node.body.insert(0, self._counter(f"case {ast.unparse(node.pattern)}{guard}"))
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """A branch."""
+        self.generic_visit(node)
+        if self._branches and self._function and not isinstance(node.body[-1], ast.Raise):
+            node.body.insert(0, self._counter(f"if {ast.unparse(node.test)}"))
+        return node
+
+    def _counter(self, text: str) -> ast.stmt:
+        name = f"{self._module}.{self._function}: {text}"
+        _names.append(name if name not in _names else f"{name} (the {len(_names)}th of all)")
+        _counts.append(0)
+        _taken.append(0)
+        call = ast.Call(ast.Name(NAME, ast.Load()), [ast.Constant(len(_counts) - 1)], [])
+        return ast.Expr(call)

@@ -1,0 +1,172 @@
+"""What a storm must find: the runtime, or the operator of the storm, made wrong in one way at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import anyio
+import pytest
+
+import kubeproto as kp
+from kubeproto.control import Store, WorkQueue
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto.watching import _resync_pace
+from kubeproto_runtime import Action, Context, await_change
+from kubeproto_runtime.calls._metered import Meter
+from kubeproto_runtime.operator import LeaderElector
+from kubeproto_runtime.reconciling._logged_lines import LoggedLines
+from kubeproto_runtime.tasks._background import spawn
+
+from .kinds import Book
+from .people import User
+from .processes import Replica
+
+Patch = pytest.MonkeyPatch
+
+
+def _whole(owner: Any, name: str) -> Any:
+    """A method as it is."""
+    return getattr(owner, name)
+
+
+def broken_cache(patch: Patch) -> None:
+    """A third of all changes is lost."""
+    update, count = _whole(Store, "update"), [0]
+
+    def update_most(self: Any, news: list[Any]) -> Any:
+        count[0] += 1
+        return update(self, news[1:] if count[0] % 3 == 0 else news)
+
+    patch.setattr(Store, "update", update_most)
+
+
+def broken_queue(patch: Patch) -> None:
+    """A key that is added while it runs is handed out at once."""
+    add, done = _whole(WorkQueue, "add"), _whole(WorkQueue, "done")
+
+    def add_again(self: Any, key: str, now: float, **more: Any) -> None:
+        self._running.pop(key, None)
+        add(self, key, now, **more)
+
+    def done_anyway(self: Any, key: str, now: float, **more: Any) -> None:
+        with suppress(kp.LocalProtocolError):
+            done(self, key, now, **more)
+
+    patch.setattr(WorkQueue, "add", add_again)
+    patch.setattr(WorkQueue, "done", done_anyway)
+
+
+def broken_feed(patch: Patch) -> None:
+    """Changes of one book are not passed on."""
+    add = _whole(WorkQueue, "add")
+
+    def add_others(self: Any, key: str, now: float, **more: Any) -> None:
+        if not key.endswith("b1"):
+            add(self, key, now, **more)
+
+    patch.setattr(WorkQueue, "add", add_others)
+
+
+def broken_lease(patch: Patch) -> None:
+    """Who has lost the lease goes on."""
+
+    def go_on(*_: Any) -> None:
+        pass
+
+    patch.setattr(LeaderElector, "_cut", go_on)
+    patch.setattr(Meter, "check", go_on)
+
+
+def broken_finalizer(patch: Patch) -> None:
+    """The finalizer goes although nothing was cleaned up."""
+
+    async def clean_nothing(*_: Any) -> None:
+        pass
+
+    patch.setattr(Replica, "_take_down", clean_nothing)
+
+
+def broken_client(patch: Patch) -> None:
+    """A lost response is taken for a success."""
+    create = _whole(User, "create")
+
+    async def create_somehow(self: Any, api: Any, obj: Any) -> Any:
+        try:
+            return await create(self, api, obj)
+        except kp.TransportError:
+            return obj
+
+    patch.setattr(User, "create", create_somehow)
+
+
+def broken_pace(patch: Patch) -> None:
+    """Nothing is waited for after a failure."""
+
+    def free(_: float, earliest: float) -> tuple[float, float]:
+        return earliest, 0.0
+
+    def at_once(*_: Any) -> _resync_pace.Wait:
+        return _resync_pace.NOW
+
+    patch.setattr("kubeproto.watching._resync_requests.take_token", free)
+    patch.setattr("kubeproto.watching._resync_requests.wait_after", at_once)
+
+
+def broken_log(patch: Patch) -> None:
+    """Every failure is logged."""
+
+    def as_asked(_: Any, level: int, *__: Any) -> int:
+        return level
+
+    patch.setattr(LoggedLines, "level", as_asked)
+
+
+def broken_rest(patch: Patch) -> None:
+    """The operator writes whenever it looks."""
+    label = _whole(Replica, "_label")
+
+    async def label_always(self: Any, book: Book, ctx: Context[None]) -> Action:
+        action: Action = await label(self, book, ctx)
+        api = ctx.client.api(ConfigMap, namespace=ctx.namespace)
+        await api.merge_patch(ctx.name, {"metadata": {"annotations": {"at": str(self.world.time)}}})
+        return action
+
+    patch.setattr(Replica, "_label", label_always)
+
+
+def broken_goal(patch: Patch) -> None:
+    """One book never gets what it wants."""
+    label = _whole(Replica, "_label")
+
+    async def label_others(self: Any, book: Book, ctx: Context[None]) -> Action:
+        return await_change() if ctx.name == "b0" else await label(self, book, ctx)
+
+    patch.setattr(Replica, "_label", label_others)
+
+
+def broken_end(patch: Patch) -> None:
+    """A program leaves a task behind."""
+    live = _whole(Replica, "live")
+
+    async def live_on(self: Any) -> None:
+        spawn(anyio.sleep_forever)
+        await live(self)
+
+    patch.setattr(Replica, "live", live_on)
+
+
+VARIANTS: Final[list[tuple[Callable[[Patch], None], str]]] = [
+    (broken_cache, "shows what never was"),
+    (broken_queue, "twice at once"),
+    (broken_feed, "has not reconciled"),
+    (broken_lease, "after its lease expired"),
+    (broken_finalizer, "went before its finalizer"),
+    (broken_client, "it never was"),
+    (broken_pace, "requests, where"),
+    (broken_log, "logged twice"),
+    (broken_rest, "after the last fault"),
+    (broken_goal, "has no ConfigMap"),
+    (broken_end, "are left after the end"),
+]

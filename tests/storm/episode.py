@@ -1,0 +1,310 @@
+"""One run from its plan to its verdict.
+
+storm ── faults, writes, happenings ──► calm ── the desired state, in time ──► silence ──► the end
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import sniffio
+import trio
+from msgspec import Struct
+
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_runtime.testing import simulated
+
+from .kinds import Book, Shelf
+from .loop import StormLoop, process_of, run
+from .network import Network
+from .oracle import Repeats
+from .people import User, happen
+from .processes import Mirror, Program, Replica
+from .world import World
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+LIVENESS: Final = (
+    600.0  # seconds from the last fault to the desired state; backoffs and dead watches take 150
+)
+SILENCE: Final = 120.0  # seconds for which nothing is written after that
+_LOG: Final = logging.getLogger("kubeproto")
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What a run came to."""
+
+    plan: Plan
+    digest: str
+    violations: tuple[str, ...]
+    counts: dict[str, int]
+    struck: tuple[tuple[str, int], ...]
+    happened: int
+    requests: int
+    seconds: float  # of the processor
+    transcript: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> int:
+        """How many things went wrong."""
+        return sum(self.counts.values())
+
+
+def play(plan: Plan, *, keep: bool = False) -> Outcome:
+    """Make the run that a plan says."""
+    began = time.process_time()
+    world = StormWorld(plan, keep=keep)
+    repeats = Repeats(lambda: world.cluster.now, _who, world.found)
+    level, propagates = _LOG.level, _LOG.propagate
+    _LOG.addHandler(repeats)
+    _LOG.setLevel(logging.INFO)
+    _LOG.propagate = False
+    try:
+        run(partial(_storm, world), plan.backend, plan.seed)
+    except Exception as error:
+        world.found(f"the run ended with {type(error).__name__}: {_inner(error)}")
+    finally:
+        _LOG.removeHandler(repeats)
+        _LOG.setLevel(level)
+        _LOG.propagate = propagates
+    if world.cluster.watches:
+        world.found(f"{len(world.cluster.watches)} watches are open after the end")
+    return Outcome(
+        plan=plan,
+        digest=world.digest,
+        violations=tuple(world.violations),
+        counts=dict(world.counts),
+        struck=tuple(world.struck),
+        happened=world.happened,
+        requests=sum(network.requests for network in world.networks),
+        seconds=time.process_time() - began,
+        transcript=tuple(world.transcript or ()),
+    )
+
+
+class StormWorld(World):
+    """A world with its programs."""
+
+    def __init__(self, plan: Plan, *, keep: bool) -> None:
+        super().__init__(plan, keep=keep)
+        self.users: list[User] = []
+        self.networks: list[Network] = []
+        self.starts = Counter[str]()
+        self.happened = 0
+        self.ending = False
+        self.tasks: Any = None
+
+    @property
+    def programs(self) -> list[Program]:
+        """All that are alive."""
+        return [*self.mirrors, *self.replicas, *self.users]
+
+    def start(self, program: Program) -> None:
+        """Run a program beside the others."""
+        self.tasks.start_soon(program.run)
+        self.networks.append(program.network)
+
+    def new_replica(self, number: int) -> Replica:
+        """Start a replica, again if there was one."""
+        self.starts[f"replica {number}"] += 1
+        replica = Replica(self, f"replica {number}", number, self.starts[f"replica {number}"])
+        self.start(replica)
+        self.tasks.start_soon(self._restart, replica)
+        return replica
+
+    async def _restart(self, replica: Replica) -> None:
+        """Do what a kubelet does: start a process that ended by itself again."""
+        await replica.ended.wait()
+        if replica.failure:
+            await self._replace(self.replicas.index(replica), replica.number, 10.0)
+
+    def kill(self, replica: Replica, pause: float) -> None:
+        """Kill a replica, and start another in its place a while later."""
+        self.resume(replica)
+        replica.kill()
+        at = self.replicas.index(replica)
+        self.tasks.start_soon(self._replace, at, replica.number, pause)
+
+    async def _replace(self, at: int, number: int, pause: float) -> None:
+        await self.replicas[at].ended.wait()
+        await anyio.sleep(pause)
+        if self.replicas[at].ended.is_set() and not self.ending:
+            self.replicas[at] = self.new_replica(number)
+
+    def pause(self, replica: Replica, seconds: float) -> None:
+        """Stop a replica for a while, where the event loop can do that."""
+        loop = self.loop
+        if loop is None or replica.paused or replica.network.dead:
+            return
+        self.count("pause")
+        replica.paused = loop.pausing = True
+        self.cluster.later(seconds, lambda: self.resume(replica))
+
+    def resume(self, replica: Replica) -> None:
+        """Let a replica go on."""
+        if replica.paused and self.loop is not None:
+            replica.resumed_at = self.time
+            self.loop.resume(replica)
+            self.loop.pausing = any(one.paused for one in self.replicas)
+
+    @property
+    def loop(self) -> StormLoop | None:
+        """The event loop, if it can stop processes."""
+        if self.plan.backend != "asyncio":
+            return None
+        found = asyncio.get_running_loop()
+        return found if isinstance(found, StormLoop) else None
+
+    def restored_uids(self) -> set[str]:
+        """The uids of shelves that are there and have their finalizer."""
+        metadata = [one["metadata"] for one in self.cluster.objects(Shelf)]
+        return {one["uid"] for one in metadata if one.get("finalizers")}
+
+
+def _who() -> str:
+    process = process_of.get()
+    return process.name if isinstance(process, Program) else ""
+
+
+def _inner(error: Any) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        group: Any = error
+        error = group.exceptions[0]
+    return f"{error!r}"
+
+
+async def _storm(world: StormWorld) -> None:
+    before = _alive()
+    await _run_programs(world)
+    for _ in range(5):
+        await anyio.sleep(0)  # what was told to end in the last moment does
+    if (left := _alive() - before) > 0:
+        world.found(f"{left} tasks or timers are left after the end")
+
+
+def _alive() -> int:
+    """How many tasks and timers there are."""
+    if sniffio.current_async_library() == "trio":
+        return trio.lowlevel.current_statistics().tasks_living
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, StormLoop)
+    return len(asyncio.all_tasks()) + len(loop.timers)
+
+
+async def _run_programs(world: StormWorld) -> None:
+    plan = world.plan
+    async with simulated(world.cluster), anyio.create_task_group() as world.tasks:
+        world.mirrors += [Mirror(world, f"mirror {at}", one) for at, one in enumerate(plan.mirrors)]
+        world.users += [User(world, f"user {number}") for number in range(plan.users)]
+        for program in [*world.mirrors, *world.users]:
+            world.start(program)
+        world.replicas += [world.new_replica(number) for number in range(plan.replicas)]
+        await _happenings(world)
+        await _calm(world)
+        await _judge(world)
+        await _end(world)
+
+
+async def _happenings(world: StormWorld) -> None:
+    for planned in world.plan.events:
+        await anyio.sleep(max(0.0, planned.at - world.time))
+        world.happened += 1
+        happen(world, planned)
+    await anyio.sleep(max(0.0, world.plan.duration - world.time))
+
+
+async def _calm(world: StormWorld) -> None:
+    """Nothing goes wrong from here on."""
+    world.note("calm")
+    world.calm = True
+    world.cluster.lag = 0
+    for program in world.programs:
+        program.network.refuses_until = program.network.behind_until = 0.0
+        if program.provider is not None:
+            program.provider.calm = True
+    for replica in world.replicas:
+        world.resume(replica)
+
+
+async def _judge(world: StormWorld) -> None:
+    began = world.time
+    while (missing := _missing(world)) and world.time < began + LIVENESS:
+        await anyio.sleep(5.0)
+    if missing:
+        world.found(f"{LIVENESS:g} s after the last fault: {'; '.join(missing)}")
+        return
+    world.note(f"the desired state, {world.time - began:g} s after the last fault")
+    changes = world.oracle.changes
+    await anyio.sleep(SILENCE)
+    if world.oracle.changes != changes:
+        world.found(f"{world.oracle.changes - changes} writes in the silence after the desired state")
+    _count_requests(world)
+
+
+def _missing(world: StormWorld) -> list[str]:
+    """What is not yet as it should be."""
+    missing = [f"{one.name} ({one.plan.kind}) is stale" for one in world.mirrors if not one.agrees]
+    missing += [f"{one.name} still runs" for one in world.users if not one.ended.is_set()]
+    if not world.plan.replicas:
+        return missing
+    leaders = [one for one in world.replicas if one.election.is_leader]
+    if len(leaders) != 1:
+        return [*missing, f"{len(leaders)} replicas lead"]
+    [leader] = leaders
+    if not leader.agrees:
+        missing.append(f"{leader.name} has a stale cache")
+    children = {_key(one): one for one in world.cluster.objects(ConfigMap)}
+    for kind, resource in ((Book, "books.storm.example.com"), (Shelf, "shelves.storm.example.com")):
+        for obj in world.cluster.objects(kind):
+            key, version = _key(obj), obj["metadata"]["resourceVersion"]
+            if leader.seen.get((resource, key)) != version:
+                missing.append(f"{leader.name} has not reconciled {resource} {key} at {version}")
+            if "deletionTimestamp" in obj["metadata"]:
+                missing.append(f"{resource} {key} is not gone")
+            elif kind is Book and children.get(key, {}).get("data") != {"title": obj["spec"]["title"]}:
+                missing.append(f"book {key} has no ConfigMap of its title")
+            elif kind is Shelf and obj["metadata"]["uid"] not in world.external:
+                missing.append(f"shelf {key} has nothing outside")
+    return missing
+
+
+def _key(obj: dict[str, Any]) -> str:
+    return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
+
+
+def _count_requests(world: StormWorld) -> None:
+    """Requests come of faults, of changes, and of time, and of nothing else."""
+    made = sum(network.requests - network.leases for network in world.networks)
+    watches = sum(1 for _ in world.mirrors) + 3 * sum(world.starts.values())
+    ended = world.counts["restart"] * watches + world.counts["backup"] * watches
+    allowed = 3 * (world.faults + world.oracle.changes + world.asked) + ended
+    allowed += watches * (10 + int(world.time / 75.0))
+    if made > allowed:
+        world.found(f"{made} requests, where {allowed} should do")
+
+
+async def _end(world: StormWorld) -> None:
+    """Stop everything, and look whether anything is left."""
+    world.ending = True
+    for replica in world.replicas:
+        replica.operator.stop()
+    with anyio.move_on_after(60):
+        for replica in world.replicas:
+            await replica.ended.wait()
+    left = [one.name for one in world.replicas if not one.ended.is_set()]
+    if left:
+        world.found(f"60 s after they were stopped, these still run: {left}")
+    for program in world.programs:
+        program.scope.cancel()
+    with anyio.move_on_after(60):
+        for program in world.programs:
+            await program.ended.wait()
+    world.tasks.cancel_scope.cancel()
+    await anyio.sleep(0)

@@ -1,0 +1,165 @@
+"""The way from one program to the cluster, on which the seed decides for each request what goes wrong.
+
+The fault of a request depends on the seed, on whose request it is and on its number alone. So a run can be
+repeated with some of its faults left out, and the others stay what they were.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from kubeproto import ConnectError, Head
+from kubeproto.sim import (
+    Cut,
+    Delay,
+    Empty,
+    ErrorEvent,
+    Expire,
+    ExpireCredentials,
+    Fail,
+    Faults,
+    ForceConflict,
+    FutureVersion,
+    HalfOpen,
+    Html,
+    Lag,
+    LoseResponse,
+    RefuseConnection,
+    ServerResponse,
+    Throttle,
+    User,
+)
+
+if TYPE_CHECKING:
+    from kubeproto.sim.faults._faults import Fault
+
+    from .world import World
+
+Sort: TypeAlias = Literal["read", "watch", "write"]
+
+_ANY: Final[tuple[tuple[str, Callable[[Random], Fault]], ...]] = (
+    ("429 with Retry-After", lambda rng: Throttle(rng.randint(1, 3), plain=rng.random() < 0.5)),
+    ("429 without Retry-After", lambda rng: Throttle(None, plain=rng.random() < 0.5)),
+    ("5xx", lambda rng: Fail(code=rng.choice((500, 503, 504)))),
+    ("connection refused", lambda _: RefuseConnection()),
+    ("HTML of a proxy", lambda rng: Html(rng.choice((502, 503, 504)))),
+    ("slow connection", lambda rng: Delay(rng.randint(1, 40) / 2)),
+    ("expired token", lambda _: ExpireCredentials()),
+)
+_READS: Final[tuple[tuple[str, Callable[[Random], Fault]], ...]] = (
+    ("cut", lambda rng: Cut(_somewhere(rng))),
+    ("cut", lambda rng: Cut(_somewhere(rng))),
+    ("half-open", lambda rng: HalfOpen(_somewhere(rng))),
+    ("an older replica", lambda rng: Lag(rng.randint(1, 5))),
+    ("a version that has not come", lambda _: FutureVersion()),
+    ("410 as HTTP, Expired", lambda _: Expire("http-expired")),
+)
+_DRAWN: Final[dict[Sort, tuple[tuple[str, Callable[[Random], Fault]], ...]]] = {
+    "read": (*_ANY, *_READS),
+    "watch": (
+        *_ANY,
+        *_READS,
+        ("cut, as if at the end", lambda rng: Cut(_somewhere(rng), clean=True)),
+        ("410 in the stream", lambda _: Expire()),
+        ("410 as HTTP, Gone", lambda _: Expire("http-gone")),
+        ("an ERROR event", lambda rng: ErrorEvent(rng.choice((400, 403, 500, 504)))),
+        ("an empty response", lambda _: Empty()),
+    ),
+    "write": (
+        *_ANY,
+        ("a lost response", lambda _: LoseResponse()),
+        ("a lost response", lambda _: LoseResponse()),
+        ("5xx after the write", lambda _: Fail(after=True)),
+        ("a forced conflict", lambda _: ForceConflict()),
+    ),
+}
+KINDS: Final = sorted({name for drawn in _DRAWN.values() for name, _ in drawn})
+
+
+def _somewhere(rng: Random) -> int:
+    """A place in a body: small ones as often as large ones."""
+    return rng.randrange(1 << rng.randrange(12))
+
+
+class _Named:
+    """Lines of one program in the transcript of all."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self._world = world
+        self._name = name
+
+    def append(self, line: str) -> None:
+        """Take a line from `Faults`."""
+        self._world.note(f"{self._name}: {line[12:]}")
+
+
+class Network(Faults):
+    """Between one program and the cluster."""
+
+    def __init__(self, world: World, name: str, *, checked: Callable[[Head], None] | None = None) -> None:
+        super().__init__(world.cluster)
+        self.lines: Any = _Named(world, name)
+        self.name = name
+        self.dead = False
+        self.requests = 0
+        self.leases = 0
+        self.refuses_until = 0.0
+        self.behind_until = 0.0
+        self.answered: Callable[[Head, ServerResponse], None] | None = None
+        self._world = world
+        self._checked = checked
+        self._key = zlib.crc32(name.encode()) ^ (world.plan.seed * 0x9E3779B1)
+        self._broken: list[tuple[str, Any]] = []
+
+    def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
+        """Answer a request, unless its fault is drawn."""
+        world = self._world
+        if self.dead:
+            raise ConnectError("the process was killed")
+        self.requests += 1
+        rng = Random(self._key + self.requests * 0x2545F491)
+        sort: Sort = "write" if head.method != "GET" else "watch" if "watch=1" in head.target else "read"
+        lease = "/leases" in head.target
+        if lease:
+            self.leases += 1
+        if self._checked is not None and sort == "write" and not lease:
+            self._checked(head)
+        if world.cluster.now < self.refuses_until:
+            world.count("network down")
+            raise ConnectError("the network is down")
+        name = self._draw(rng, sort)
+        if not name and sort != "write" and world.cluster.now < self.behind_until:
+            self.script.append(Lag(rng.randint(1, 8)))
+            world.count("the other of two servers")
+        response = super().answer(head, user, replies)
+        if self.answered is not None:
+            self.answered(head, response)
+        if name in ("cut", "half-open", "cut, as if at the end"):
+            self._broken.append((name, response.body))
+        return msgspec.structs.replace(response, after=response.after + rng.choice((0.0, 0.001, 0.005, 0.03)))
+
+    def _draw(self, rng: Random, sort: Sort) -> str:
+        world = self._world
+        if world.calm or rng.random() >= world.plan.share:
+            return ""
+        only = world.plan.only
+        name, make = rng.choice(_DRAWN[sort])
+        if only is not None and (self.name, self.requests) not in only:
+            return ""
+        world.struck.append((self.name, self.requests))
+        self.script.append(make(rng))
+        if name not in ("cut", "half-open", "cut, as if at the end"):
+            world.count(name)
+        return name
+
+    def settle(self) -> None:
+        """Count the connections that did break: one that was to break after more bytes than came did not."""
+        for name, body in self._broken:
+            if body._left <= 0:
+                self._world.count(name)
+        self._broken.clear()

@@ -1,0 +1,196 @@
+"""What people and machines do to a cluster and to its programs: writes, restarts, backups, kills."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import msgspec
+
+import kubeproto as kp
+from kubeproto.kinds.coordination_v1 import Lease
+from kubeproto.kinds.core_v1 import ConfigMap
+
+from .kinds import NAMESPACES, Book, BookSpec, Shelf, ShelfSpec
+from .processes import LEASE, Program
+
+if TYPE_CHECKING:
+    from kubeproto_runtime.client import BoundApi
+
+    from .episode import StormWorld
+    from .plan import Planned
+    from .world import World
+
+K = TypeVar("K", bound=kp.KubeObject)
+
+TIERS = ("gold", "silver")
+
+
+def _book(rng: Random, name: str, namespace: str) -> Book:
+    metadata = kp.ObjectMeta(name=name, namespace=namespace, labels={"tier": rng.choice(TIERS)})
+    return Book(metadata=metadata, spec=BookSpec(title=f"title {rng.randrange(10_000)}"))
+
+
+class User(Program):
+    """Somebody who reads and writes over a connection like everybody else's."""
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(world, name)
+        self.rng = Random(f"{world.plan.seed} {name}")
+
+    async def live(self) -> None:
+        """Ask for something now and then, until all is calm."""
+        while not self.world.calm:
+            await anyio.sleep(self.rng.expovariate(1 / self.world.plan.pace))
+            self.world.asked += 1
+            try:
+                with anyio.move_on_after(120):
+                    await self._act()
+            except kp.KubeprotoError as error:
+                self.world.note(f"{self.name}: {type(error).__name__}")
+
+    async def _act(self) -> None:
+        rng = self.rng
+        namespace, name = rng.choice(NAMESPACES), f"b{rng.randrange(self.world.plan.objects)}"
+        books, shelves = (
+            self.client.api(Book, namespace=namespace),
+            self.client.api(Shelf, namespace=namespace),
+        )
+        match rng.randrange(14):
+            case 0 | 1:
+                self._acknowledged(await self.create(books, _book(rng, name, namespace)))
+            case 2 | 3 | 4:
+                patch = {"spec": {"title": f"title {rng.randrange(10_000)}"}}
+                self._acknowledged(await books.merge_patch(name, patch))
+            case 5 | 6:
+                self._acknowledged(await books.update(name, self._relabel))
+            case 7:
+                await books.delete(name)
+            case 8:
+                metadata = kp.ObjectMeta(name=name, namespace=namespace)
+                shelf = Shelf(metadata=metadata, spec=ShelfSpec(width=3))
+                self._acknowledged(await self.create(shelves, shelf))
+            case 9:
+                await shelves.delete(name)
+            case 10:
+                self._acknowledged(await shelves.apply(self._shelf(name, namespace), field_manager=self.name))
+            case 11:
+                await books.list(limit=rng.choice((0, 2)))
+            case 12:
+                async for _ in books.items(limit=2):
+                    pass
+            case _:
+                await books.get_or_none(name)
+
+    async def create(self, api: BoundApi[K], obj: K) -> K:
+        """Create an object; return what the server says that it is."""
+        return await api.create(obj)
+
+    def _shelf(self, name: str, namespace: str) -> Shelf:
+        metadata = kp.ObjectMeta(name=name, namespace=namespace)
+        return Shelf(metadata=metadata, spec=ShelfSpec(width=self.rng.randrange(100)))
+
+    def _relabel(self, book: Book) -> None:
+        book.metadata.labels = {"tier": self.rng.choice(TIERS)}
+        book.spec.pages += 1
+
+    def _acknowledged(self, obj: kp.KubeObject) -> None:
+        meta = obj.metadata
+        if (f"{meta.namespace}/{meta.name}", meta.resource_version) not in self.world.oracle.written:
+            self.world.found(
+                f"{self.name} was told that {meta.name} is at {meta.resource_version}: it never was"
+            )
+
+
+def happen(world: StormWorld, planned: Planned) -> None:
+    """Let something happen."""
+    rng, now = Random(planned.draw), world.time
+    world.note(f"happens: {planned.what}")
+    cluster = world.cluster
+    match planned.what:
+        case "restart":
+            cluster.end_watches()
+        case "compaction":
+            cluster.compact(cluster.version - rng.choice((0, 0, 5)))
+        case "backup":
+            if world.backup is None or rng.random() < 0.5:
+                world.backup = cluster.snapshot()
+                return
+            _restore(world)
+        case "lag":
+            cluster.lag = rng.choice((1, 5, 50))
+            cluster.later(rng.choice((1.0, 10.0, 60.0)), lambda: setattr(cluster, "lag", 0))
+        case "replica lag":
+            for program in world.programs:
+                if rng.random() < 0.5:
+                    program.network.behind_until = cluster.now + rng.choice((5.0, 60.0))
+        case "conflicting writer":
+            _meddle(world, rng)
+        case "lease deleted":
+            if cluster.get(Lease, LEASE) is None:
+                return
+            cluster.remove(Lease, LEASE)
+            world.lease_doubtful_until = now + 30.0
+        case "lease stolen":
+            if cluster.get(Lease, LEASE) is None:
+                return
+            cluster.edit(Lease, LEASE, _steal)
+        case "clock jump":
+            replica = rng.choice(world.replicas)
+            replica.clock.missed += rng.choice((1.0, 12.0, 20.0))
+            replica.doubtful_until = now + 30.0
+        case "pause":
+            world.pause(rng.choice(world.replicas), rng.choice((1.0, 8.0, 14.0, 30.0)))
+            return  # counted where the loop can do it
+        case "kill":
+            world.kill(rng.choice(world.replicas), rng.choice((0.5, 20.0)))
+        case "network down":
+            for program in world.programs:
+                if rng.random() < 0.4:
+                    program.network.refuses_until = cluster.now + rng.choice((1.0, 20.0, 120.0))
+            return  # counted for each request that is refused
+        case "slow handlers":
+            world.slow_until = now + rng.choice((10.0, 60.0))
+            return  # counted for each run
+        case "failing handlers":
+            world.failing_until = now + rng.choice((10.0, 60.0))
+            return
+    world.count(planned.what)
+
+
+def _meddle(world: World, rng: Random) -> None:
+    """Somebody writes to what others hold in their hands."""
+    cluster, namespace = world.cluster, rng.choice(NAMESPACES)
+    children = [one["metadata"] for one in cluster.objects(ConfigMap) if "title" in one.get("data", {})]
+    if children and rng.random() < 0.5:
+        meta = rng.choice(children)
+        if rng.random() < 0.5:
+            cluster.remove(ConfigMap, meta["name"], meta["namespace"])
+        else:
+            cluster.edit(ConfigMap, meta["name"], _scribble, meta["namespace"])
+        return
+    cluster.put(_book(rng, f"b{rng.randrange(world.plan.objects)}", namespace))
+
+
+def _scribble(obj: dict[str, Any]) -> None:
+    obj["data"]["title"] = "not mine"
+
+
+def _steal(lease: dict[str, Any]) -> None:
+    spec = lease.setdefault("spec", {})
+    spec["holderIdentity"] = "somebody else"
+    spec["leaseDurationSeconds"] = 15
+    spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + 1
+
+
+def _restore(world: StormWorld) -> None:
+    """Go back to a backup, in the way that etcd documents for Kubernetes: with a revision that is higher."""
+    cluster, backup = world.cluster, world.backup
+    assert backup is not None
+    world.backup = None
+    raised = msgspec.structs.replace(backup, version=cluster.version + 1000)
+    world.oracle.restore(backup.version)
+    cluster.restore(raised)
+    world.external &= world.restored_uids()
+    world.lease_doubtful_until = world.time + 30.0

@@ -1,0 +1,110 @@
+"""Small storms with fixed seeds, runs that once found something, and broken variants that a storm finds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from msgspec.structs import replace
+
+from .broken import VARIANTS, Patch, broken_finalizer
+from .episode import play
+from .machines import play_machines
+from .plan import Backend, Plan, draw, read, write
+from .shrinking import in_words, kind_of, shrink
+
+HERE: Final = Path(__file__).resolve().parent
+FOUND: Final = sorted((HERE / "found").glob("*.json"))
+thorough = pytest.mark.thorough("a second or more of storm for each")
+
+
+def small(seed: int, *, backend: Backend = "asyncio", duration: float = 90.0, **changes: Any) -> Plan:
+    """A short storm."""
+    return replace(draw(seed, backend=backend, duration=duration), **changes)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_small_storm_finds_nothing(backend: Backend) -> None:
+    for seed in (1, 2):
+        outcome = play(small(seed, backend=backend, replicas=seed % 2 + 1))
+        assert not outcome.violations, in_words(play(outcome.plan, keep=True))
+        assert outcome.faults > 20
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_seed_repeats_a_run_exactly(backend: Backend) -> None:
+    plan = small(3, backend=backend, duration=40.0, replicas=2)
+    one, two = play(plan), play(plan)
+    assert one.digest == two.digest
+    assert one.counts == two.counts
+    assert play(replace(plan, seed=4)).digest != one.digest
+
+
+@thorough
+def test_a_seed_repeats_a_run_in_another_process() -> None:
+    environ = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parent)}
+    command = [sys.executable, "-m", "storm", "--inside", "5:7:1", "--duration", "40"]
+    runs = [
+        subprocess.run(command, env=environ, check=True, capture_output=True, text=True) for _ in range(2)
+    ]
+    lines = [[json.loads(line) for line in run.stdout.splitlines()] for run in runs]
+    assert [line["digest"] for line in lines[0]] == [line["digest"] for line in lines[1]]
+    assert [line["found"] for line in lines[0]] == [[], []]
+    assert lines[0][0]["arms"] == lines[1][0]["arms"]
+    assert sum(lines[0][0]["arms"].values()) > 1000
+
+
+@thorough
+def test_a_storm_of_fixed_seeds_finds_nothing() -> None:
+    failed: list[str] = []
+    for seed in range(100, 112):
+        outcome = play(draw(seed, duration=300.0))
+        failed += [f"seed {seed}: {one}" for one in outcome.violations[:1]]
+    assert not failed
+
+
+def test_what_a_storm_has_found_is_mended() -> None:
+    for path in FOUND:
+        outcome = play(read(path.read_bytes()))
+        assert not outcome.violations, in_words(play(outcome.plan, keep=True))
+
+
+def test_random_events_find_nothing_in_the_machines() -> None:
+    assert [found for seed in range(20) for found in play_machines(seed)] == []
+
+
+def test_a_plan_survives_its_file() -> None:
+    plan = replace(draw(9), only=frozenset({("mirror 1", 4)}))
+    assert read(write(plan)) == plan
+
+
+@thorough
+@pytest.mark.parametrize(("broken", "says"), VARIANTS, ids=lambda one: getattr(one, "__name__", None))
+def test_a_storm_finds(broken: Callable[[Patch], None], says: str) -> None:
+    found: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        broken(patch)
+        for seed in range(20, 26):
+            found += play(small(seed, replicas=2, users=3, pace=0.5, duration=120.0)).violations
+            if any(says in one for one in found):
+                return
+    raise AssertionError(f"nothing says {says!r}: {found[:5]}")
+
+
+@thorough
+def test_a_failing_run_is_shrunk_to_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken_finalizer(monkeypatch)
+    outcome = next(
+        one for seed in range(20, 30)
+        if (one := play(small(seed, replicas=1, duration=60.0))).violations
+    )  # fmt: skip
+    least = shrink(outcome, runs=25)
+    assert kind_of(least.violations[0]) == kind_of(outcome.violations[0])
+    assert len(least.struck) + len(least.plan.events) < (len(outcome.struck) + len(outcome.plan.events)) / 2
+    assert "went before its finalizer" in in_words(least)
