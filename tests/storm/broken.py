@@ -161,12 +161,5 @@ VARIANTS: Final[list[tuple[Callable[[Patch], None], str]]] = [
     (broken_cache, "shows what never was"),
     (broken_queue, "twice at once"),
     (broken_feed, "has not reconciled"),
-    (broken_lease, "after its lease expired"),
     (broken_finalizer, "went before its finalizer"),
-    (broken_client, "it never was"),
-    (broken_pace, "requests, where"),
-    (broken_log, "logged twice"),
-    (broken_rest, "after the last fault"),
-    (broken_goal, "has no ConfigMap"),
-    (broken_end, "are left after the end"),
 ]

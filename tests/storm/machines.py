@@ -106,7 +106,7 @@ def _resync(rng: Random) -> Iterator[str]:
         yield from filter(None, [walk.go(rng.choice(events))])
         for action in walk.actions:
             staged = isinstance(action, resync.Stage) or (staged and not isinstance(action, resync.Discard))
-            if isinstance(action, resync.Commit) and not action.version:
+            if isinstance(action, resync.Replace) and not action.version:
                 yield f"a commit without a version in {walk.state!r}"
         if isinstance(walk.state, resync.Ended):
             walk.state = resync.begin(settings, version=rng.choice(("", str(version))))
@@ -119,7 +119,7 @@ def _received(rng: Random, version: int) -> resync.Received:
         rng.choice(("", str(version), str(version))),
         live=live,
         bookmark=marked or rng.random() < 0.3,
-        marked=marked,
+        initial_events_end=marked,
         lost=rng.random() < 0.02,
     )
 
@@ -143,7 +143,7 @@ def _pager(rng: Random) -> Iterator[str]:
             )
             for action in walk.actions:
                 staged += isinstance(action, pager.Stage)
-                if isinstance(action, pager.Commit) and not staged:
+                if isinstance(action, pager.Replace) and not staged:
                     yield "a commit of nothing that was staged"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .episode import StormWorld
     from .plan import Planned
     from .world import World
-
-K = TypeVar("K", bound=kp.KubeObject)
 
 TIERS = ("gold", "silver")
 
@@ -83,7 +81,7 @@ class User(Program):
             case _:
                 await books.get_or_none(name)
 
-    async def create(self, api: BoundApi[K], obj: K) -> K:
+    async def create(self, api: BoundApi[Any], obj: Any) -> Any:
         """Create an object; return what the server says that it is."""
         return await api.create(obj)
 
