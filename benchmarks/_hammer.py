@@ -26,7 +26,7 @@ _EVENT: Final = b'{"type":"'
 _PIECE: Final = 1 << 20
 _LAST: Final = 5  # bytes that end a body in chunks
 _PATIENCE: Final = 60.0
-_START: Final = 300.0  # seconds for a server to load 10,000 pods, each checked and defaulted as it is stored
+_START: Final = 900.0  # seconds for a server to load 10,000 pods, each checked and defaulted as it is stored
 
 
 class Server:

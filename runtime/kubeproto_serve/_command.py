@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ._security import Security
 
+_NEEDS_TLS: Final = "# kubectl and client-go send credentials over TLS alone: add --tls\n"
 _FAULTY: Final = 0.1  # the share of requests that `--faults` lets fail
 
 
@@ -178,7 +179,8 @@ async def _serve(cluster: Cluster, security: Security, options: argparse.Namespa
         ) as url:  # fmt: skip
             if options.kubeconfig:
                 _write_private(Path(options.kubeconfig), url.kubeconfig)
-            print(f"# serving at {url}; the kubeconfig:\n{url.kubeconfig}", flush=True)  # noqa: T201
+            hint = _NEEDS_TLS if security.asks and security.context is None else ""
+            print(f"# serving at {url}; the kubeconfig:\n{hint}{url.kubeconfig}", flush=True)  # noqa: T201
             async for _ in signals:
                 return
 

@@ -1,4 +1,4 @@
-"""Runs the commands of `commands.txt` one after the other, and scrubs from their output what changes."""
+"""Runs the commands of `commands.txt`, section by section, and scrubs from their output what changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -59,14 +60,20 @@ def kubectl() -> str | None:
     return None
 
 
-def commands() -> list[str]:
-    """The commands in their order."""
-    lines = (FOLDER / "commands.txt").read_text().splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+def sections() -> dict[str, list[str]]:
+    """Return the commands of each section, in their order."""
+    found: dict[str, list[str]] = {}
+    _, *parts = (FOLDER / "commands.txt").read_text().split("\n\n# ")
+    for part in parts:
+        title, *lines = part.splitlines()
+        found[title] = [line for line in lines if line]
+    return found
 
 
-def run(program: str, kubeconfig: Path, home: Path, context: str = "") -> Iterator[Step]:
-    """Run all commands against one server, in a namespace of their own."""
+def run(
+    program: str, kubeconfig: Path, home: Path, commands: Iterable[str], context: str = ""
+) -> Iterator[Step]:
+    """Run commands against one server, in a namespace of their own."""
     # A process of 100 ms needs no garbage collector, and its threads would only get in each other's way.
     environment = {**os.environ, "GOGC": "off", "GOMAXPROCS": "1"}
     environment |= {"HOME": str(home), "KUBECONFIG": str(kubeconfig)}
@@ -81,7 +88,7 @@ def run(program: str, kubeconfig: Path, home: Path, context: str = "") -> Iterat
 
     call(["create", "namespace", _NAMESPACE])
     call(["wait", "--for=create", "serviceaccount/default"])  # pods are refused before
-    for line in commands():
+    for line in commands:
         command, _, manifest = line.partition(" < ")
         words = [
             word.replace("_", " ") if word == "--schedule=0_0_*_*_*" else word for word in command.split(" ")
@@ -103,6 +110,7 @@ def scrubbed(text: str, *, explained: bool = False) -> str:
     return text.strip()
 
 
-def transcript() -> list[Step]:
-    """What a real control plane answered."""
-    return msgspec.json.decode(TRANSCRIPT.read_bytes(), type=list[Step])
+def transcript() -> dict[str, list[Step]]:
+    """Return what a real control plane answered to each section."""
+    steps = iter(msgspec.json.decode(TRANSCRIPT.read_bytes(), type=list[Step]))
+    return {title: list(islice(steps, len(commands))) for title, commands in sections().items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kubectl_commands.running import kubectl, run, transcript
+from kubectl_commands.running import kubectl, run, sections, transcript
 
 from ._real_server import RealServer
 
@@ -16,6 +16,7 @@ def test_kubectl_prints_the_transcript(start_real_server: Callable[..., RealServ
     program = kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"
     real = start_real_server()  # one without the kinds of other tests
-    steps = list(run(program, real.kubeconfig, tmp_path, "admin"))
-    wrong = [(wanted, found) for wanted, found in zip(transcript(), steps, strict=True) if wanted != found]
-    assert wrong == []
+    commands = [command for section in sections().values() for command in section]
+    steps = run(program, real.kubeconfig, tmp_path, commands, "admin")
+    wanted = [step for section in transcript().values() for step in section]
+    assert [(right, found) for right, found in zip(wanted, steps, strict=True) if right != found] == []

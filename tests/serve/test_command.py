@@ -91,6 +91,19 @@ def test_files_token_kubeconfig_and_log_and_an_end_that_watches_see(tmp_path: Pa
     assert "s3cret" not in said
 
 
+@pytest.mark.parametrize(("options", "told"), [(("--token", "s3cret"), True), ((), False)])
+def test_who_asks_for_credentials_without_tls_is_told_which_clients_send_none(
+    options: tuple[str, ...], told: bool
+) -> None:
+    server = Process("--empty", *options)
+    assert server.process.stdout is not None
+    second = server.process.stdout.readline()
+    server.interrupt()
+    assert second == (
+        "# kubectl and client-go send credentials over TLS alone: add --tls\n" if told else "{\n"
+    )
+
+
 def test_a_seed_of_faults_hits_the_requests_that_it_hits_in_process() -> None:
     targets = [f"/api/v1/namespaces?limit={number}" for number in range(1, 31)]
     faults = sim.Faults(sim.Cluster(seed=SEED), seed=SEED, share=0.1)

@@ -1,16 +1,18 @@
-"""kubectl against the simulator on a port: each command prints what it prints against a real server."""
+"""kubectl against the simulator on a port: each command prints what it prints against a real server.
+
+Each section of the commands has a server of its own, so that sections run side by side where tests do.
+"""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
-from kubectl_commands.running import Step, kubectl, run, transcript
+from kubectl_commands.running import kubectl, run, sections, transcript
 
 from kubeproto import sim
+from kubeproto_serve import self_made
 from kubeproto_serve._fixtures import serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
@@ -19,29 +21,29 @@ pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 DIFFERENT: Final = {
     'patch pod alone -p {"spec":{"nodeSelector":{"a":"b"}}}': "a diff of an internal Go type",
 }
+# The real server asks for roles in all sections, and its administrator has all rights.
+WITH_ROLES: Final = {"authorization"}
 
 
-@pytest.fixture(scope="module")
-def steps() -> Iterator[dict[int, Step]]:
+@pytest.mark.parametrize("title", sections())
+def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Path) -> None:
     program = kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        with serving(sim.Cluster(populated=True)) as server:
-            (home / "config").write_text(server.kubeconfig)
-            yield dict(enumerate(run(program, home / "config", home)))
-
-
-STEPS: Final = transcript()
-
-
-@pytest.mark.parametrize("at", range(len(STEPS)), ids=[f"{at}-{one.command}" for at, one in enumerate(STEPS)])
-def test_kubectl_prints_what_it_prints_of_a_real_server(steps: dict[int, Step], at: int) -> None:
-    if STEPS[at].command in DIFFERENT:
-        assert steps[at] != STEPS[at], "this command is the same now: take it off the list"
-    else:
-        assert steps[at] == STEPS[at]
+    with_roles = title in WITH_ROLES
+    cluster = sim.Cluster(populated=True, authorization="RBAC" if with_roles else "AlwaysAllow")
+    # kubectl sends credentials over TLS alone.
+    security = self_made("127.0.0.1", tokens={"secret": "admin"}) if with_roles else None
+    with serving(cluster, security=security) as server:
+        (tmp_path / "config").write_text(server.kubeconfig)
+        steps = list(run(program, tmp_path / "config", tmp_path, sections()[title]))
+    wanted = transcript()[title]
+    assert len(wanted) == len(steps)
+    for found, right in zip(steps, wanted, strict=True):
+        if right.command in DIFFERENT:
+            assert found != right, "this command is the same now: take it off the list"
+        else:
+            assert found == right
 
 
 def test_there_are_many_commands() -> None:
-    assert len(STEPS) - len(DIFFERENT) >= 120
+    assert sum(map(len, transcript().values())) - len(DIFFERENT) >= 120

@@ -166,6 +166,18 @@ def test_a_watcher_that_falls_behind_the_window_is_closed_without_a_word() -> No
     assert watch.ended
 
 
+def test_history_reaches_as_far_as_its_window_and_little_further() -> None:
+    asker = Asker(sim.Cluster(window=160))
+    for number in range(400):
+        asker.config(f"a{number}")
+        newest = asker.cluster.version
+        if number >= 200:
+            reached = told(asker.watch(f"{CONFIGMAPS}?resourceVersion={newest - 160}").take())
+            assert len(reached) == 160
+            expired = told(asker.watch(f"{CONFIGMAPS}?resourceVersion={newest - 190}").take())
+            assert expired == [("ERROR", "410")]
+
+
 def test_a_collection_can_be_watched_by_the_old_path_and_one_object_too(asker: Asker) -> None:
     asker.config("a")
     asker.config("b")

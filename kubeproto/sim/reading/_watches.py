@@ -7,14 +7,14 @@ the next of them, and `tick` does what is due.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from .._refusals import Rejection, failure, unexplained, version_too_large
 from .._state import ServerState
-from ..storage._storage import Stored, StoredEvent, VersionExpired
+from ..storage._storage import Change, Stored, StoredEvent, VersionExpired
 from ._fields import check_fields, matcher
 from ._lists import invalid_version, list_objects, read_version
 from ._query import ListQuery
@@ -25,6 +25,12 @@ from ._views import END_MARK, Viewer
 MIN_TIMEOUT: Final = 1800  # --min-request-timeout; a watch ends between that and twice that
 BOOKMARK_EVERY: Final = 60.0
 LAST_BOOKMARK: Final = 2.0  # before the end
+_OPENINGS: Final[Mapping[Change, bytes]] = {
+    "ADDED": b'{"type":"ADDED","object":',
+    "MODIFIED": b'{"type":"MODIFIED","object":',
+    "DELETED": b'{"type":"DELETED","object":',
+}
+_CLOSING: Final = b"}\n"
 
 
 class Watch:
@@ -169,7 +175,7 @@ class Watch:
         events = storage.events
         if start == len(events):
             return
-        reached, append = self.state.reached, self._pending.append
+        reached, pending = self.state.reached, self._pending
         for event in events[start:] if start else events:
             if event.stored.version > reached:
                 break
@@ -179,9 +185,10 @@ class Watch:
                 continue
             if self._simple:
                 if event.stored.version > self._after:
-                    append(event.line or plain_line(event))
+                    # Not joined here: the object is copied once, when it is taken.
+                    pending += (_OPENINGS[event.change], event.stored.data, _CLOSING)
             elif event.stored.version > self._after and (line := self._selected(event)):
-                append(line)
+                pending.append(line)
 
     def _selected(self, event: StoredEvent) -> bytes:
         """Return how an event looks through a selector: objects enter and leave the selection."""
@@ -200,7 +207,7 @@ class Watch:
 
     def _as_it_is(self, event: StoredEvent) -> bytes:
         if self._plain:
-            return event.line or plain_line(event)
+            return b"%b%b%b" % (_OPENINGS[event.change], event.stored.data, _CLOSING)
         return self._line(event.change.encode(), event.stored.data, event.version)
 
     def _holds(self, stored: Stored) -> bool:
@@ -243,12 +250,6 @@ def too_old(state: ServerState, route: Route, version: str) -> dict[str, Any]:
 def error_line(status: dict[str, Any]) -> bytes:
     """Return an ERROR event."""
     return b'{"type":"ERROR","object":%s}\n' % msgspec.json.encode(status)
-
-
-def plain_line(event: StoredEvent) -> bytes:
-    """Return an event as most watchers see it: encoded once, and kept for all of them."""
-    event.line = b'{"type":"%s","object":%s}\n' % (event.change.encode(), event.stored.data)
-    return event.line
 
 
 def at_version(viewer: Viewer, stored: Stored, version: int) -> bytes:

@@ -42,15 +42,11 @@ def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Sto
 
 
 class StoredEvent(Struct, gc=False):
-    """One change. A deletion holds the last content, at the version of the deletion.
-
-    `lines` caches how watchers see it: encoded once, however many there are.
-    """
+    """One change. A deletion holds the last content, at the version of the deletion."""
 
     change: Change
     stored: Stored
     before: Stored | None
-    line: bytes = b""
 
     @property
     def version(self) -> int:
@@ -101,7 +97,8 @@ class ResourceStorage:
                 self._sorted = None
             self.objects[stored.key] = stored
         self.events.append(event)
-        if len(self.events) > self.window + self.window // 2 + 16:
+        # Some at a time: to remove the first of a long list moves all others.
+        if len(self.events) > self.window + self.window // 16 + 16:
             self._forget(len(self.events) - self.window)
 
     def compact(self, version: int) -> None:
