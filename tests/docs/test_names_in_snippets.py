@@ -1,0 +1,46 @@
+"""Each name of a module that a page uses exists, also where its program does not come by.
+
+A `case kp.Failed(...)` behind the case that matches is never evaluated, and stood in the README for a while
+after the class had another name.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pages_shown import name_of, pages, snippets
+
+PAGES = [page for page in pages() if any(one.language == "python" for one in snippets(page))]
+
+
+def unknown_names(program: str) -> Iterator[str]:
+    """The attributes of imported modules that these do not have."""
+    tree = ast.parse(program)
+    modules: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {one.asname: one.name for one in node.names if one.asname}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in modules:
+                if not hasattr(importlib.import_module(modules[name]), attribute):
+                    yield f"{name}.{attribute}"
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_each_name_of_a_module_exists(page: Path) -> None:
+    program = "\n\n".join(one.text for one in snippets(page) if one.language == "python")
+    assert list(unknown_names(program)) == []
+
+
+def test_a_name_that_does_not_exist_is_found() -> None:
+    program = (
+        "import kubeproto as kp\nmatch 1:\n    case 1:\n        pass\n    case kp.Failed():\n        pass\n"
+    )
+    assert list(unknown_names(program)) == ["kp.Failed"]
