@@ -68,7 +68,6 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.credentials._plugins": "one run of a plugin and its terminal, without a server",
     "kubeproto_runtime.operator._health": "the pages of the health port, and a socket that fails to accept",
     "kubeproto_runtime.operator._lease_clocks": "the clock of an election, which a test turns",
-    "kubeproto_runtime.reconciling._logged_lines": "a rule that a storm must miss when it is broken",
     "kubeproto_runtime.reconciling._metrics": "the exposition of counts that no controller reaches in a test",
     "kubeproto_runtime.reconciling._tracing": "whether OpenTelemetry is there, as the skip of its tests",
     "kubeproto_runtime.reconciling._workers": "limits and cancellations of workers, without a controller",

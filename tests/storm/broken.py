@@ -11,16 +11,10 @@ import pytest
 
 import kubeproto as kp
 from kubeproto.control import Store, WorkQueue
-from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto.watching import _resync_pace
 from kubeproto_runtime import Action, Context, await_change
-from kubeproto_runtime.calls._metered import Meter
-from kubeproto_runtime.operator import LeaderElector
-from kubeproto_runtime.reconciling._logged_lines import LoggedLines
 from kubeproto_runtime.tasks._background import spawn
 
 from .kinds import Book
-from .people import User
 from .processes import Replica
 
 Patch = pytest.MonkeyPatch
@@ -69,16 +63,6 @@ def broken_feed(patch: Patch) -> None:
     patch.setattr(WorkQueue, "add", add_others)
 
 
-def broken_lease(patch: Patch) -> None:
-    """Who has lost the lease goes on."""
-
-    def go_on(*_: Any) -> None:
-        pass
-
-    patch.setattr(LeaderElector, "_cut", go_on)
-    patch.setattr(Meter, "check", go_on)
-
-
 def broken_finalizer(patch: Patch) -> None:
     """The finalizer goes although nothing was cleaned up."""
 
@@ -86,54 +70,6 @@ def broken_finalizer(patch: Patch) -> None:
         pass
 
     patch.setattr(Replica, "_take_down", clean_nothing)
-
-
-def broken_client(patch: Patch) -> None:
-    """A lost response is taken for a success."""
-    create = _whole(User, "create")
-
-    async def create_somehow(self: Any, api: Any, obj: Any) -> Any:
-        try:
-            return await create(self, api, obj)
-        except kp.TransportError:
-            return obj
-
-    patch.setattr(User, "create", create_somehow)
-
-
-def broken_pace(patch: Patch) -> None:
-    """Nothing is waited for after a failure."""
-
-    def free(_: float, earliest: float) -> tuple[float, float]:
-        return earliest, 0.0
-
-    def at_once(*_: Any) -> _resync_pace.Wait:
-        return _resync_pace.NOW
-
-    patch.setattr("kubeproto.watching._resync_requests.take_token", free)
-    patch.setattr("kubeproto.watching._resync_requests.wait_after", at_once)
-
-
-def broken_log(patch: Patch) -> None:
-    """Every failure is logged."""
-
-    def as_asked(_: Any, level: int, *__: Any) -> int:
-        return level
-
-    patch.setattr(LoggedLines, "level", as_asked)
-
-
-def broken_rest(patch: Patch) -> None:
-    """The operator writes whenever it looks."""
-    label = _whole(Replica, "_label")
-
-    async def label_always(self: Any, book: Book, ctx: Context[None]) -> Action:
-        action: Action = await label(self, book, ctx)
-        api = ctx.client.api(ConfigMap, namespace=ctx.namespace)
-        await api.merge_patch(ctx.name, {"metadata": {"annotations": {"at": str(self.world.time)}}})
-        return action
-
-    patch.setattr(Replica, "_label", label_always)
 
 
 def broken_goal(patch: Patch) -> None:
@@ -162,4 +98,6 @@ VARIANTS: Final[list[tuple[Callable[[Patch], None], str]]] = [
     (broken_queue, "twice at once"),
     (broken_feed, "has not reconciled"),
     (broken_finalizer, "went before its finalizer"),
+    (broken_goal, "has no ConfigMap"),
+    (broken_end, "are left after the end"),
 ]
