@@ -5,8 +5,8 @@ from ._cluster import Cluster, RecordedExchange
 from ._refusals import Rejection
 from ._snapshots import Snapshot, StoredObject
 from ._state import Modes
-from ._streams import Stream
-from ._transports import BlockingSimTransport, Receiving, SimTransport
+from ._streams import Conversation, Stream
+from ._transports import BlockingSimTransport, Receiving, SimTransport, begin_conversation
 from .access._users import User
 from .admission._calls import PendingCalls, WebhookCall, WebhookError, WebhookHandlers, WebhookReply
 from .faults._faults import (
@@ -28,8 +28,10 @@ from .faults._faults import (
     RefuseConnection,
     Throttle,
 )
+from .nodes._commands import CommandSession
 from .nodes._containers import RunningContainer
 from .nodes._nodes import Nodes
+from .nodes._ports import PortConnection
 from .nodes._programs import Behaviour, Program
 from .nodes._stages import Stage
 from .reading._watches import Watch
@@ -39,6 +41,8 @@ __all__ = [
     "Behaviour",
     "BlockingSimTransport",
     "Cluster",
+    "CommandSession",
+    "Conversation",
     "Cut",
     "Delay",
     "DriftingClock",
@@ -58,6 +62,7 @@ __all__ = [
     "Modes",
     "Nodes",
     "PendingCalls",
+    "PortConnection",
     "Program",
     "Receiving",
     "RecordedExchange",
@@ -77,4 +82,5 @@ __all__ = [
     "WebhookError",
     "WebhookHandlers",
     "WebhookReply",
+    "begin_conversation",
 ]

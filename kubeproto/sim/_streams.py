@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Stream(Protocol):
@@ -22,4 +22,15 @@ class Stream(Protocol):
 
     def close(self) -> None:
         """Close the stream: the client has stopped reading."""
+        ...
+
+
+@runtime_checkable
+class Conversation(Stream, Protocol):
+    """What a request that was upgraded goes on with: messages both ways. `take` returns one at a time."""
+
+    protocol: str
+
+    def feed(self, message: bytes) -> None:
+        """Take a message of the client."""
         ...

@@ -8,13 +8,14 @@ that lasts longer than `idle` is a `DeadlineExceeded` at once. A driver with a c
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Protocol
 
-from .._errors import DeadlineExceeded
-from ..wire import Head, Headers
-from ._streams import Stream
+from .._errors import DeadlineExceeded, TransportError
+from ..wire import Head, Headers, UpgradeRequest
+from ._streams import Conversation, Stream
 from .serving._messages import ServerResponse
 
 Answering = Callable[[Head], ServerResponse]
@@ -151,6 +152,57 @@ class _Exchange:
         self.__exit__(kind, error, trace)
 
 
+class SimWebSocket:
+    """Messages to and from a simulated pod. Time jumps while nothing has come."""
+
+    def __init__(self, cluster: VirtualServer, conversation: Conversation, idle: float | None) -> None:
+        self.protocol = conversation.protocol
+        self._cluster = cluster
+        self._conversation = conversation
+        self._idle = idle
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the server has closed in good order."""
+        cluster, conversation = self._cluster, self._conversation
+        silent_since = cluster.now
+        while not (message := conversation.take()):
+            if conversation.ended:
+                return None
+            cluster.settle()
+            due = cluster.due
+            end = None if self._idle is None else silent_since + self._idle
+            if due is None or (end is not None and end < due):
+                if end is None:
+                    raise DeadlineExceeded(
+                        "nothing will ever come on this connection, and no limit was given"
+                    )
+                cluster.advance_to(end)
+                raise DeadlineExceeded(f"no message came until {self._idle:g} s had passed")
+            cluster.advance_to(due)
+        return message
+
+    async def send(self, message: bytes) -> None:
+        """Send a message."""
+        self._conversation.feed(message)
+
+
+def begin_conversation(request: UpgradeRequest, answering: Answering) -> Conversation:
+    """Send a request with a handshake; return what it goes on with, or raise the error of a refusal."""
+    head = request.with_headers(
+        ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Protocol", ", ".join(request.protocols)),
+    )  # fmt: skip
+    answer = answering(head)
+    body = answer.body
+    if isinstance(body, bytes):
+        raise request.refused(answer.status, answer.headers, body)
+    if not isinstance(body, Conversation):
+        body.close()  # a fault has taken its place
+        raise TransportError(f"{request.about}: the connection broke while it was upgraded")
+    request.accepted(answer.headers)
+    return body
+
+
 class SimTransport:
     """Carries requests to a simulated cluster, for any event loop or none."""
 
@@ -161,6 +213,17 @@ class SimTransport:
     def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> _Exchange:
         """Send a request and wait for the head of its response."""
         return _Exchange(self.cluster, self._answering, head, timeout, idle)
+
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[SimWebSocket]:
+        """Send a request that becomes a WebSocket, which is closed when the context is left."""
+        conversation = begin_conversation(request, self._answering)
+        try:
+            yield SimWebSocket(self.cluster, conversation, idle)
+        finally:
+            conversation.close()
 
 
 class BlockingSimTransport(SimTransport):

@@ -73,6 +73,10 @@ class SocketChannel:
         self.limit = None
         self.steps += 1
 
+    async def receive_more(self) -> bytes:
+        """Wait for bytes of the protocol that the connection has switched to, for as long as it takes."""
+        return await self._receive()
+
     async def hung_up(self) -> None:
         """Return when the client has closed; what it sends ahead is kept for the next request."""
         while len(self._ahead) < _AHEAD:

@@ -24,7 +24,7 @@ from ._webhooks import WebhookCaller
 if TYPE_CHECKING:
     from anyio.abc import TaskStatus
 
-    from kubeproto.sim import Cluster, Faults, User, WebhookCall, WebhookReply
+    from kubeproto.sim import Cluster, Conversation, Faults, User, WebhookCall, WebhookReply
     from kubeproto.wire import Head
 
     from ._journal import Journal
@@ -102,6 +102,17 @@ class ClusterDriver:
             if self._journal is not None:
                 self._journal.commit()
 
+    def feed(self, conversation: Conversation, message: bytes) -> None:
+        """Hand a message of a client to a pod; an error of its handler ends the conversation."""
+        try:
+            self.cluster.show_time(self._now())
+            conversation.feed(message)
+        except Exception:
+            _log.exception("a handler of the simulated cluster failed on a message")
+            conversation.close()
+        finally:
+            self._wake()  # a command may be waiting for a time now
+
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Move the clock until cancelled; started once the cluster is on time."""
         cluster = self.cluster
@@ -109,6 +120,8 @@ class ClusterDriver:
         self._offset = max(cluster.now, self._wall()) - anyio.current_time()
         before = cluster.on_due
         cluster.on_due = self._wake
+        # At once, and not from one moment to the next: nodes renew a lease every ten seconds, for months.
+        cluster.show_time(self._now())
         self._advance()
         task_status.started()
         try:

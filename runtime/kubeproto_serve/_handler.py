@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import msgspec
 
-from kubeproto.sim import User
+from kubeproto.sim import Conversation, User
 from kubeproto.wire import Head, code_of
 from kubeproto_h11 import Response, accept_upgrade
 
 from ._channel import Watchdog
+from ._conversations import OpenConversation
 from ._metrics import METRICS, RequestMetrics
 from ._open_streams import OpenStream, send_over_websocket
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ._requestlog import RequestLog
     from ._security import Security
 
+_TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
 _JSON: Final = ("Content-Type", "application/json")
 # Whoever has a token of the port, or the certificate that is made with it, administers the cluster.
 _ADMINISTRATORS: Final = ("system:masters",)
@@ -111,7 +113,17 @@ class RequestHandler:
     def _response(self, answer: ServerResponse, head: Head) -> Response:
         if isinstance(answer.body, bytes):
             return Response(answer.status, answer.headers, answer.body)
+        if isinstance(answer.body, Conversation):
+            return self._conversation(answer, answer.body, head)
         stream = OpenStream(answer.body, self._channel, self._service)
         if (accepted := accept_upgrade(head.headers)) is not None:
             return Response(101, accepted, switch=partial(send_over_websocket, stream, self._channel))
         return Response(answer.status, answer.headers, stream=stream.send_all)
+
+    def _conversation(self, answer: ServerResponse, body: Conversation, head: Head) -> Response:
+        accepted = accept_upgrade(head.headers)
+        if accepted is None:
+            body.close()
+            return Response(400, (_TEXT,), b"unable to upgrade: this is no handshake of a WebSocket\n")
+        opened = OpenConversation(body, self._channel, self._service, self._service.driver)
+        return Response(101, (*accepted, *answer.headers), switch=opened.converse)

@@ -38,7 +38,7 @@ from ._pod_values import (
     TimePassed,
     Waiting,
 )
-from ._programs import Behaviour, plan_ephemeral, plan_pod, program_of
+from ._programs import Behaviour, files_of, plan_ephemeral, plan_pod, program_of
 
 Json = dict[str, Any]
 
@@ -225,6 +225,7 @@ class Kubelets:
             run.previous[name] = before.output
         container = run.containers[name] = RunningContainer(self, pod, spec)
         program = program_of(self.behaviour, container.image)
+        container.files = files_of(program)
         if program.log:
             container.log(program.log)
 

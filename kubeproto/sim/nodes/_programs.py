@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from ..storage._parts import listed, member
+from ._commands import CommandHandler
+from ._files import absolute
 from ._pod_values import Container, ContainerPlan, Containers, PodPlan, Role
+from ._ports import PortHandler
 
 Json = dict[str, Any]
 
@@ -18,6 +23,10 @@ class Program(Struct, frozen=True, kw_only=True):
     They write `log` when they start, and run until they are ended; with `takes`, for so many seconds, and
     then exit with `code`. They are ready `ready_after` seconds after their start, or after the initial delay
     of their readiness probe. `unpullable` says why the image cannot be pulled: none of them ever starts.
+
+    `files` are there when they start. `exec` runs the commands of `kubectl exec`, by default a small shell in
+    memory; `attach` is what somebody who attaches meets, by default the log, or that shell in a container
+    with a stdin. `ports` are those that listen; None: all do, and send back what comes.
     """
 
     log: str = ""
@@ -25,6 +34,10 @@ class Program(Struct, frozen=True, kw_only=True):
     code: int = 0
     ready_after: float | None = None
     unpullable: str = ""
+    files: Mapping[str, str | bytes] = msgspec.field(default_factory=dict[str, str | bytes])
+    exec: CommandHandler | None = None
+    attach: CommandHandler | None = None
+    ports: Mapping[int, PortHandler] | None = None
 
 
 class Behaviour(Struct, kw_only=True):
@@ -53,6 +66,14 @@ def program_of(behaviour: Behaviour, image: str) -> Program:
     head, slash, tail = bare.rpartition("/")
     untagged = head + slash + tail.partition(":")[0]
     return programs.get(image) or programs.get(bare) or programs.get(untagged) or _NO_PROGRAM
+
+
+def files_of(program: Program) -> dict[str, bytes]:
+    """The files of a container when it starts."""
+    return {
+        absolute(path): content.encode() if isinstance(content, str) else content
+        for path, content in program.files.items()
+    }
 
 
 def plan_pod(behaviour: Behaviour, pod: Json, now: float) -> tuple[PodPlan, Containers]:

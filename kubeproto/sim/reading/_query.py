@@ -73,6 +73,12 @@ def read_query(text: str) -> Query:
     return query
 
 
+def repeated(target: str, name: str) -> list[str]:
+    """Return all values of a parameter of a request, such as the words of a command."""
+    parts = (part.partition("=") for part in target.partition("?")[2].split("&"))
+    return [unquote_plus(value) for key, _, value in parts if unquote_plus(key) == name]
+
+
 def is_true(text: str | None) -> bool:
     """Return a boolean as a server reads it: present, and neither 0 nor false."""
     return text is not None and text.lower() not in ("0", "false")

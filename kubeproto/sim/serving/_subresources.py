@@ -18,10 +18,11 @@ from ..writing._patches import check_media, patch
 from ..writing._pod_parts import POD_PARTS
 from ..writing._writes import Written
 from ._admitting import patch_writer_for, writer_for
+from ._bindings import binding
 from ._evictions import eviction
 from ._messages import ServerRequest, ServerResponse
 from ._objects import object_response, write_response
-from ._pod_connections import binding, log, upgrade
+from ._pod_connections import log, upgrade
 from ._scale import scale
 from ._subresource_bodies import read_body, stored_object
 from ._token_requests import token

@@ -15,6 +15,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from kubeproto import DeadlineExceeded
+from kubeproto.sim import begin_conversation
 
 from ..client._client import Client
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from kubeproto import Head, Headers
-    from kubeproto.sim import Cluster, Faults, ServerResponse, Stream, User
+    from kubeproto.sim import Cluster, Conversation, Faults, ServerResponse, Stream, User
+    from kubeproto.wire import UpgradeRequest
 
 T = TypeVar("T")
 
@@ -224,6 +226,44 @@ class _Incoming:
             raise DeadlineExceeded("no more bytes came in time")
 
 
+class _SimulatedSocket:
+    """Messages to and from a simulated pod, as time passes."""
+
+    def __init__(
+        self, cluster: Cluster, conversation: Conversation, offset: float, idle: float | None
+    ) -> None:
+        self.protocol = conversation.protocol
+        self._cluster = cluster
+        self._conversation = conversation
+        self._offset = offset
+        self._idle = idle
+
+    async def receive(self) -> bytes | None:
+        """Wait for the next message; return None when the server has closed in good order."""
+        await checkpoint()
+        conversation = self._conversation
+        end = inf if self._idle is None else anyio.current_time() + self._idle
+        while not (message := conversation.take()):
+            if conversation.ended:
+                return None
+            came = anyio.Event()
+            conversation.wake = came.set
+            with anyio.move_on_at(end) as scope:
+                await came.wait()
+            conversation.wake = None
+            if scope.cancelled_caught:
+                raise DeadlineExceeded("no message came in time")
+        return message
+
+    async def send(self, message: bytes) -> None:
+        """Send a message."""
+        await checkpoint()
+        self._cluster.advance_to(anyio.current_time() + self._offset)
+        self._conversation.feed(message)
+        if self._cluster.on_due is not None:  # the command may be waiting for a time now
+            self._cluster.on_due()
+
+
 class _SimulatedTransport:
     """Carries requests to a simulated cluster and lets them take their time."""
 
@@ -256,3 +296,18 @@ class _SimulatedTransport:
         finally:
             if not isinstance(answer.body, bytes):
                 answer.body.close()
+
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[_SimulatedSocket]:
+        """Send a request that becomes a WebSocket, which is closed when the context is left."""
+        await checkpoint()
+        self._cluster.advance_to(anyio.current_time() + self._offset)
+        conversation = begin_conversation(request, self._answering)
+        if self._cluster.on_due is not None:
+            self._cluster.on_due()
+        try:
+            yield _SimulatedSocket(self._cluster, conversation, self._offset, idle)
+        finally:
+            conversation.close()

@@ -1,0 +1,43 @@
+"""Files of a container as a tar archive, and back: what `kubectl cp` sends."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterable
+
+from ._files import absolute, is_folder
+
+
+def pack(files: dict[str, bytes], paths: Iterable[str], now: float) -> bytes:
+    """Return an archive of these files, and of folders with all that is in them; or ValueError."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for path in paths:
+            inside = sorted(name for name in files if name.startswith(path.rstrip("/") + "/"))
+            if path not in files and not is_folder(files, path):
+                raise ValueError(f"{path}: No such file or directory")
+            for name in [path] if path in files else [path.rstrip("/") + "/", *inside]:
+                entry = tarfile.TarInfo(name.strip("/"))
+                entry.mtime = int(now)
+                if name.endswith("/"):
+                    entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+                    tar.addfile(entry)
+                else:
+                    entry.size = len(files[name])
+                    tar.addfile(entry, io.BytesIO(files[name]))
+    return archive.getvalue()
+
+
+def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
+    """Put what an archive holds into a folder; or ValueError."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+            for entry in tar:
+                path = absolute(entry.name, folder)
+                if entry.isdir():
+                    files.setdefault(path + "/", b"")
+                elif (content := tar.extractfile(entry)) is not None:
+                    files[path] = content.read()
+    except tarfile.TarError as error:
+        raise ValueError(f"this is no archive: {error}") from None

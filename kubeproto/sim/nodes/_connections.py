@@ -1,0 +1,130 @@
+"""What connects to a pod on a node: reads of its logs, commands in its containers, its ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from .._refusals import bad_request
+from ._commands import (
+    CommandConversation,
+    CommandHandler,
+    CommandSession,
+    CommandStreams,
+    attach,
+    failure_status,
+)
+from ._containers import LogBuffer, RunningContainer
+from ._kubelets import PodRun
+from ._logs import LogQuery, LogStream
+from ._pod_values import Running, Waiting
+from ._ports import PortConversation
+from ._programs import Behaviour, Program, program_of
+
+# A kubelet ends a command on which nothing was said for so long (--streaming-connection-idle-timeout).
+IDLE: Final = 4 * 3600.0
+_KILLED: Final = 137
+
+
+def open_log(run: PodRun, pod: str, name: str, query: LogQuery, *, previous: bool) -> LogStream:
+    """Open the log of a container; or a refusal, as a kubelet says it."""
+    container = next(one for one in run.state.containers if one.name == name)
+    if previous:
+        if (kept := run.previous.get(name)) is None:
+            raise bad_request(f'previous terminated container "{name}" in pod "{pod}" not found')
+        return LogStream(kept, query)
+    current = run.containers.get(name)
+    if current is None:
+        reason = container.state.reason if isinstance(container.state, Waiting) else ""
+        raise bad_request(f'container "{name}" in pod "{pod}" is waiting to start: {reason}')
+    return LogStream(current.output, query)
+
+
+def open_command(
+    behaviour: Behaviour, run: PodRun, name: str, streams: CommandStreams, protocol: str,
+    command: tuple[str, ...] | None,
+) -> CommandConversation:  # fmt: skip
+    """Run a command in a container; without one, attach to it."""
+    conversation = CommandConversation(protocol, streams)
+    container = run.containers.get(name)
+    running = any(one.name == name and isinstance(one.state, Running) for one in run.state.containers)
+    if container is None or not running:
+        why = f'unable to upgrade connection: container not found ("{name}")'
+        conversation.end(failure_status(why))
+        return conversation
+    program = program_of(behaviour, container.image)
+    if command is None:
+        main: list[str] = [*container.spec.get("command", []), *container.spec.get("args", [])]
+        conversation.run(container, tuple(main) or ("sh",), _attach(program, container, streams))
+    else:
+        conversation.run(container, command, program.exec or _shell())
+    if not conversation.over:
+        _end_with(container.output, conversation, lambda: _kill(conversation))
+        _end_when_idle(container, conversation)
+    return conversation
+
+
+def open_ports(
+    behaviour: Behaviour, run: PodRun, pod: str, namespace: str, ports: Sequence[int]
+) -> PortConversation:
+    """Connect to ports of a pod: those of the program of its first container."""
+    names = [one.name for one in run.state.containers if one.role == "main" and one.name in run.containers]
+    if not names:
+        return PortConversation(pod, namespace, ports, {})
+    container = run.containers[names[0]]
+    conversation = PortConversation(pod, namespace, ports, program_of(behaviour, container.image).ports)
+    _end_with(container.output, conversation, conversation.close)
+    return conversation
+
+
+def _shell() -> CommandHandler:
+    from ._shell import shell
+
+    return shell
+
+
+def _attach(program: Program, container: RunningContainer, streams: CommandStreams) -> CommandHandler:
+    if program.attach is not None:
+        return program.attach
+    if not (container.spec.get("stdin") and streams.stdin):
+        return attach
+    # Such a container is there for somebody to type into it, and ends when that is over.
+    shell = _shell()
+    return lambda session: _run_main(shell, session.container, session)
+
+
+def _run_main(shell: CommandHandler, container: RunningContainer, session: CommandSession) -> None:
+    session.on_exit = container.exit
+    shell(session)
+
+
+def _kill(conversation: CommandConversation) -> None:
+    if conversation.session is not None:
+        conversation.session.exit(_KILLED)
+
+
+def _end_with(
+    output: LogBuffer, conversation: CommandConversation | PortConversation, end: Callable[[], None]
+) -> None:
+    """End a conversation when its container ends."""
+
+    def look() -> None:
+        if output.closed and not conversation.ended:
+            end()
+        if output.closed or conversation.ended:
+            output.followers.remove(look)
+
+    output.followers.append(look)
+
+
+def _end_when_idle(container: RunningContainer, conversation: CommandConversation) -> None:
+    def look(said: int) -> None:
+        if conversation.over:
+            return
+        if conversation.messages == said:
+            conversation.end(failure_status("the connection was idle for too long"))
+            return
+        count = conversation.messages
+        container.later(IDLE, lambda: look(count))
+
+    container.later(IDLE, lambda: look(conversation.messages))

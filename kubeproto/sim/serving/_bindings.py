@@ -1,0 +1,40 @@
+"""The binding of a pod: a scheduler assigns it to a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ...crd import Violation
+from .._refusals import conflict, invalid
+from .._state import ServerState
+from ..reading._routes import Route
+from ..storage._parts import member
+from ..writing._edits import edit
+from ._messages import ServerRequest, ServerResponse, body_response
+from ._subresource_bodies import CREATED, read_body, stored_object
+
+
+def binding(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+    """Assign a pod to a node."""
+    stored = stored_object(route)
+    body = read_body(request, "core_v1.Binding")
+    node = member(body, "target").get("name")
+    if not node:
+        fault = Violation("FieldValueRequired", "target.name")
+        raise invalid("Binding", "", route.name, [fault])
+    obj: dict[str, Any] = msgspec.json.decode(stored.data)
+    if bound := obj["spec"].get("nodeName"):
+        why = f"pod {route.name} is already assigned to node {bound!r}".replace("'", '"')
+        raise conflict("pods/binding", "", route.name, why)
+
+    def bind(pod: dict[str, Any]) -> None:
+        pod["spec"]["nodeName"] = node
+        conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+        stamp = state.clock.stamp()
+        conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp})
+
+    if not request.query.get("dryRun"):
+        edit(state, route.served, stored, bind)
+    return body_response(201, msgspec.json.encode(CREATED) + b"\n", request, warnings)

@@ -1,0 +1,110 @@
+"""kubectl with the pods of a simulated node, through a port: what each command prints, in order."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from kubectl_commands.running import Step, kubectl, scrubbed
+
+from kubeproto import sim
+from kubeproto_serve._fixtures import serving
+
+pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
+
+BUDGET: Final = """\
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {run: web}}}
+"""
+
+DRAINING: Final = """\
+node/node-1 already cordoned
+Warning: deleting Pods that declare no controller: commands/web
+evicting pod commands/web
+"""
+# How often it tries within its time depends on the machine: this line is there at least once.
+REFUSED: Final = """\
+error when evicting pods/"web" -n "commands" (will retry after 5s): \
+Cannot evict pod as it would violate the pod's disruption budget."""
+
+# A command, what it is given on stdin, how it ends, and what it prints.
+STEPS: Final[list[tuple[str, str, int, str]]] = [
+    ("run web --image=nginx --port=80", "", 0, "pod/web created"),
+    ("wait --for=condition=Ready pod/web --timeout=30s", "", 0, "pod/web condition met"),
+    ("get pod web", "", 0, "NAME READY STATUS RESTARTS AGE\nweb 1/1 Running 0 AGE"),
+    ("get nodes -o jsonpath={.items[*].metadata.name}", "", 0, "node-1"),
+    ("logs web", "", 0, "listening\nready"),
+    ("logs web --tail=1", "", 0, "ready"),
+    ("logs web -c other", "", 1, "error: container other is not valid for pod web"),
+    ("logs web --previous", "", 1,
+     'Error from server (BadRequest): previous terminated container "web" in pod "web" not found'),
+    ("exec web -- echo hello", "", 0, "hello"),
+    ("exec web -- sh -c exit_3", "", 3, "command terminated with exit code 3"),
+    ("exec -i web -- cat", "through the pod\n", 0, "through the pod"),
+    ("exec web -- cat /etc/motd", "", 0, "welcome"),
+    ("cp HOME/there.txt web:/tmp/there.txt", "", 0, ""),
+    ("exec web -- cat /tmp/there.txt", "", 0, "from outside"),
+    ("cp web:/tmp/there.txt HOME/back.txt", "", 0, ""),
+    ("run box --image=busybox --restart=Never --stdin --attach=false", "", 0, "pod/box created"),
+    ("wait --for=condition=Ready pod/box --timeout=30s", "", 0, "pod/box condition met"),
+    ("attach box -i", "echo typed\n", 0, "If you don't see a command prompt, try pressing enter.\ntyped"),
+    ("wait --for=jsonpath={.status.phase}=Succeeded pod/box --timeout=30s", "", 0, "pod/box condition met"),
+    ("delete pod box", "", 0, 'pod "box" deleted'),
+    ("debug web --image=busybox -c debugger --profile=general -- sleep 1", "", 0, ""),
+    ("get pod web -o jsonpath={.status.ephemeralContainerStatuses[0].name}", "", 0, "debugger"),
+    ("create -f -", BUDGET, 0, "poddisruptionbudget.policy/web created"),
+    ("cordon node-1", "", 0, "node/node-1 cordoned"),
+    ("drain node-1 --force --timeout=2s", "", 1, REFUSED),
+    ("delete pdb web", "", 0, 'poddisruptionbudget.policy "web" deleted'),
+    ("drain node-1 --force", "", 0, DRAINING + "pod/web evicted\nnode/node-1 drained"),
+    ("run waits --image=nginx", "", 0, "pod/waits created"),
+    ("uncordon node-1", "", 0, "node/node-1 uncordoned"),
+    ("wait --for=jsonpath={.status.phase}=Running pod/waits --timeout=30s", "", 0,
+     "pod/waits condition met"),
+    ("delete pod waits", "", 0, 'pod "waits" deleted'),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ran() -> Iterator[list[Step]]:
+    program = kubectl()
+    assert program is not None, "kubectl is here, but not the version that the transcript was made with"
+    cluster = sim.Cluster(populated=True)
+    files = {"/etc/motd": "welcome\n"}
+    nginx = sim.Program(log="listening\nready\n", files=files)
+    cluster.nodes(ready_after=0.2, ends_after=0.2, programs={"nginx": nginx})
+    with tempfile.TemporaryDirectory() as folder, serving(cluster) as server:
+        home = Path(folder)
+        (home / "config").write_text(server.kubeconfig)
+        (home / "there.txt").write_text("from outside\n")
+        environment = {**os.environ, "HOME": folder, "KUBECONFIG": str(home / "config")}
+
+        def call(command: str, given: str) -> subprocess.CompletedProcess[str]:
+            words = [word.replace("HOME", folder).replace("exit_3", "exit 3") for word in command.split()]
+            return subprocess.run(
+                [program, f"--cache-dir={home}/cache", "--namespace=commands", *words], input=given,
+                env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                timeout=60,
+            )  # fmt: skip
+
+        call("create namespace commands", "")
+        call("wait --for=create serviceaccount/default", "")
+        done = [(command, call(command, given)) for command, given, _, _ in STEPS]
+        assert (home / "back.txt").read_text() == "from outside\n"
+        yield [Step(command, one.returncode, scrubbed(one.stdout)) for command, one in done]
+
+
+@pytest.mark.parametrize("at", range(len(STEPS)), ids=[f"{at}-{one[0]}" for at, one in enumerate(STEPS)])
+def test_kubectl_works_with_the_pods_of_a_node(ran: list[Step], at: int) -> None:
+    command, _, status, printed = STEPS[at]
+    if printed == REFUSED:
+        assert (ran[at].status, REFUSED in ran[at].output) == (status, True)
+    else:
+        assert ran[at] == Step(command, status, printed)
