@@ -18,8 +18,8 @@ import anyio
 import msgspec
 
 import kubeproto as kp
+from benchmarks._cached import metadata_of
 from benchmarks._data import pods
-from benchmarks._mirrored import metadata_of
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.wire import Head, Headers
 from kubeproto_runtime import Caches, Client

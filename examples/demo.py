@@ -24,7 +24,7 @@ COLOURS: Final = {"user": "1", "trouble": "31", "operator": "36", "Echo": "33", 
 
 
 class Told(logging.Handler):
-    """Shows what the runtime logs: what went wrong, and when it tries again."""
+    """Shows what the runtime logs: what went wrong, and when it retries."""
 
     def __init__(self, demo: Demo) -> None:
         super().__init__(logging.INFO)

@@ -63,7 +63,7 @@ async def clean_up(echo: Echo, ctx: Context[None]) -> None:
         await deployments.delete(echo.metadata.name, propagation="Background")
 
 
-def try_again(error: Exception, ctx: Context[None]) -> Action:
+def retry_later(error: Exception, ctx: Context[None]) -> Action:
     """After an error the Echo is looked at again in five seconds, however often it has failed."""
     return requeue(after=5)
 
@@ -71,7 +71,7 @@ def try_again(error: Exception, ctx: Context[None]) -> Action:
 def operator(client: Client) -> Run:
     """The controller, ready to run."""
     reconcile = finalizer("echoes.example.com/finalizer", apply=deploy, cleanup=clean_up)
-    return Controller(client, Echo).owns(Deployment).run(reconcile, on_error=try_again)
+    return Controller(client, Echo).owns(Deployment).run(reconcile, on_error=retry_later)
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""What a mirror costs: to list and keep a world, to find that a new one is the old one, and to hold it.
+"""What a cache costs: to list and keep a snapshot, to find that a new one equals the old one, to hold it.
 
 Objects go the whole way from 64 KiB pieces of pages through the resync machine into a Store, without a
 network. The baseline reads the same pages with `json.loads` and keeps the dicts.
@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import kubeproto as kp
+from benchmarks._cached import PAGES, first_list, listed, metadata_of, relisted
 from benchmarks._data import books, list_page, pods
 from benchmarks._measure import Contest, Further, Probe
-from benchmarks._mirrored import PAGES, first_list, listed, metadata_of, relisted
 from benchmarks._rows import KILOBYTES, MILLISECONDS, SECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Stopwatch
 from kubeproto.kinds.core_v1 import Pod

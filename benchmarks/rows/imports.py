@@ -78,9 +78,11 @@ def kubeproto(setting: Setting) -> Contest:
 
     def memory() -> Further:
         empty()
-        floor = empty.resident()
+        baseline = empty.resident()
         held = {name: probe.resident() for name, probe in imports.items()}
-        beyond = {name: None if mib is None or floor is None else mib - floor for name, mib in held.items()}
+        beyond = {
+            name: None if mib is None or baseline is None else mib - baseline for name, mib in held.items()
+        }
         return {"resident MiB beyond an empty interpreter": beyond}
 
     peers = {name: peer(name) for name in ("lightkube", "kubernetes")}

@@ -81,15 +81,15 @@ class Config(Hiding, frozen=True, kw_only=True):
 def infer(
     environ: Mapping[str, str],
     files: Mapping[str, bytes | UnreadableFile],
-    wishes: Overrides | None = None,
+    overrides: Overrides | None = None,
     *,
     home: str = "",
     separator: str = ":",
 ) -> Needs | Config:
     """Return what a client needs, or the files to read for it. A mistake in them is a `ConfigError`."""
-    wishes = wishes or Overrides()
+    overrides = overrides or Overrides()
     files = {path: _concealed(content) for path, content in files.items()}
-    paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=separator)
+    paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=separator)
     if needs := _needs(paths, files):
         return needs
     configs: list[Kubeconfig] = []
@@ -97,18 +97,21 @@ def infer(
         content = files[path]
         # A list may name files that are not there yet; a path that somebody typed may not.
         if isinstance(content, UnreadableFile):
-            if wishes.path or not content.missing:
+            if overrides.path or not content.missing:
                 raise ConfigError(f"{path} cannot be read: {content.why}")
         else:
             configs.append(read_kubeconfig(content, path))
     merged = merge_kubeconfigs(configs)
     choice = merged.choose(
-        context=wishes.context, cluster=wishes.cluster, user=wishes.user, namespace=wishes.namespace
+        context=overrides.context,
+        cluster=overrides.cluster,
+        user=overrides.user,
+        namespace=overrides.namespace,
     )
     if choice:
-        return _from_choice(choice, environ, files, wishes)
+        return _from_choice(choice, environ, files, overrides)
     if server := server_of_pod(environ):
-        return _needs((TOKEN, CA, NAMESPACE), files) or _from_pod(server, environ, files, wishes)
+        return _needs((TOKEN, CA, NAMESPACE), files) or _from_pod(server, environ, files, overrides)
     known = ", ".join(repr(context.name) for context in merged.contexts[:10])
     looked = f"no context is chosen in {', '.join(paths)}" if configs else _no_file(tuple(paths), environ)
     there = f" (there is {known})" if known else ""
@@ -123,7 +126,10 @@ def _no_file(paths: tuple[str, ...], environ: Mapping[str, str]) -> str:
 
 
 def _from_choice(
-    choice: Choice, environ: Mapping[str, str], files: Mapping[str, bytes | UnreadableFile], wishes: Overrides
+    choice: Choice,
+    environ: Mapping[str, str],
+    files: Mapping[str, bytes | UnreadableFile],
+    overrides: Overrides,
 ) -> Needs | Config:
     cluster, user = choice.cluster, choice.user
     if not cluster.server:
@@ -144,8 +150,10 @@ def _from_choice(
     try:
         check_user(user)
         # Nothing secret is sent in the clear, so no secret is obtained for it either.
-        identity = _identity(choice, connection, environ, files, wishes) if connection.secure else Identity()
-        impersonation = wishes.impersonation or _impersonation(user)
+        identity = (
+            _identity(choice, connection, environ, files, overrides) if connection.secure else Identity()
+        )
+        impersonation = overrides.impersonation or _impersonation(user)
     except ConfigError as error:
         raise ConfigError(f"the user {choice.user_name!r}: {error}") from None
     if isinstance(identity, Needs):
@@ -154,7 +162,7 @@ def _from_choice(
     if not connection.secure and user != KubeconfigUser(impersonate=user.impersonate):
         warnings = (*warnings, PLAIN)
     return Config(
-        connection=replace(connection, headers=_headers(wishes, impersonation)),
+        connection=replace(connection, headers=_headers(overrides, impersonation)),
         identity=identity,
         namespace=choice.namespace or "default",
         source=f"the context {choice.context!r}"
@@ -169,11 +177,11 @@ def _identity(
     connection: Connection,
     environ: Mapping[str, str],
     files: Mapping[str, bytes | UnreadableFile],
-    wishes: Overrides,
+    overrides: Overrides,
 ) -> Needs | Identity:
     user = choice.user
     if user.exec and wants_plugin(user):
-        plugin = plugin_of(user.exec, choice.cluster, connection.ca, wishes.policy)
+        plugin = plugin_of(user.exec, choice.cluster, connection.ca, overrides.policy)
         return identity_of(user, plugin, None)
     if not wants_provider(user):
         return identity_of(user, None, None)
@@ -198,7 +206,7 @@ def _identity(
 
 
 def _from_pod(
-    server: str, environ: Mapping[str, str], files: Mapping[str, bytes | UnreadableFile], wishes: Overrides
+    server: str, environ: Mapping[str, str], files: Mapping[str, bytes | UnreadableFile], overrides: Overrides
 ) -> Config:
     token, ca = files[TOKEN], files[CA]
     if isinstance(token, UnreadableFile):
@@ -210,10 +218,10 @@ def _from_pod(
             ca=b"" if isinstance(ca, UnreadableFile) else bytes(ca),
             ca_file="" if isinstance(ca, UnreadableFile) or not ca else CA,
             proxy=proxy_for(server, environ),
-            headers=_headers(wishes, wishes.impersonation or Impersonation()),
+            headers=_headers(overrides, overrides.impersonation or Impersonation()),
         ),
         identity=Identity(token_file=TOKEN),
-        namespace=wishes.namespace or namespace_of_pod(environ, files[NAMESPACE]),
+        namespace=overrides.namespace or namespace_of_pod(environ, files[NAMESPACE]),
         source="the pod",
         warnings=(without_ca,) if isinstance(ca, UnreadableFile) else (),
     )
@@ -228,8 +236,8 @@ def _impersonation(user: KubeconfigUser) -> Impersonation:
     )
 
 
-def _headers(wishes: Overrides, impersonation: Impersonation) -> Headers:
-    return (("User-Agent", wishes.user_agent or "kubeproto"), *impersonation.headers, *wishes.headers)
+def _headers(overrides: Overrides, impersonation: Impersonation) -> Headers:
+    return (("User-Agent", overrides.user_agent or "kubeproto"), *impersonation.headers, *overrides.headers)
 
 
 def _needs(paths: Iterable[str], files: Mapping[str, bytes | UnreadableFile]) -> Needs | None:

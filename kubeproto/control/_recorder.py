@@ -212,10 +212,10 @@ class Recorder:
                 self._succeed(series, event.metadata.name)
             case CreateEvent(), Rejected(code=409):
                 # Another recorder took the same name in the same microsecond: the next name is free.
-                self._try_again(series)
+                self._retry_later(series)
             case PatchEvent(), Refused(code=404) | Rejected(code=422):
                 series.name = ""
-                self._try_again(series)
+                self._retry_later(series)
             case CreateEvent(event=event), Broken() | TimedOut() | ServerFailed() | Garbled():
                 series.unsure = event
                 self._wait(series, failure, now)
@@ -243,9 +243,9 @@ class Recorder:
     def _wait(self, series: _Series, failure: Outcome, now: float) -> None:
         # What prevents one request mostly prevents all.
         self._quiet_until = now + max(WAIT(series.failures + 1), failure.retry_after or 0.0)
-        self._try_again(series)
+        self._retry_later(series)
 
-    def _try_again(self, series: _Series) -> None:
+    def _retry_later(self, series: _Series) -> None:
         series.failures += 1
         if series.failures > RETRIES:
             self._give_up(series)

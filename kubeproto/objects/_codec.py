@@ -90,7 +90,7 @@ def decode(
 
 
 def _read_value(data: bytes, type_: type[T], kind: Any) -> T:
-    """Read what is no kind of object."""
+    """Read a value of a type that is not a kind."""
     try:
         return reader(type_).read(data)  # type: ignore[no-any-return]
     except InvalidObject as error:

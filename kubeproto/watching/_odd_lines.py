@@ -91,7 +91,7 @@ def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidOb
 
 
 def read_failure(text: bytes | Raw) -> WatchFailed:
-    """Return the failure that a Status inside a watch is. No letter of its message may hide what it says."""
+    """Return the failure that a Status inside a watch is. Its message is not to hide what it says."""
     return WatchFailed(read_status(0, (), _as_utf8(bytes(text))))
 
 

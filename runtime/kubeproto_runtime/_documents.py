@@ -1,4 +1,4 @@
-"""Objects as JSON: what a class knows of one, what a patch can say, whether one contains another."""
+"""Objects as JSON: what a class knows of one, what a patch can express, whether one contains another."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ if TYPE_CHECKING:
 
     K = TypeVar("K", bound=KubeObject)
 
-# What a server sets, and nobody else.
+# What only a server sets.
 _SERVERS: Final = ("resourceVersion", "uid", "creationTimestamp", "generation")
-# What the creator of an object says in its metadata, and a server leaves as it is.
+# Metadata that the creator of an object sets, and a server leaves as it is.
 _CREATORS: Final = ("name", "namespace", "labels", "annotations", "finalizers", "ownerReferences")
 
 
 def parsed(text: bytes) -> dict[str, Any]:
-    """A text as JSON."""
+    """Return a text as JSON."""
     document: dict[str, Any] = msgspec.json.decode(text)
     return document
 
 
 def plain(value: Any) -> Any:
-    """What is sent for a value, as JSON."""
+    """Return what is sent for a value, as JSON."""
     return None if value is None else msgspec.json.decode(encode(value))
 
 
 def known(obj: K, kind: type[K]) -> dict[str, Any]:
-    """What this program knows of an object, by its type: on both sides of a difference the same."""
+    """Return what this program knows of an object, by its type: on both sides of a difference the same."""
     read: dict[str, Any] = plain(settle(decode(encode(obj), kind)))
     return read
 
 
 def with_servers_metadata(document: dict[str, Any], served: dict[str, Any]) -> dict[str, Any]:
-    """The document with the metadata that only a server sets: an object put together anew has none."""
+    """Return the document with the metadata that only a server sets, which a newly made object lacks."""
     meta = {key: served["metadata"][key] for key in _SERVERS if key in served["metadata"]}
     return document | {"metadata": document.get("metadata", {}) | meta}
 
 
 def merge_patch(before: Any, after: Any) -> dict[str, Any] | None:
-    """The merge patch from one to the other; None if it needs a null, which removes where it is merged.
+    """Return the merge patch from one to the other; None if it needs a null, which would remove a member.
 
     In the elements of a list a null is a value by the RFC, and a Kubernetes API server drops it.
     """
@@ -58,25 +58,25 @@ def merge_patch(before: Any, after: Any) -> dict[str, Any] | None:
 
 
 def holds_list(value: Any) -> bool:
-    """Whether there is a list in it."""
+    """Return whether it contains a list."""
     return any(map(holds_list, value.values())) if is_object(value) else is_list(value)
 
 
 def holds_elements(value: Any) -> bool:
-    """Whether there is a list of objects in it, or of lists."""
+    """Return whether it contains a list of objects, or of lists."""
     if is_object(value):
         return any(map(holds_elements, value.values()))
     return is_list(value) and any(isinstance(one, dict | list) for one in value)
 
 
 def created_as(obj: dict[str, Any], sent: dict[str, Any]) -> bool:
-    """Whether an object may be what became of the one that was sent: a server adds, and changes nothing."""
+    """Return whether an object may be the one that was sent: a server adds, and changes nothing."""
     meta = {key: value for key, value in sent.get("metadata", {}).items() if key in _CREATORS}
     return contains(obj, {key: value for key, value in sent.items() if key != "status"} | {"metadata": meta})
 
 
 def contains(whole: Any, part: Any) -> bool:
-    """Whether all that stands in the part stands in the whole."""
+    """Return whether everything in the part is in the whole."""
     if is_object(part):
         return is_object(whole) and all(contains(whole.get(key), value) for key, value in part.items())
     if is_list(part):

@@ -33,7 +33,7 @@ NOTHING: Final = UNSET
 
 
 class _Origin(NamedTuple):
-    """Where a part comes from: the part as it was read, the text of it, and what its class knew of that."""
+    """The origin of a part: the part as it was read, its text, and what its class knew of that."""
 
     part: Any
     text: Any
@@ -58,10 +58,10 @@ class Original:
         return self._root.text
 
     def edited(self, part: Any, known: Any, shape: Shape) -> Any:
-        """The text as it is to be: `part` is what is held now, `known` what its class writes for it."""
+        """Return the new text: `part` is what is held now, `known` what its class writes for it."""
         return self._merge(part, known, self._root, shape)
 
-    # Where parts come from
+    # The origins of parts
 
     def _remember(self, part: Any, text: Any, known: Any) -> None:
         if (members := _members(part)) is not None:
@@ -80,10 +80,10 @@ class Original:
         found = self._origins.get(id(part))
         return found if found is not None and found.part is part else None
 
-    # What becomes of them
+    # Merging
 
     def _merge(self, part: Any, known: Any, place: _Origin, shape: Shape) -> Any:
-        """The text of a part that stands where `place` stood, or is what it was read as somewhere else."""
+        """Return the text of a part in the place of `place`, or of what it was read as somewhere else."""
         if is_object(known):
             _, text, before = self._origin(part) or place
             if is_object(text):
@@ -111,13 +111,13 @@ class Original:
             ):
                 merged[name] = rest
         for name, value in known.items():
-            # Some classes write their defaults too: what was not in the text then is no edit now.
+            # Some classes write their defaults too: what was not in the text then was not edited.
             if name not in text and not (name in before and json_equal(before[name], value)):
                 merged[name] = self._merge(members.get(name), value, _NEW, shape.below(name))
         return merged
 
     def _emptied(self, member: Struct, text: Any, before: Any, shape: Shape, name: str) -> Any:
-        """What stays of a part that is there and says nothing: the fields that its class does not know."""
+        """Return what stays of an empty part: the fields that its class does not know."""
         return self._merge(member, {}, _Origin(None, text, before), shape.below(name))
 
     def _merge_elements(self, part: Any, known: list[Any], place: _Origin, shape: Shape) -> list[Any]:
@@ -149,7 +149,7 @@ class Original:
 
 
 def _only(one: Any, before: list[Any], left: list[int], same: Any) -> int | None:
-    """The first element that is left and the same."""
+    """Return the first remaining element that is the same."""
     return next((index for index in left if same(one, before[index])), None)
 
 
@@ -170,7 +170,7 @@ def _value(element: dict[str, Any], key: str, shape: Shape) -> Any:
 
 
 def _members(part: Any) -> dict[str, Any] | None:
-    """The members of a part under the names that they have in JSON; None if it has none."""
+    """Return the members of a part under the names that they have in JSON; None if it has none."""
     match part:
         case Dynamic():
             return {**part.content, "metadata": part.metadata}
@@ -186,7 +186,7 @@ def _members(part: Any) -> dict[str, Any] | None:
 
 
 def _elements(part: Any) -> list[Any] | None:
-    # Whoever writes a tuple means a list.
+    # A tuple stands for a list.
     if isinstance(part, tuple):
         return [*part]  # pyright: ignore[reportUnknownVariableType] # a tuple of anything
     return part if is_list(part) else None
@@ -196,7 +196,7 @@ def _elements(part: Any) -> list[Any] | None:
 
 
 def holds(before: Any, after: Any, found: Any) -> bool:
-    """Whether everything that differs between `before` and `after` is in `found` as it is in `after`."""
+    """Return whether every difference of `before` and `after` is in `found` as it is in `after`."""
     if is_object(before) and is_object(after) and is_object(found):
         names = before.keys() | after.keys()
         return all(
@@ -207,7 +207,7 @@ def holds(before: Any, after: Any, found: Any) -> bool:
 
 
 def rebased(before: Any, after: Any, found: Any) -> tuple[Any, bool]:
-    """The change from `before` to `after` made to `found` instead; False if others changed the same."""
+    """Apply the change from `before` to `after` to `found`; False if others changed the same."""
     if is_object(before) and is_object(after) and is_object(found):
         return _rebased_members(before, after, found)
     if same(before, after):
@@ -225,12 +225,12 @@ def _rebased_members(
         free = free and alone
         if value is not NOTHING:
             merged[name] = value
-    # What was removed here and has gone there as well is in neither.
+    # What was removed here and there is in neither.
     return merged, free
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether both are the same JSON, or both nothing."""
+    """Return whether both are the same JSON, or both missing."""
     if one is NOTHING or other is NOTHING:
         return one is other
     return json_equal(one, other)

@@ -1,4 +1,4 @@
-"""When a rollout is done: what ``kubectl rollout status`` looks at, in its order."""
+"""When a rollout is complete: the checks of ``kubectl rollout status``, in its order."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class ConditionUnreachable(KubeprotoError):
-    """What is waited for will not come: the job has failed, the rollout has run out of time."""
+    """What is waited for will not happen: the job has failed, the rollout has run out of time."""
 
 
 def rollout(obj: Mapping[str, Any]) -> str:
-    """What a rollout still lacks; nothing, if it is done."""
+    """Return what a rollout still lacks; empty, if it is complete."""
     kind = obj.get("kind")
     status: Mapping[str, Any] = obj.get("status") or {}
     spec: Mapping[str, Any] = obj.get("spec") or {}
@@ -85,7 +85,7 @@ def _daemon_set(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
 
 
 def _rolling(strategy: Any) -> Mapping[str, Any]:
-    """The strategy, if it is one that comes to an end by itself."""
+    """Return the strategy, if it is one that comes to an end by itself."""
     found: Mapping[str, Any] = strategy or {}
     if found.get("type", "RollingUpdate") != "RollingUpdate":
         raise ConditionUnreachable(

@@ -1,4 +1,4 @@
-"""What one can wait for: conditions of an object that say what is still missing, and that can be combined.
+"""Conditions to wait for: they describe what an object still lacks, and can be combined.
 
 ::
 
@@ -7,7 +7,8 @@
     await books.wait_for("moby-dick", deleted(book.metadata.uid))
     await books.wait_for("moby-dick", lambda book: book.spec.pages > 500)
 
-A condition reads an object as JSON, so that it fits each depth of typing. One of one's own gets the object.
+A condition reads an object as JSON, so that it fits each depth of typing. A function of one's own gets the
+object.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ Missing: TypeAlias = "Callable[[Any], str]"
 
 
 class Condition(Generic[K_contra]):
-    """Something that holds or not for an object, or for there being none.
+    """Something that holds or not for an object, or for its absence.
 
-    `missing` says in words what is not yet so; nothing, if it holds. It raises `ConditionUnreachable` for
+    `missing` describes what is not yet so; empty, if it holds. It raises `ConditionUnreachable` for
     what will never be.
     """
 
@@ -77,7 +78,7 @@ class Condition(Generic[K_contra]):
 
 
 class Presence(Condition[K_contra]):
-    """A condition that can only hold for an object that is there."""
+    """A condition that can only hold for an existing object."""
 
     only_if_there: ClassVar[bool] = True
 
@@ -101,7 +102,7 @@ def _both(first: Missing, second: Missing) -> Missing:
 
 
 def _either(first: Missing, second: Missing) -> Missing:
-    """One that can never be does not matter while the other one can."""
+    """One that can never hold does not matter while the other one can."""
 
     def missing(obj: Any) -> str:
         told: list[str] = []
@@ -136,18 +137,18 @@ def _not(name: str, positive: Missing) -> Missing:
 
 
 def exists() -> Presence[KubeObject]:
-    """There is such an object."""
-    return Presence("there", lambda obj: "it is not there" if obj is None else "")
+    """The object exists."""
+    return Presence("there", lambda obj: "it does not exist" if obj is None else "")
 
 
 def deleted(uid: str = "") -> Condition[KubeObject]:
-    """There is no such object; with a uid, none that is this one: another under its name does not matter."""
+    """The object does not exist; with a uid, this one does not: another of the same name does not matter."""
 
     def missing(obj: KubeObject | None) -> str:
         if obj is None or (uid and obj.metadata.uid != uid):
             return ""
         if obj.metadata.deletion_timestamp is None:
-            return "it is there, and nobody has deleted it"
+            return "it exists, and nobody has deleted it"
         if obj.metadata.finalizers:
             return f"it is being deleted, and held by {', '.join(obj.metadata.finalizers)}"
         return "it is being deleted"
@@ -197,7 +198,7 @@ def rolled_out() -> Presence[KubeObject]:
 
 
 def job_complete() -> Presence[KubeObject]:
-    """A Job has done its work; `ConditionUnreachable` when it has failed."""
+    """A Job has completed; `ConditionUnreachable` when it has failed."""
 
     def missing(obj: Mapping[str, Any]) -> str:
         failed = _find(obj, "Failed")
@@ -213,12 +214,12 @@ def job_complete() -> Presence[KubeObject]:
 
 
 def predicate(holds: Callable[[K], bool], name: str = "") -> Presence[K]:
-    """A condition of one's own: a function that is asked about each state of the object."""
+    """A condition of one's own: a function that is called with each state of the object."""
     told = name or getattr(holds, "__name__", "").replace("<lambda>", "") or "as it should be"
 
     def missing(obj: K | None) -> str:
         if obj is None:
-            return "it is not there"
+            return "it does not exist"
         return "" if holds(obj) else f"it is not {told}"
 
     return Presence(told, missing)
@@ -226,7 +227,7 @@ def predicate(holds: Callable[[K], bool], name: str = "") -> Presence[K]:
 
 def _on_json(name: str, missing: Callable[[Mapping[str, Any]], str]) -> Presence[KubeObject]:
     def of_object(obj: KubeObject | None) -> str:
-        return "it is not there" if obj is None else missing(plain(obj))
+        return "it does not exist" if obj is None else missing(plain(obj))
 
     return Presence(name, of_object)
 

@@ -1,8 +1,8 @@
 """Predicates: which changes are worth a reconcile, combined by `&`, `|` and `~`.
 
-What comes and what goes passes every predicate here, and so does an object that has taken the place of
-another one in a gap: they are about what has changed in an object that stayed. What cannot be read passes as
-well; a change too many costs a reconcile, one too few is a bug.
+Objects that are added or deleted pass every predicate here, and so does an object that has replaced another
+one while no watch was open: predicates are about what has changed in an object that stayed. What cannot be
+read passes as well; a change too many costs a reconcile, one too few is a bug.
 
 A predicate is any function from a `Change` to a bool; `Predicate` makes one that can be combined.
 """
@@ -40,7 +40,7 @@ class Predicate:
         self._says = says or getattr(passes, "__qualname__", repr(passes))
 
     def __call__(self, change: Change[Any]) -> bool:
-        """Whether the change is worth a reconcile."""
+        """Return whether the change is worth a reconcile."""
         return self._passes(change)
 
     def __and__(self, other: ChangeFilter) -> "Predicate":
@@ -74,7 +74,7 @@ _read_value: Final = Reader[Any](Any).read
 
 
 def _head(text: bytes) -> _Metadata:
-    # Not the object as a whole: what else is in it may be nested too deeply to be read at once.
+    # Not the object as a whole: other parts of it may be nested too deeply to be read at once.
     return _read_metadata(members(text).get("metadata", b"{}"))
 
 
@@ -91,7 +91,7 @@ def _about_metadata(differ: Callable[[_Metadata, _Metadata], bool], says: str) -
     return Predicate(passes, says)
 
 
-# A kind that has no generation says nothing by it.
+# A kind without a generation says nothing by it.
 generation: Final = _about_metadata(
     lambda old, new: old.generation != new.generation or not new.generation, "generation"
 )
@@ -111,11 +111,11 @@ finalizers: Final = _about_metadata(
     ),
     "finalizers",
 )
-"""A finalizer has come or gone, or the object is to be deleted, which is what finalizers wait for."""
+"""A finalizer was added or removed, or the object is being deleted, which is what finalizers wait for."""
 
 
 def changed(*path: str) -> Predicate:
-    """A field has another value: ``changed("spec.size")``; give names that hold dots one by one."""
+    """A field has another value: ``changed("spec.size")``; give names that contain dots one by one."""
     if not path or not all(path):
         raise ValueError(f"changed{path!r}: this names no field")
     names = tuple(path[0].split(".")) if len(path) == 1 else path
@@ -146,7 +146,7 @@ def _differ_beyond_status(old: bytes, new: bytes) -> bool:
     for fields in (before, after):
         fields.pop("status", None)
     was, now = (_read_metadata(fields.pop("metadata", b"{}")) for fields in (before, after))
-    # What carries a generation counts it up for its specification; here the content decides, for all kinds.
+    # Kinds with a generation count changes of their specification; here the content decides, for all kinds.
     was.generation = now.generation
     return (
         was != now
@@ -170,14 +170,14 @@ def _about_content(differ: Callable[[bytes, bytes], bool], says: str) -> Predica
 
 
 beyond_status: Final = _about_content(_differ_beyond_status, "beyond_status")
-"""Anything but the status has changed: the controller's own report is no reason to look again.
+"""Anything but the status has changed: the controller's own report is no reason for another run.
 
 Versions and managed fields do not count, owners, finalizers and a deletion do.
 """
 
 
 def _at(text: bytes | Raw, names: tuple[str, ...]) -> bytes | Raw | None:
-    """The JSON of a field, None if there is none."""
+    """Return the JSON of a field, None if there is none."""
     found: bytes | Raw = text
     for name in names:
         try:
@@ -198,10 +198,10 @@ def _same(one: bytes | Raw | None, other: bytes | Raw | None) -> bool:
 
 
 def is_news_of_deletion(change: Change[Any]) -> bool:
-    """Return whether the object is to be deleted from now on: then finalizers wait for a run.
+    """Return whether the object is being deleted from now on: then finalizers wait for a run.
 
     A controller lets such a change pass whatever its predicate says. With `labels`, say, it would never clean
-    up, and the object would stay for ever.
+    up, and the object would stay forever.
     """
     if change.type != "MODIFIED" or change.old is None or change.new is None:
         return False

@@ -185,11 +185,11 @@ def test_a_dry_run_keeps_nothing_and_does_not_ask_for_what_is_not_there_yet(go: 
         async with simulated(cluster) as client:
             text = f"{with_definition()}\n"
             done = await client.apply_manifests(text, field_manager="m", dry_run=True)
-            assert [one.outcome for one in done] == ["created", "not asked for"]
+            assert [one.outcome for one in done] == ["created", "not sent"]
             done = await client.apply_manifests(MANIFEST, field_manager="m", dry_run=True)
             outcomes = {str(one) for one in done}
             assert "Namespace shop created" in outcomes
-            assert "Deployment.apps shop/web not asked for" in outcomes
+            assert "Deployment.apps shop/web not sent" in outcomes
             assert "ConfigMap default/here created" in outcomes
             assert cluster.get("v1/Namespace", "shop", "") is None
             assert all("dryRun=All" in one.head.target for one in cluster.log if one.head.method == "PATCH")

@@ -231,7 +231,7 @@ def test_si_12_a_cache_says_how_it_stands_before_while_and_after(go: Go) -> None
                 await anyio.sleep(1)
                 assert (books.synced, books.closed, books.sync_status.live) == (True, False, True)
             assert (books.synced, books.closed, books.sync_status.live) == (True, True, False)
-            with pytest.raises(kp.LocalProtocolError, match="mirrored no more"):
+            with pytest.raises(kp.LocalProtocolError, match="not cached any more"):
                 await books.reached("999")
             with pytest.raises(kp.LocalProtocolError, match="have been closed"):
                 caches.cache(Book)
@@ -333,7 +333,7 @@ def test_si_13_si_14_what_is_closed_is_not_listened_to_and_ending_that_is_no_har
                 books = caches.cache(Book)
                 end = books.listen(lambda changes: None)
             end()
-            with pytest.raises(kp.LocalProtocolError, match="mirrored no more"):
+            with pytest.raises(kp.LocalProtocolError, match="not cached any more"):
                 books.listen(lambda changes: None)
 
     go(main)
@@ -505,7 +505,9 @@ def test_a_transform_that_fails_leaves_the_object_as_it_came_and_is_said_once(
 
     go(main)
     [said] = caplog.messages
-    assert said == "books.example.com/v1: a transform fails, and what it fails for is kept as it came"
+    assert (
+        said == "books.example.com/v1: a transform fails, and objects for which it does are kept as they came"
+    )
 
 
 @pytest.mark.parametrize(

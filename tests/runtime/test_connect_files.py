@@ -152,7 +152,7 @@ def test_a_file_that_somebody_else_writes_is_left_alone(home: Home) -> None:
     home.config.write_text(YAML)
     lock = home.config.with_name("config.lock")
     lock.touch()
-    with pytest.raises(ConfigError, match="somebody else is writing"):
+    with pytest.raises(ConfigError, match="another program is writing"):
         keep(login(home), RENEWED)
     assert home.config.read_text() == YAML
     assert lock.exists(), "the lock belongs to somebody else"
@@ -281,5 +281,5 @@ def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home
     assert said == [
         "the answer of the identity provider is 400: invalid_grant",
         f"{at}: connection refused",
-        f"{at}: the answer is longer than 1048576 bytes",
+        f"{at}: the response is longer than 1048576 bytes",
     ]

@@ -124,7 +124,7 @@ def test_one_that_cannot_be_started_says_why(tmp_path: Path, perform: Runner) ->
     assert perform(c.RunPlugin(command=str(file))) == c.Failed("it cannot be started: Permission denied")
     file.chmod(stat.S_IRWXU)
     assert perform(c.RunPlugin(command=str(file))) == c.Failed(
-        "it cannot be started: it is not a program, and no script with a #! line"
+        "it cannot be started: it is not a program, and not a script with a #! line"
     )
     said = c.Failed("it cannot be started: its command makes no sense")
     assert perform(c.RunPlugin(command="log\0in")) == said

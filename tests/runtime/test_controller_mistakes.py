@@ -216,7 +216,9 @@ def test_a_reconcile_that_is_no_coroutine_function_fails_once_with_a_sentence(
 
     on(backend, body)
     [told] = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "the reconcile returned None and no coroutine: define it with `async def`" in told.getMessage()
+    assert (
+        "the reconcile returned None instead of a coroutine: define it with `async def`" in told.getMessage()
+    )
 
 
 def test_an_event_may_be_about_the_reference_of_a_context(backend: Backend) -> None:
@@ -285,7 +287,7 @@ def test_an_operator_tells_its_life(backend: Backend, caplog: pytest.LogCaptureF
     text = "\n".join(told)
     for part in (
         "runs controllers of books.example.com/v1 in namespace prod",
-        "standing by for the lease default/books",
+        "waiting as a candidate for the lease default/books",
         "leads",
         "the cache of books.example.com/v1 in namespace prod synced: 1 objects in 0 s",
         "stopping: 0 runs may end within 30 s, and none begins",

@@ -124,7 +124,7 @@ def test_an_operator_is_ready_when_its_caches_have_a_world_leader_or_not(backend
                     True,
                     "[+] cache of books.example.technosophos.com/v1: in step\n[+] controller book: ready\n",
                 )
-                assert operator.well()[1].endswith("[+] election books: stands by for other\n")
+                assert operator.well()[1].endswith("[+] election books: follows other\n")
                 election.leadership_status = elections.LeadershipStatus(True, "me", True)
                 assert operator.well()[1].endswith("[+] election books: leads\n")
                 assert 'leader_election_master_status{name="books"} 1\n' in operator.metrics()
@@ -151,7 +151,7 @@ def test_an_operator_is_ill_when_a_run_does_not_end_that_was_cut_off(backend: Ba
                 await anyio.sleep(30)
                 assert operator.well() == (True, "[+] controller book: works\n")
                 await anyio.sleep(50)
-                says = "[-] controller book: default/a does not end, although it was cut off\n"
+                says = "[-] controller book: default/a does not end, although it was cancelled\n"
                 assert operator.well() == (False, says)
                 operator.stop()
 

@@ -50,7 +50,7 @@ def test_ready_and_other_conditions_are_true_by_their_status_alone() -> None:
     assert ready().missing(dynamic(conditions(("Ready", "True")))) == ""
     assert ready().missing(dynamic({})) == "there is no condition Ready"
     assert ready().missing(dynamic({"status": {"conditions": None}})) == "there is no condition Ready"
-    assert ready().missing(None) == "it is not there"
+    assert ready().missing(None) == "it does not exist"
     told = {"type": "Ready", "status": "Unknown", "reason": "Slow", "message": "still at it"}
     assert (
         ready().missing(dynamic({"status": {"conditions": [told]}})) == "Ready is Unknown (Slow still at it)"
@@ -68,7 +68,7 @@ def test_a_condition_of_an_older_generation_does_not_count() -> None:
 def test_deleted_is_about_one_object_if_its_uid_is_given() -> None:
     there = dynamic({}, uid="u1", finalizers=["a.b/c"])
     assert deleted().missing(None) == ""
-    assert deleted().missing(there) == "it is there, and nobody has deleted it"
+    assert deleted().missing(there) == "it exists, and nobody has deleted it"
     assert deleted("u2").missing(there) == ""
     assert deleted("u1").missing(there) != ""
     going = dynamic({}, uid="u1", finalizers=["a.b/c"], deletionTimestamp="2026-01-01T00:00:00Z")
@@ -336,7 +336,7 @@ def test_u_04_a_wait_that_takes_too_long_says_what_was_missing(go: Go) -> None:
             assert isinstance(caught.value.last, Book)
             assert caught.value.last.spec.pages == 1
             assert anyio.current_time() == 30
-            with pytest.raises(WaitTimeout, match="it is not there"):
+            with pytest.raises(WaitTimeout, match="it does not exist"):
                 await books.wait_for("emma", ready() & exists(), timeout=1)
 
     go(main)
@@ -349,7 +349,7 @@ def test_u_04_the_last_trouble_is_told_as_well(go: Go) -> None:
         faults = sim.Faults(cluster)
         async with simulated(cluster, faults=faults) as client:
             faults.script += [sim.Lag(0)] + [sim.RefuseConnection()] * 1000
-            with pytest.raises(WaitTimeout, match="the last trouble was"):
+            with pytest.raises(WaitTimeout, match="the last failure was"):
                 await client.api(Book).wait_for("moby", ready(), timeout=30)
 
     go(main)

@@ -100,7 +100,7 @@ def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: KindT
             fields=fields,
             secrets=_SECRETS.get(name, ()),
         )
-    # A kind that only subresources speak in has no address of its own, so it is no `Resource`.
+    # A kind that only subresources speak in has no address of its own, so it is not a `Resource`.
     assert facts.gvk is not None
     said = {"kind": facts.gvk.kind, "apiVersion": facts.gvk.api_version}
     pinned = tuple(

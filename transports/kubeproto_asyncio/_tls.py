@@ -1,6 +1,6 @@
 """The TLS settings of a `Connection` as `ssl.SSLContext`s, and their sessions.
 
-It has a twin in the other door: what doors share does no I/O, and OpenSSL takes a key from a file alone.
+It has a twin in the other transport: what they share does no I/O, and OpenSSL reads keys from files alone.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class AsyncioTransport:
             incoming = await self._calling.begin(head, idle=idle)
         else:
             deadline = _now() + timeout
-            async with until(deadline, f"{named(head)}: no answer within {timeout:g} s"):
+            async with until(deadline, f"{named(head)}: no response within {timeout:g} s"):
                 incoming = await self._calling.begin(head, deadline, idle)
         try:
             yield incoming
@@ -90,7 +90,7 @@ class AsyncioTransport:
             socket = await self._calling.upgrade(asking, idle=idle)
         else:
             deadline = _now() + timeout
-            async with until(deadline, f"{named(request)}: no answer within {timeout:g} s"):
+            async with until(deadline, f"{named(request)}: no response within {timeout:g} s"):
                 socket = await self._calling.upgrade(asking, deadline, idle)
         try:
             yield socket

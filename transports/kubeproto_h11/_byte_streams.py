@@ -1,4 +1,4 @@
-"""`ByteStream`: what a door does on its event loop, and nothing that another door would do likewise."""
+"""`ByteStream`: what a transport does on its event loop, and nothing that another would do likewise."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class IncomingResponse(Generic[L]):
 
 
 class Calling(Generic[L]):
-    """Sends requests to one server over lent lines, and sees to it that each line is given back."""
+    """Sends requests to one server over pooled connections, and releases each connection."""
 
     def __init__(
         self, connection: Connection, lending: ConnectionPool[L], *, clock: Callable[[], float]

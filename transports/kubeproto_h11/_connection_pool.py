@@ -44,7 +44,7 @@ class _Asking(Generic[L]):
 
 
 class ConnectionPool(Generic[L]):
-    """Lends lines, one to a request. Whoever took one gives it back by `release` or `discard`, once."""
+    """Hands out connections, one to a request, which returns it by `release` or `discard`, once."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""TLS between bytes and bytes, perhaps within another TLS. It moves none, and a door brings OpenSSL along.
+"""TLS between bytes and bytes, perhaps within another TLS. It moves none, and a transport brings OpenSSL.
 
 trio's own stream gives one record at a time, with a turn of the event loop for each, and servers write a
 record an event; here a read of the socket gives all that is in it. asyncio's keeps 256 KiB for each

@@ -72,7 +72,7 @@ def _client(connection: Connection) -> _Client:
 
 def _network(connection: Connection) -> _Network:
     return _Network(
-        # Without TLS there is nothing to verify, and httpx need not load the certificates of the world.
+        # Without TLS there is nothing to verify, and httpx need not load the system's certificates.
         verify=server_context(connection) if connection.secure else False,
         proxy=_proxy(connection),
         limits=_LIMITS,

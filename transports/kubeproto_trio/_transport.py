@@ -64,7 +64,7 @@ class TrioTransport:
             incoming = await self._calling.begin(head, idle=idle)
         else:
             deadline = trio.current_time() + timeout
-            with until(deadline, f"{named(head)}: no answer within {timeout:g} s"):
+            with until(deadline, f"{named(head)}: no response within {timeout:g} s"):
                 incoming = await self._calling.begin(head, deadline, idle)
         try:
             yield incoming
@@ -86,7 +86,7 @@ class TrioTransport:
             socket = await self._calling.upgrade(asking, idle=idle)
         else:
             deadline = trio.current_time() + timeout
-            with until(deadline, f"{named(request)}: no answer within {timeout:g} s"):
+            with until(deadline, f"{named(request)}: no response within {timeout:g} s"):
                 socket = await self._calling.upgrade(asking, deadline, idle)
         try:
             yield socket

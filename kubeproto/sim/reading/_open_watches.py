@@ -51,10 +51,10 @@ class OpenWatches:
 
     def tick(self, now: float) -> None:
         """Let each watch do what is due by now, and wake whoever reads it."""
-        ripe = list[Watch]()
+        due_now = list[Watch]()
         while (due := self.due) is not None and due <= now:
-            ripe.append(heapq.heappop(self._due)[2])
-        for watch in ripe:
+            due_now.append(heapq.heappop(self._due)[2])
+        for watch in due_now:
             watch.tick()
             self._schedule(watch)
             if watch.wake:

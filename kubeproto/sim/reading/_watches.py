@@ -240,7 +240,7 @@ def open_watch(state: ServerState, route: Route, options: ListQuery, viewer: Vie
 def too_old(state: ServerState, route: Route, version: str) -> dict[str, Any]:
     """Return the Status of a watch that begins outside the window."""
     storage = route.served.storage
-    oldest = max(storage.floor, storage.events[0].version - 1) if storage.events else storage.floor
+    oldest = max(storage.compacted, storage.events[0].version - 1) if storage.events else storage.compacted
     message = f"too old resource version: {version} ({oldest})"
     if not state.modes.watch_cache:
         message = "The resourceVersion for the provided watch is too old."

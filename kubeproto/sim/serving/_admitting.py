@@ -44,24 +44,24 @@ class RequestGate(Gate):
     """What the writes of one request have to pass."""
 
     def __init__(
-        self, caller: Caller, admission: WebhookAdmission, keeper: Gatekeeper, waits: list[float]
+        self, caller: Caller, admission: WebhookAdmission, gatekeeper: Gatekeeper, waits: list[float]
     ) -> None:
         self._caller = caller
         self._admission = admission
-        self._keeper = keeper
+        self._gatekeeper = gatekeeper
         self._waits = waits
         self._route: Route | None = None
         self._query: Query = {}
 
     def of(self, route: Route, query: Query) -> RequestGate:
         """Return the same gate for the route that the request turned out to have."""
-        gate = RequestGate(self._caller, self._admission, self._keeper, self._waits)
+        gate = RequestGate(self._caller, self._admission, self._gatekeeper, self._waits)
         gate._route, gate._query = route, query
         return gate
 
     @property
     def mutates(self) -> bool:
-        return bool(self._keeper.hooks.hooks("mutating"))
+        return bool(self._gatekeeper.hooks.hooks("mutating"))
 
     def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
         if not self.mutates:
@@ -104,7 +104,7 @@ class RequestGate(Gate):
 
     @property
     def _validates(self) -> bool:
-        return bool(self._keeper.hooks.hooks("validating") or self._keeper.policies.bound())
+        return bool(self._gatekeeper.hooks.hooks("validating") or self._gatekeeper.policies.bound())
 
     @property
     def _routed(self) -> Route:

@@ -67,7 +67,7 @@ class ResourceStorage:
         self.objects: dict[str, Stored] = {}
         self.events: list[StoredEvent] = []
         self.first = 0  # the number of events[0]
-        self.floor = 0  # the version up to which events are forgotten
+        self.compacted = 0  # the version up to which events are forgotten
         self.generation = 0  # grows when all watches must end: another schema, a definition that went
         self._sorted: list[str] | None = []
 
@@ -103,13 +103,13 @@ class ResourceStorage:
 
     def compact(self, version: int) -> None:
         """Forget the events up to `version`. That version and later ones can still be read."""
-        if version > self.floor:
+        if version > self.compacted:
             self._forget(bisect_right(self.events, version, key=_version_of))
-            self.floor = version
+            self.compacted = version
 
     def since(self, version: int) -> int:
         """The number of the first event after `version`; or `VersionExpired`."""
-        if version < self.floor:
+        if version < self.compacted:
             raise VersionExpired
         return self.first + bisect_right(self.events, version, key=_version_of)
 
@@ -130,13 +130,13 @@ class ResourceStorage:
         """Return an independent copy."""
         twin = ResourceStorage(self.name, self.window)
         twin.objects, twin.events = dict(self.objects), list(self.events)
-        twin.first, twin.floor, twin.generation = self.first, self.floor, self.generation
+        twin.first, twin.compacted, twin.generation = self.first, self.compacted, self.generation
         twin._sorted = None if self._sorted is None else list(self._sorted)
         return twin
 
     def _forget(self, count: int) -> None:
         if count:
-            self.floor = self.events[count - 1].version
+            self.compacted = self.events[count - 1].version
             self.first += count
             del self.events[:count]
 
@@ -155,7 +155,7 @@ class Storage:
         found = self.resources.get(name)
         if found is None:
             found = self.resources[name] = ResourceStorage(name, self.window)
-            found.floor = self.compacted
+            found.compacted = self.compacted
         return found
 
     def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kubeproto.config import Ask, Config, Connection, Credentials
 
-    from ..credentials._credential_source import Errands
+    from ..credentials._credential_source import TaskEffects
 
 BlockingOpener: TypeAlias = "Callable[[Connection], AbstractContextManager[BlockingTransport]]"
 
@@ -63,7 +63,7 @@ class BlockingAuthorized:
         self.close()
 
     def close(self) -> None:
-        """Close every connection; what is still being answered breaks, and nothing is sent any more."""
+        """Close every connection; responses that are still arriving break, and nothing is sent any more."""
         self._closed = True
         with self._opening:
             _close(self._lines.clear())
@@ -72,7 +72,7 @@ class BlockingAuthorized:
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncoming]:
-        """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
+        """Send a request and wait for the head of its response; without credentials a `CredentialsError`."""
         check_open(self._closed)
         with ExitStack() as stack:
 
@@ -82,8 +82,8 @@ class BlockingAuthorized:
                         return stack.enter_context(self._exchange(head, credentials, timeout, idle))
                     case Leave():
                         stack.close()
-                    case errand:
-                        return self._do(errand)
+                    case effect:
+                        return self._do(effect)
                 return None
 
             yield drive_blocking(self._keys.open(head, _refuses), do)
@@ -98,7 +98,7 @@ class BlockingAuthorized:
             with transport.send(credentials.sign(head), timeout=timeout, idle=idle) as incoming:
                 yield incoming
         finally:
-            _close(self._lines.give_back(line))
+            _close(self._lines.release(line))
 
     def _open(self, credentials: Credentials) -> _Line:
         with self._opening:  # ten requests at once need one transport
@@ -111,21 +111,21 @@ class BlockingAuthorized:
         _close(old)
         return line
 
-    def _spawn(self, renewal: Errands[Event, None]) -> None:
+    def _spawn(self, renewal: TaskEffects[Event, None]) -> None:
         """Renew in a thread of its own, which does not keep the program from ending."""
         Thread(target=drive_blocking, args=(renewal, self._do), name="kubeproto-renewal", daemon=True).start()
 
-    def _do(self, errand: c.Task | Event) -> c.Event | None:
-        match errand:
+    def _do(self, effect: c.Task | Event) -> c.Event | None:
+        match effect:
             case c.ReadFiles(paths):
                 return c.FilesRead(read_all(paths))
             case c.RunPlugin():
-                return run_plugin_blocking(errand)
+                return run_plugin_blocking(effect)
             case c.Discover() | c.Redeem():
-                return self._ask(errand)
+                return self._ask(effect)
             case _:
-                errand.wait()
-                check_open(self._closed)  # else who waits would begin the renewal anew
+                effect.wait()
+                check_open(self._closed)  # else the requests that wait would begin another renewal
                 return None
 
     def _ask(self, ask: Ask) -> c.Event:
@@ -139,7 +139,7 @@ class BlockingAuthorized:
                 for piece in incoming:
                     body += piece
                     if len(body) > MOST_ANSWERED:
-                        return c.Failed(f"the answer is longer than {MOST_ANSWERED} bytes")
+                        return c.Failed(f"the response is longer than {MOST_ANSWERED} bytes")
                 return c.Answered(incoming.status, incoming.headers, bytes(body))
         except KubeprotoError as error:
             return c.Failed(" ".join(str(error).split()))

@@ -36,14 +36,14 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
 class BlockingClient(BlockingObjectVerbs):
-    """One server, as one user sees it. `namespace` is meant where none is named.
+    """One server, as one user sees it. `namespace` is the default where none is given.
 
     It lacks what needs a WebSocket: `upgrade`, and of the verbs `exec`, `attach` and `port_forward`.
 
-    A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
-    what is sent, and is off by default: servers say themselves when it is too much. `limits` bound what is
-    read of a response. `clock` and `sleep` are those of a monotonic clock, `dice` draws what several clients
-    should not do at the same moment.
+    A request that fails is retried according to `retries`, for at most `timeout` seconds in all. `rate`
+    limits what is sent, and is off by default: servers throttle by themselves. `limits` bound what is read of
+    a response. `clock` and `sleep` are those of a monotonic clock, `rng` draws what several clients should
+    not do at the same moment.
     """
 
     def api(
@@ -65,32 +65,32 @@ class BlockingClient(BlockingObjectVerbs):
         return self.run(apply(self, manifests, options))
 
     def version(self) -> ServerVersion:
-        """Which server this is."""
+        """Return the version of the server."""
         return self.call(version()).value
 
     def health(
         self, endpoint: _Endpoint = "readyz", *, check: str = "", verbose: bool = False,
         exclude: Sequence[str] = (),
     ) -> Health:  # fmt: skip
-        """Whether the server lives or is ready, by all checks or by one."""
+        """Return whether the server is live or ready, by all checks or by one."""
         return self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude)).value
 
     def openapi_index(self) -> dict[str, str]:
-        """Which OpenAPI v3 documents there are, each with its hash."""
+        """Return which OpenAPI v3 documents there are, each with its hash."""
         return self.call(openapi_index()).value
 
     def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
-        """One OpenAPI v3 document; with its hash, the answer may be kept for ever."""
+        """Return one OpenAPI v3 document; with its hash, the response may be kept forever."""
         return self.call(openapi_document(path, hash=hash)).value
 
     def discover(self) -> Discovery:
-        """All kinds that the server serves. Asking again costs little while nothing changes."""
+        """Return all kinds that the server serves. Asking again costs little while nothing changes."""
         return self.run(discover(self))
 
     def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
-        """Make sure that the server knows these kinds, or `KindNotServed` names the first that it does not.
+        """Check that the server serves these kinds, or `KindNotServed` names the first that it does not.
 
-        With `within`, wait so many seconds for somebody to install them.
+        With `within`, wait so many seconds for them to be installed.
         """
         self.run(require(self, kinds, within=within))
 

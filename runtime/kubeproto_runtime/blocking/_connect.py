@@ -1,4 +1,4 @@
-"""`connect_blocking()`: from what lies around to a client for threads and scripts."""
+"""`connect_blocking()`: a client for threads and scripts, from the configuration that kubectl would use."""
 
 from __future__ import annotations
 

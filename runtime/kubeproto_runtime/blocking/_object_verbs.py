@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class BlockingObjectVerbs(BlockingBaseClient):
-    """What is done with an object at hand, whose class or apiVersion and kind say where it belongs.
+    """Verbs on an object whose class, or apiVersion and kind, say which API it belongs to.
 
     A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object
     without a namespace belongs to that of the client.
@@ -42,15 +42,15 @@ class BlockingObjectVerbs(BlockingBaseClient):
         return BlockingApi(self, self.run(api_of(self, obj)))
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> K:
-        """Make this object."""
+        """Create this object."""
         return self.run(call_on(self, obj, lambda api: api.create(obj, **options)))
 
     def replace(self, obj: K, **options: Unpack[WriteOptions]) -> K:
-        """Write all of this object; it is a `Conflict` if it has changed since it was read."""
+        """Replace this object; it is a `Conflict` if it has changed since it was read."""
         return self.run(call_on(self, obj, lambda api: api.replace(obj, **options)))
 
     def apply(self, obj: K, *, field_manager: str, force: bool = False, **options: Unpack[ApplyOptions]) -> K:
-        """Say which fields this manager wants; the server merges them, or makes the object."""
+        """Apply the fields that this manager wants; the server merges them, or creates the object."""
         return self.run(
             call_on(
                 self, obj, lambda api: api.apply(obj, field_manager=field_manager, force=force, **options)
@@ -58,7 +58,7 @@ class BlockingObjectVerbs(BlockingBaseClient):
         )
 
     def delete(self, obj: K, **options: Unpack[DeletionOptions]) -> K | Status:
-        """Delete the object of this name, or ask for it where finalizers or a grace period stand before."""
+        """Delete the object of this name; finalizers or a grace period delay that."""
         return self.run(call_on(self, obj, lambda api: api.delete(obj.metadata.name, **options)))
 
     def refresh(self, obj: K) -> K:

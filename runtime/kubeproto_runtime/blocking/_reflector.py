@@ -1,4 +1,4 @@
-"""`BlockingReflector`: an exact mirror of one kind, kept by a thread of its own and read by any other."""
+"""`BlockingReflector`: an exact cache of one kind, kept by a thread of its own and read by any other."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _SETTINGS: Final = resync.Settings()
 _log: Final = logging.getLogger("kubeproto.watch")
 
 
-class Mirrored(Generic[K]):
-    """The sink of a mirror: a Store; who is to know of its changes is told."""
+class StoreSink(Generic[K]):
+    """The sink of a reflector: a Store whose changes are reported to `changed`."""
 
     def __init__(
         self,
@@ -68,17 +68,17 @@ class Mirrored(Generic[K]):
         self.store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Something went wrong; it will be tried again."""
+        """Note that something went wrong; it is retried."""
         _log.warning("%s: %s: %s", self._resource, failure.about, failure.text)
         self._troubled(failure)
 
     def abandon(self, outcome: Outcome) -> None:
-        """What was to be followed is gone: where lists are allowed, that does not happen."""
+        """The object to follow does not exist any more, which does not happen where lists are allowed."""
         _log.error("%s: given up: %s", self._resource, outcome.reason)
 
 
 def is_unknown(failure: resync.SyncFailure) -> bool:
-    """Whether the server does not know the kind that it was asked for."""
+    """Return whether the server does not know the kind that was requested."""
     return isinstance(failure.outcome, Refused) and failure.outcome.code == 404
 
 
@@ -86,11 +86,11 @@ class BlockingReflector(Generic[K]):
     """The objects of one kind as the server has them; use it as a context, which starts and stops its thread.
 
     Every reader gets objects of its own, and never sees half of a snapshot. Before the first one is complete
-    there is nothing to read, and readers raise: call `synced` first. What goes wrong is tried again for ever;
-    `sync_status` says how it stands. `stop` and `refresh` abort the read that is under way, where the
-    transport can (kubeproto_httpx can); else its thread ends as soon as the server says something, at the
+    there is nothing to read, and readers raise: call `synced` first. What goes wrong is retried forever;
+    `sync_status` shows the state. `stop` and `refresh` abort the read that is under way, where the
+    transport can (kubeproto_httpx can); else its thread ends as soon as the server sends something, at the
     latest when its watch has been silent for 75 seconds. No thread keeps the program from ending.
-    Whoever waits for a kind that the server does not know meets `KindNotServed`, unless this is `patient`.
+    Waiting for a kind that the server does not know raises `KindNotServed`, unless this is `patient`.
     `spawn` runs a function beside this one: by default in a thread.
     """
 
@@ -107,11 +107,11 @@ class BlockingReflector(Generic[K]):
         self.api = api
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        self._mirrored = Mirrored(api, self._news, troubled=self._trouble)
+        self._sink = StoreSink(api, self._news, troubled=self._trouble)
         self._following = BlockingResyncDriver(
             client,
             api,
-            self._mirrored,
+            self._sink,
             settings=settings,
             selection=selection,
             lock=self._lock,
@@ -124,7 +124,7 @@ class BlockingReflector(Generic[K]):
         self._failure: Exception | None = None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.api!r}, {len(self._mirrored.store)} objects)"
+        return f"{type(self).__name__}({self.api!r}, {len(self._sink.store)} objects)"
 
     def __enter__(self) -> Self:
         self._entered = True
@@ -135,9 +135,9 @@ class BlockingReflector(Generic[K]):
         self.stop()
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return an object of one's own, or None; `InvalidObject` if it does not fit its type.
+        """Return a new object, or None; `InvalidObject` if it does not fit its type.
 
-        The namespace need not be named where this mirrors one namespace.
+        The namespace need not be given where this caches one namespace.
         """
         own = self.api.namespace
         place = namespace or (own if isinstance(own, str) else "")
@@ -148,20 +148,20 @@ class BlockingReflector(Generic[K]):
             )
         with self._lock:
             entry = self._snapshot().entry(name, place)
-        return None if entry is None else self._mirrored.store.read(entry)
+        return None if entry is None else self._sink.store.read(entry)
 
     def __iter__(self) -> Iterator[K]:
-        """The objects of this moment, whatever changes meanwhile."""
+        """Iterate over the objects of this moment."""
         with self._lock:
             entries = self._snapshot().entries()
-        return _typed(entries, self._mirrored.store)
+        return _typed(entries, self._sink.store)
 
     def __len__(self) -> int:
         with self._lock:
             return len(self._snapshot())
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is an object under ``namespace/name``, or ``name`` where there is no namespace."""
+        """Return whether there is an object of this key: ``namespace/name``, or ``name``."""
         with self._lock:
             return key in self._snapshot()
 
@@ -170,11 +170,11 @@ class BlockingReflector(Generic[K]):
         """The resource version of the snapshot; empty until it has synced."""
         with self._lock:
             self._check()
-            return self._mirrored.store.version
+            return self._sink.store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        """The sync status: the last byte, the version, and why it is not in step."""
         return self._following.sync_status
 
     def wait(self, condition: Callable[[], T | None], timeout: float | None = None) -> T:
@@ -186,7 +186,7 @@ class BlockingReflector(Generic[K]):
 
         def look() -> T | None:
             self._check()
-            found = condition() if self._mirrored.store.version else None
+            found = condition() if self._sink.store.version else None
             if not found and self._unknown and not self._patient:
                 raise KindNotServed(self.api.resource)
             if not found and self._stopped:
@@ -205,7 +205,7 @@ class BlockingReflector(Generic[K]):
         return found
 
     def reached(self, version: str, timeout: float | None = None) -> None:
-        """Wait until it has come as far as this version: that of an object which one has just written."""
+        """Wait until it has reached this version, such as that of an object which was just written."""
         self.wait(lambda: _is_reached(self.version, version), timeout)
 
     def synced(self, timeout: float | None = None) -> None:
@@ -218,7 +218,7 @@ class BlockingReflector(Generic[K]):
             self._spawn(self._attend)
 
     def stop(self) -> None:
-        """Follow no more, and wake whoever waits. What was mirrored can still be read."""
+        """Stop following, and wake whoever waits. What is cached can still be read."""
         self._following.stop()
         with self._changed:
             self._stopped = True
@@ -233,10 +233,13 @@ class BlockingReflector(Generic[K]):
         self._changed.notify_all()
 
     def _snapshot(self) -> Store[K]:
-        """The store to read from; what has not synced is not empty, so there is nothing to read."""
+        """Return the store to read from.
+
+        Raise while it has not synced, which does not mean that it is empty.
+        """
         self._check()
-        if self._mirrored.store.version:
-            return self._mirrored.store
+        if self._sink.store.version:
+            return self._sink.store
         if not self._entered:
             raise LocalProtocolError(
                 f"the reflector of {self.api} cannot be read before it is entered:"
@@ -249,15 +252,16 @@ class BlockingReflector(Generic[K]):
 
     def _check(self) -> None:
         if self._failure is not None:
-            raise RuntimeError(f"{self.api} is mirrored no more: its thread has failed") from self._failure
+            raise RuntimeError(f"{self.api} is not cached any more: its thread has failed") from self._failure
 
     def _attend(self) -> None:
         try:
             for _ in self._following.attend():
                 pass
         except Exception as failure:
-            # A bug, for what can go wrong outside is tried again: readers must not take old news for new.
-            _log.exception("%s is mirrored no more", self.api)
+            # A bug, because anything outside that can go wrong is retried: readers must not get outdated
+            # objects.
+            _log.exception("%s is not cached any more", self.api)
             with self._lock:
                 self._failure = failure
                 self._changed.notify_all()
@@ -267,7 +271,7 @@ class BlockingReflector(Generic[K]):
 
 
 def _typed(entries: dict[str, CachedObject], store: Store[K]) -> Iterator[K]:
-    """The objects; what is not an object at all is left out, as by the Store."""
+    """Iterate over the objects; what is not an object is left out, as by the Store."""
     for entry in entries.values():
         try:
             obj = store.read(entry)

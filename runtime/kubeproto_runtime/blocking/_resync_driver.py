@@ -1,12 +1,13 @@
-"""`BlockingResyncDriver`: performs what the resync machine says, in whichever thread attends to it.
+"""`BlockingResyncDriver`: performs the actions of the resync machine, in whichever thread attends to it.
 
     machine ── SendList, SendWatch ──► transport ──► decoder ──┬── objects ──► sink
        ▲                                                       │
-       └──────────────── a few words a chunk ──────────────────┘
+       └─────────────── a summary of each chunk ───────────────┘
 
 Nothing is decided here. A thread that reads cannot be cancelled, so `refresh` and `stop` do not wait for it:
 the exchange that is open becomes stale, its read is aborted where the transport can (else it ends when the
-server says something), and whoever takes the next plan attends from then on. Who finds no plan, ends.
+server sends something), and the thread that takes the next plan attends from then on. One that finds no plan
+ends.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         self._reading: BlockingIncoming | None = None
 
     def attend(self) -> Generator[None]:
-        """Ask and listen, until this is stopped or somebody else attends. Yields when something has come."""
+        """Send and read, until this is stopped or another thread attends. Yields when something has come."""
         with self._lock:
             if isinstance(self.state, resync.Idle):
                 self.state = self._server.known_to(self.state)
@@ -87,27 +88,27 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                 raise
 
     def _pause(self, exchange: int) -> None:
-        """Give up an exchange that failed on this side; whoever attends next goes on from there."""
+        """Give up an exchange that failed on this side; the thread that attends next continues from there."""
         with self._lock:
             if exchange == self._exchange and not isinstance(self.state, resync.Idle | resync.Ended):
                 self._advance(resync.Paused())
 
     def refresh(self) -> bool:
-        """Relist. True if somebody must attend to that."""
+        """Relist. Return True if a thread must attend to that."""
         with self._lock:
             if not isinstance(self.state, resync.Idle | resync.Ended):
                 self._advance(resync.Refreshed())
             return self._planned is not None
 
     def stop(self) -> None:
-        """Want no more: whoever attends ends, as soon as what is being read brings something."""
+        """Want no more: the thread that attends ends, as soon as its read brings something."""
         with self._lock:
             if not isinstance(self.state, resync.Ended):
                 self._advance(resync.Stopped())
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        """The sync status: the last byte, the version, and why it is not in step."""
         with self._lock:
             return resync.sync_status(self.state, self._client.clock())
 
@@ -120,7 +121,10 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             return planned, self._exchange
 
     def _hear(self, exchange: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
-        """Tell the machine what has come of an exchange. False if that is over, or is so now."""
+        """Pass the outcome of an exchange to the machine.
+
+        Return False if the exchange is over, or is so now.
+        """
         with self._lock:
             if exchange != self._exchange:
                 return False
@@ -204,7 +208,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                 news = decoder.feed(chunk)
                 progress.note(news)
                 if not opened:
-                    continue  # what a refusal says is known at its end
+                    continue  # the reason of a refusal is known at its end
                 going = self._digest(exchange, news)
                 yield
                 if not going:
@@ -217,7 +221,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
     def _open(
         self, exchange: int, head: Head, idle: float | None, timeout: float | None
     ) -> Generator[BlockingIncoming]:
-        """Send a request. Its read is aborted when it is called off, if the transport knows how."""
+        """Send a request. Its read is aborted when it is cancelled, if the transport can."""
         with self._client.transport.send(head, idle=idle, timeout=timeout) as incoming:
             with self._lock:
                 if exchange == self._exchange:
@@ -237,7 +241,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             abort()
 
     def _within(self, seconds: float) -> float | None:
-        """So many seconds, but not longer than anything is wanted; None for ever."""
+        """Return so many seconds, but not longer than anything is wanted; None for no limit."""
         limit = min(seconds, max(self._until - self._client.clock(), 0.001))
         return None if limit == inf else limit
 
@@ -246,7 +250,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
 
 
 class _Progress:
-    """When a response last came on: its head, or an object. Bytes alone are no progress."""
+    """When a response last made progress: its head, or an object. Bytes alone are no progress."""
 
     def __init__(self, clock: Callable[[], float], request: Head, status: int, idle: float | None) -> None:
         self.refused = not 200 <= status < 300
@@ -263,7 +267,7 @@ class _Progress:
         self._noted = bool(news)
 
     def ended(self, chunk: bytes) -> bool:
-        """Return True if this was enough of a refusal; `DeadlineExceeded` if nothing comes on."""
+        """Return True if this was enough of a refusal; `DeadlineExceeded` if there is no progress."""
         now = self._clock()
         if self._noted:
             self._last = now
@@ -277,7 +281,7 @@ class _Progress:
 
 
 def _read(incoming: BlockingIncoming, progress: _Progress) -> Iterator[bytes]:
-    """Give the chunks of a response; of one that refuses, those that came before it broke off."""
+    """Yield the chunks of a response; of a refusal, those that came before it broke off."""
     try:
         for chunk in incoming:
             yield chunk

@@ -1,4 +1,4 @@
-"""`BlockingApi[Book]`: every verb of `kubeproto.Api`, sent by a thread that waits for the answer.
+"""`BlockingApi[Book]`: every verb of `kubeproto.Api`, sent by a thread that waits for the response.
 
 The verbs are those of the core, with its parameters and its refusals, and have the names that they have on
 `BoundApi`. Exec, attach and port-forward are not among them: they talk both ways at once.
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
 
-    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
     _Approved: TypeAlias = "BlockingBound[HasApproval | Metadata[HasApproval] | Dynamic]"
     _Finalized: TypeAlias = "BlockingBound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
     _Running: TypeAlias = "BlockingBound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
@@ -85,7 +85,7 @@ _SETTINGS: Final = resync.Settings()
 def _sent(
     verb: Callable[Concatenate[Api[K], P], Request[T]],
 ) -> Callable[Concatenate[BlockingApi[K], P], T]:
-    """A verb of the core that is sent, and gives the value of its answer."""
+    """A verb of the core that is sent, and returns the value of its response."""
 
     def send(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
@@ -134,7 +134,7 @@ def _lines(
 
 
 class BlockingBound(Generic[K_co]):
-    """What only some kinds can be asked for; the others are refused, by type checkers too."""
+    """Verbs that only some kinds have; the others are refused, by type checkers too."""
 
     client: BlockingBaseClient
     requests: Api[Any]
@@ -151,13 +151,13 @@ class BlockingBound(Generic[K_co]):
     def subresource(self, name: str, kind: type[S]) -> BlockingSubresource[S]: ...
 
     def subresource(self, name: str, kind: type[Any] | None = None) -> BlockingSubresource[Any]:
-        """Any subresource, which shows the object itself or, if a kind is given, that."""
+        """Return any subresource, which shows the object itself or, if a kind is given, that."""
         requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
         return BlockingSubresource(self.client, requests)
 
     @property
     def status(self: _Reporting) -> BlockingSubresource[K_co]:
-        """The status, which a controller writes apart from the rest."""
+        """The status, which a controller writes separately from the rest."""
         return BlockingSubresource(self.client, self.requests.status)
 
     @property
@@ -172,12 +172,12 @@ class BlockingBound(Generic[K_co]):
 
     @property
     def ephemeral_containers(self: _Running) -> BlockingSubresource[K_co]:
-        """The containers that debug a pod that runs."""
+        """The ephemeral containers that debug a running pod."""
         return BlockingSubresource(self.client, self.requests.ephemeral_containers)
 
     @property
     def resize(self: _Running) -> BlockingSubresource[K_co]:
-        """The resources of a pod that runs."""
+        """The resources of a running pod."""
         return BlockingSubresource(self.client, self.requests.resize)
 
 
@@ -193,12 +193,12 @@ class BlockingApi(BlockingBound[K]):
 
     @property
     def kind(self) -> type[K]:
-        """What objects become."""
+        """The class of the objects."""
         return self.requests.kind
 
     @property
     def resource(self) -> Resource:
-        """What the server knows the kind by."""
+        """How the server names the kind."""
         return self.requests.resource
 
     @property
@@ -224,7 +224,10 @@ class BlockingApi(BlockingBound[K]):
         return written
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> BlockingTables[K]:
-        """Get and list as a server would print the objects; `include_object` is what each row carries."""
+        """Get and list as a server would print the objects.
+
+        `include_object` is the part of it in each row.
+        """
         return BlockingTables(self.client, self.requests.as_table(include_object=include_object))
 
     # What takes more than one request
@@ -243,7 +246,7 @@ class BlockingApi(BlockingBound[K]):
     def items(
         self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> BlockingItems[K]:
-        """Iterate over a long list object by object; it is asked for page by page."""
+        """Iterate over a long list object by object; it is read page by page."""
         return BlockingItems(self.pages(limit=limit, on_expired=on_expired, **selection))
 
     @overload
@@ -276,9 +279,9 @@ class BlockingApi(BlockingBound[K]):
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> BlockingFollowed[K] | BlockingFollowedWithFailures[K]:
-        """Follow the objects for ever: ``for event in books.follow()``; see `BlockingFollowed`.
+        """Follow the objects forever: ``for event in books.follow()``; see `BlockingFollowed`.
 
-        With `strict`, an object that does not fit its class comes as `Malformed`, before anybody reads it.
+        With `strict`, an object that does not fit its class comes as `Malformed`, before it is used.
         With `failures`, what goes wrong on the way comes as a `resync.SyncFailure`, beside being logged.
         """
         made = BlockingFollowedWithFailures[K] if failures else BlockingFollowed[K]
@@ -299,11 +302,11 @@ class BlockingApi(BlockingBound[K]):
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> BlockingReflector[K]:
-        """Mirror the objects in a thread of its own.
+        """Cache the objects in a thread of its own.
 
-        with books.reflect() as mirror:
-            mirror.synced(timeout=30)
-            mirror.get("moby")
+        with books.reflect() as reflector:
+            reflector.synced(timeout=30)
+            reflector.get("moby")
         """
         return BlockingReflector(
             self.client,
@@ -326,28 +329,29 @@ class BlockingApi(BlockingBound[K]):
         """Wait until the object of this name is as it should be, and return it as it is then.
 
         `WaitTimeout`, a TimeoutError, says what was still missing; `ConditionUnreachable` that it will never
-        come.
+        hold.
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
         self.client.run(waiting.look())
         return waiting.result()
 
     def entry(self, name: str) -> BlockingEntry[K]:
-        """The object of this name, or the place for it: read it, change it, `commit` it."""
+        """Return the object of this name, or the place for it: read it, change it, `commit` it."""
         found = self.client.run(find_object(self.client, self.requests, name))
         return BlockingEntry(self.client, self.requests, name, found)
 
     def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
-        """Change an object, and again what has come of it for as long as others change it meanwhile.
+        """Change an object, and repeat that as long as others change it meanwhile.
 
-        `change` edits the object that it gets. With `create`, that makes the object to begin with if need be.
+        `change` edits the object that it gets. With `create`, that makes the object first if it does not
+        exist.
         """
         return self.client.run(update(self.client, self.requests, name, change, **options))
 
     def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
-        """Write a status, if it says anything else than that of the object.
+        """Write a status, if it differs from that of the object.
 
-        Only what differs is sent, so several who report in one status do not undo each other's fields. A list
+        Only what differs is sent, so several writers of one status do not undo each other's fields. A list
         is sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
         """
         return self.client.run(
@@ -372,7 +376,7 @@ class BlockingSubresource(Generic[K]):
 
 
 class BlockingTables(Generic[K]):
-    """The two reading verbs, answered by a table."""
+    """The two reading verbs, with a table in the response."""
 
     def __init__(self, client: BlockingBaseClient, requests: Tables[K]) -> None:
         self.client = client

@@ -1,4 +1,4 @@
-"""`BlockingFollowed`: the events of one kind for ever, as an iterator that survives everything."""
+"""`BlockingFollowed`: the events of one kind forever, as an iterator that survives all failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubeproto import Bookmark, KubeObject
 
 from ..calls._discovery import KindNotServed
 from ..watching._followed import Told, event_of
-from ._reflector import Mirrored, is_unknown
+from ._reflector import StoreSink, is_unknown
 from ._resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class BlockingFollowedEvents(Generic[K, E]):
         self._strict = strict
         self._failures = failures
         self._ready: list[Any] = []
-        self._mirrored = Mirrored(api, self._changed, whole=self._whole, troubled=self._trouble)
+        self._sink = StoreSink(api, self._changed, whole=self._whole, troubled=self._trouble)
         self._following = BlockingResyncDriver(
-            client, api, self._mirrored, settings=settings, selection=selection, until=until
+            client, api, self._sink, settings=settings, selection=selection, until=until
         )
         self._events = self._run()
 
@@ -64,17 +64,17 @@ class BlockingFollowedEvents(Generic[K, E]):
         return next(self._events)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._events.close()
 
     @property
     def version(self) -> str:
-        """How far it has come."""
-        return self._mirrored.store.version
+        """The resource version that it has reached."""
+        return self._sink.store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        """The sync status: the last byte, the version, and why it is not in step."""
         return self._following.sync_status
 
     def _run(self) -> Generator[E]:
@@ -96,7 +96,7 @@ class BlockingFollowedEvents(Generic[K, E]):
 
 
 class BlockingFollowed(BlockingFollowedEvents[K, Told[K]]):
-    """Iterate for what becomes of objects; use it as a context if the loop may be left early.
+    """Iterate over the changes of objects; use it as a context if the loop may be left early.
 
     ::
 
@@ -104,12 +104,12 @@ class BlockingFollowed(BlockingFollowedEvents[K, Told[K]]):
             for event in events:
                 match event: ...
 
-    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. It keeps
-    what it has told as bytes: what vanished while nobody could see it comes as `Deleted`, with its last known
-    state, and what did not change comes not again.
+    It begins with an `Added` for each existing object, and a `Bookmark` says when that is all. It keeps the
+    objects as bytes: one that was deleted while no watch was open comes as `Deleted`, with its last known
+    state, and one that did not change does not come again.
 
-    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
-    `KindNotServed`, unless it is `patient`. What is not an object at all comes as `Malformed`; with
+    What goes wrong is logged and retried forever. Only a kind that the server does not know ends it with
+    `KindNotServed`, unless it is `patient`. What is not an object comes as `Malformed`; with ``strict=True``
     ``strict=True`` so does one that does not fit its class, which otherwise raises `InvalidObject` when the
     part in question is read.
     """

@@ -1,7 +1,7 @@
-"""`Caches`: exact mirrors of kinds, each shared by all who ask for the same.
+"""`Caches`: exact caches of kinds, each shared by all who ask for the same.
 
-A `Cache` is what readers see of one mirror. Its truth is bytes: who reads an object gets one of his own, so
-none can spoil what another one reads, and what nobody reads is never typed.
+A `Cache` is what readers see of one reflector. It holds bytes: each reader of an object gets a new one, so
+none can spoil what another one reads, and what is never read is never typed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Cache(Generic[K]):
         namespace = self.namespace if isinstance(self.namespace, str) else ""
         return f"{self.resource} in namespace {namespace}" if namespace else f"{self.resource}"
 
-    # How it stands
+    # Its state
 
     @property
     def version(self) -> str:
@@ -75,7 +75,7 @@ class Cache(Generic[K]):
 
     @property
     def closed(self) -> bool:
-        """Whether it is followed no more."""
+        """Whether it has stopped following."""
         return self._reflector.closed
 
     @property
@@ -85,7 +85,7 @@ class Cache(Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        """The sync status: the last byte, the version, and why it is not in step."""
         return self._reflector.sync_status
 
     async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
@@ -95,7 +95,7 @@ class Cache(Generic[K]):
         await self._reflector.wait_synced(timeout=timeout, wait_for_definition=wait_for_definition)
 
     async def reached(self, version: str, *, timeout: float | None = None) -> None:
-        """Wait until one reads here what was written at this version, such as one's own writes.
+        """Wait until one can read here what was written at this version, such as one's own writes.
 
         A relist that brings an older state, because a server was set back, counts as well: what was
         written is either in it, or gone.
@@ -106,12 +106,12 @@ class Cache(Generic[K]):
         """Relist; readers keep the old snapshot until the new one is complete."""
         self._reflector.refresh()
 
-    # What is in it
+    # Its objects
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """An object of one's own, or None; `InvalidObject` if what the server holds does not fit the type.
+        """Return a new object, or None; `InvalidObject` if what the server has does not fit the type.
 
-        Where one namespace is mirrored, it need not be named; to ask for another one is a mistake.
+        The namespace need not be given where one is cached; another one is a mistake.
         """
         self._reflector.require_synced()
         own = self.namespace if isinstance(self.namespace, str) else ""
@@ -125,13 +125,13 @@ class Cache(Generic[K]):
         return self._store.get(name, namespace or own)
 
     def entry(self, key: str) -> CachedObject | None:
-        """The version and the bytes of the object under ``namespace/name``, or ``name``."""
+        """Return the version and the bytes of the object under ``namespace/name``, or ``name``."""
         if not self._store.version:
             self._reflector.require_synced()
         return self._store.find(key)
 
     def keys(self) -> list[str]:
-        """The keys of this moment."""
+        """Return the keys of this moment."""
         self._reflector.require_synced()
         return list(self._store.entries())
 
@@ -151,28 +151,28 @@ class Cache(Generic[K]):
     # Parts of it
 
     def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
-        """Keep an index from now on: under which values each object is to be found.
+        """Keep an index from now on: under which values each object is found.
 
-        An object for which the function fails is left out, and that is said once; see `failed_in`.
+        An object for which the function fails is left out, which is logged once; see `failed_in`.
         """
         self._reflector.add_index(name, values_of)
 
     def by_index(self, index: str, value: str) -> list[K]:
-        """The objects that have this value, each one's own; what is not an object at all is left out."""
+        """Return the objects that have this value, new ones each time; what is not an object is left out."""
         return list(self.view(**{index: value}))
 
     def index_values(self, index: str) -> list[str]:
-        """The values that any object has."""
+        """Return the values that any object has."""
         return self._reflector.index(index).values()
 
     def failed_in(self, index: str) -> dict[str, str]:
-        """Which objects the index lacks because its function failed, and why."""
+        """Return which objects the index lacks because its function failed, and why."""
         return dict(self._reflector.index(index).failed)
 
     def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:
-        """A part of this, by namespace, labels and indexes (``view(namespace="a", node="n1")``).
+        """Return a part of this, by namespace, labels and indexes (``view(namespace="a", node="n1")``).
 
-        It holds nothing of its own, and can be made for a moment as well as for long.
+        It holds no objects of its own, and is as cheap to make as to keep.
         """
         labels = Selector.parse(selector) if isinstance(selector, str) else selector
         for name in indexed:
@@ -180,23 +180,26 @@ class Cache(Generic[K]):
         return View(self._reflector, namespace, labels if labels.requirements else None, indexed)
 
     def within(self, namespace: str) -> Cache[K]:
-        """The part of this in one namespace, with all that a cache can do."""
+        """Return the part of this in one namespace, with everything that a cache can do."""
         return NamespacedCache(self._reflector, namespace)
 
-    # What changes in it
+    # Its changes
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
         """Call `callback` with the changes that arrive together, in the step in which readers see them.
 
         If the cache has synced, its whole snapshot comes first, before this returns. Call the result to stop.
-        The callback holds up the event loop, so it must return at once, and an error that it raises ends all
+        The callback blocks the event loop, so it must return at once, and an error that it raises ends all
         caches. Work that takes longer belongs to a `Controller`, which retries it and needs the last state of
         a key only.
         """
         return self._reflector.listen(callback)
 
     def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake` whenever the objects, the version or the state have moved; the result ends that."""
+        """Call `wake` whenever the objects, the version or the state have changed.
+
+        Call the result to stop.
+        """
         return self._reflector.notify(wake)
 
 
@@ -208,12 +211,12 @@ class NamespacedCache(Cache[K]):
         self._own = View(reflector, namespace, None, {})
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """An object of one's own, or None; in this namespace if no other is named."""
+        """Return a new object, or None; in this namespace if no other is given."""
         self._reflector.require_synced()
         return self._store.get(name, namespace or str(self.namespace))
 
     def keys(self) -> list[str]:
-        """The keys of this moment."""
+        """Return the keys of this moment."""
         return self._own.keys()
 
     def __len__(self) -> int:
@@ -227,16 +230,16 @@ class NamespacedCache(Cache[K]):
         return iter(self._own)
 
     def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:
-        """A part of this, by labels and indexes."""
+        """Return a part of this, by labels and indexes."""
         return super().view(namespace=namespace or str(self.namespace), selector=selector, **indexed)
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Have this called with all changes of this namespace that come together; see `Cache.listen`."""
+        """Call `callback` with all changes of this namespace that arrive together; see `Cache.listen`."""
         return self._own.listen(callback)
 
 
 class Caches:
-    """The mirrors of one program, which run as long as this context is open."""
+    """The caches of one program, which follow the server as long as this context is open."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -270,8 +273,8 @@ class Caches:
             if others:
                 raise
         if error is exc:
-            return False  # it leaves as it came
-        raise error  # out here, so that what it has met stays its context
+            return False  # the error leaves as it came
+        raise error  # outside, so that its context stays what it was
 
     def _end(self) -> None:
         assert self._tasks is not None
@@ -297,11 +300,12 @@ class Caches:
         most_bytes: float = inf,
         settings: resync.Settings = _SETTINGS,
     ) -> Cache[K]:
-        """The mirror of these objects, the same one for the same arguments. It begins when first asked for.
+        """Return the cache of these objects, the same one for the same arguments. It begins on the first
+        call.
 
         Managed fields, a third of many objects, are kept only if wanted. `transform` makes other JSON of that
-        of an object, which is kept instead; where it fails, the object is kept as it came, and that is said
-        once. More objects or bytes than the most to be kept are a `StoreFull`, which ends all caches.
+        of an object, which is kept instead; where it fails, the object is kept as it came, which is logged
+        once. More objects or bytes than the limits are a `StoreFull`, which ends all caches.
         """
         if self._ended:
             raise LocalProtocolError("these caches have been closed")
@@ -326,7 +330,7 @@ class Caches:
         return cache
 
     def drop(self, cache: Cache[Any]) -> None:
-        """Follow this no more. It can still be read; who asks for the same anew gets another one."""
+        """Stop following. The cache can still be read; asking for the same again returns another one."""
         for mark, (found, reflector) in list(self._shared.items()):
             if found is cache:
                 del self._shared[mark]
@@ -336,7 +340,7 @@ class Caches:
 def _transform(
     api: Api[Any], managed_fields: bool, transform: Callable[[bytes], bytes] | None
 ) -> Callable[[bytes], bytes] | None:
-    """What is done to the bytes of each object."""
+    """What is applied to the bytes of each object."""
     if transform is None:
         return None if managed_fields else drop_managed_fields
     said = False
@@ -350,7 +354,7 @@ def _transform(
             if not said:
                 said = True
                 _log.exception(
-                    "%s: a transform fails, and what it fails for is kept as it came", api.resource
+                    "%s: a transform fails, and objects for which it does are kept as they came", api.resource
                 )
             return raw
 

@@ -1,7 +1,7 @@
-"""Indexes over a mirror: which objects have a value, kept up to date by the changes.
+"""Indexes over a cache: which objects have a value, kept up to date by the changes.
 
-What a program asks of an object may fail for some objects. That must not stop the mirror, so such an object
-has no place in the index; the first one is said, and all can be asked for.
+The function of an index may fail for some objects. That must not stop the cache, so such an object is left
+out of the index; the first one is logged, and all can be asked for.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class Index(Generic[K]):
-    """The keys of the objects under each value that a function gives for them.
+    """The keys of the objects under each value that a function returns for them.
 
-    `failed` says of which objects the values could not be had, and why.
+    `failed` has the objects whose values could not be computed, and why.
     """
 
     def __init__(self, name: str, store: Store[K], values_of: Callable[[K], Iterable[str]]) -> None:
@@ -41,31 +41,31 @@ class Index(Generic[K]):
         self._said = False
 
     def build(self, snapshot: Mapping[str, CachedObject]) -> None:
-        """Take the objects that are there already."""
+        """Take the objects that exist already."""
         for key, entry in snapshot.items():
             self._add(key, entry)
 
     def apply(self, changes: Iterable[Change[K]]) -> None:
-        """Follow what has changed."""
+        """Follow the changes."""
         for change in changes:
             self._remove(change.key)
             if change.type != "DELETED" and change.new is not None:
                 self._add(change.key, change.new)
 
     def keys(self, value: str) -> set[str] | frozenset[str]:
-        """The keys of the objects that have this value."""
+        """Return the keys of the objects that have this value."""
         return self._keys.get(value, _NONE)
 
     def values(self) -> list[str]:
-        """The values that any object has."""
+        """Return the values that any object has."""
         return list(self._keys)
 
     def values_in(self, key: str, entry: CachedObject) -> tuple[str, ...]:
-        """The values of one object; none if they cannot be had."""
+        """Return the values of one object; none if they cannot be computed."""
         return self._read(key, entry)[0]
 
     def _read(self, key: str, entry: CachedObject) -> tuple[tuple[str, ...], str]:
-        """The values of one object, and why they could not be had."""
+        """Return the values of one object, and why they could not be computed."""
         try:
             return tuple(dict.fromkeys(self.values_of(self._store.read(entry)))), ""
         except failures() as error:
@@ -77,7 +77,7 @@ class Index(Generic[K]):
     def _add(self, key: str, entry: CachedObject) -> None:
         values, why = self._read(key, entry)
         if why:
-            self.failed[key] = why  # only here: of an object that is gone, `values_in` may still be asked
+            self.failed[key] = why  # only here: `values_in` may still be called for an object that is deleted
         if values:
             self._values[key] = values
         for value in values:

@@ -1,11 +1,10 @@
-"""`Reflector`: a Store that follows the server, and tells what changes in it.
+"""`Reflector`: a Store that follows the server, and notifies listeners of its changes.
 
-    Following ── stage, apply, commit ──► Store ── changes ──► indexes ──► listeners
+    Following ── stage, update, replace ──► Store ── changes ──► indexes ──► listeners
 
-All of it happens in one step of the event loop: when a listener is called, readers see the world that the
+All of it happens in one step of the event loop: when a listener is called, readers see the snapshot that the
 changes have led to, and nothing has happened since. A listener that raises has missed a change and would be
-out of step for ever, and nobody could tell it so later: the others are told, and then the error ends the
-task group that all caches run in.
+out of step forever: the others are notified, and then the error ends the task group that all caches run in.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _log: Final = logging.getLogger("kubeproto.cache")
 
 
 class Reflector(Generic[K]):
-    """Mirrors what one list and watch bring, while `run` runs."""
+    """Caches what one list and watch bring, while `run` runs."""
 
     def __init__(
         self,
@@ -69,7 +68,7 @@ class Reflector(Generic[K]):
         self._said = ""
 
     def require_synced(self) -> None:
-        """Raise where there is nothing to read yet: a cache that has not synced is not an empty one."""
+        """Raise if it has not synced: that does not mean that it is empty."""
         if self.store.version:
             return
         if not self.begun:
@@ -94,7 +93,7 @@ class Reflector(Generic[K]):
             self.close()
 
     def close(self) -> None:
-        """Follow no more. What is mirrored can still be read; who waits is told."""
+        """Stop following. What is cached can still be read; waiters are woken."""
         self.closed = True
         self._scope.cancel()
         self._wake()
@@ -105,7 +104,7 @@ class Reflector(Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        """The sync status: the last byte, the version, and why it is not in step."""
         return self._following.sync_status
 
     @property
@@ -113,7 +112,7 @@ class Reflector(Generic[K]):
         """Whether the first complete snapshot has been shown."""
         return bool(self.store.version)
 
-    # Who is told
+    # Listeners
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
         """Call this with all changes that arrive together; first with the snapshot, if it has synced."""
@@ -135,7 +134,7 @@ class Reflector(Generic[K]):
         return lambda: _forget(self._notified, mark)
 
     def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
-        """Keep an index from now on; the same one again is no other one."""
+        """Keep an index from now on; the same one again adds nothing."""
         found = self._indexes.get(name)
         if found is None:
             found = Index(name, self.store, values_of)
@@ -145,13 +144,13 @@ class Reflector(Generic[K]):
             raise LocalProtocolError(f"{self.resource} has another index of the name {name!r} already")
 
     def index(self, name: str) -> Index[K]:
-        """The index of this name, or a KeyError that says which there are."""
+        """Return the index of this name, or raise a KeyError that lists the existing ones."""
         if (found := self._indexes.get(name)) is None:
             known = ", ".join(map(repr, self._indexes)) or "none"
             raise KeyError(f"{self.resource} has no index {name!r}; there are: {known}")
         return found
 
-    # Who waits
+    # Waiting
 
     async def wait_synced(self, *, timeout: float | None, wait_for_definition: bool) -> None:
         """Wait until it has synced."""
@@ -204,14 +203,14 @@ class Reflector(Generic[K]):
     def _check(self) -> None:
         if self.closed:
             if self._failure is not None:
-                raise LocalProtocolError(f"{self.resource} is mirrored no more") from self._failure
-            raise LocalProtocolError(f"{self.resource} is mirrored no more: its caches have been closed")
+                raise LocalProtocolError(f"{self.resource} is not cached any more") from self._failure
+            raise LocalProtocolError(f"{self.resource} is not cached any more: its caches have been closed")
 
     def _wake(self) -> None:
         for wake in list(self._notified.values()):
             wake()
 
-    # What the following brings
+    # The sink of the resync driver
 
     def stage(self, news: list[Any]) -> None:
         """Take a part of the next snapshot."""
@@ -228,7 +227,9 @@ class Reflector(Generic[K]):
         changes = self.store.replace(version)
         if _order(version, before) == -1:
             self._setbacks += 1
-            self._highest = version  # what was higher is gone, and will be given to other writes
+            self._highest = (
+                version  # versions above it do not exist any more, and will be given to other writes
+            )
         self._missing, self._said = None, ""
         self._notify(changes)
 
@@ -237,7 +238,7 @@ class Reflector(Generic[K]):
         self.store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Something went wrong; it will be tried again. The same once more is said to those who debug."""
+        """Note that something went wrong; it is retried. A repetition is logged for debugging only."""
         level = logging.DEBUG if failure.text == self._said else logging.WARNING
         self._said = failure.text
         _log.log(level, "%s: %s: %s", self.resource, failure.about, failure.text)
@@ -246,7 +247,7 @@ class Reflector(Generic[K]):
             self._wake()
 
     def abandon(self, outcome: Outcome) -> None:
-        """What was to be followed is gone: where lists are allowed, that does not happen."""
+        """The object to follow does not exist any more, which does not happen where lists are allowed."""
         _log.error("%s: given up: %s", self.resource, outcome.reason)
 
     def _notify(self, changes: list[Change[K]]) -> None:
@@ -264,18 +265,18 @@ class Reflector(Generic[K]):
         self._wake()
         errors: list[BaseException] = []
         for mark, callback in list(self._listeners.items()):
-            if mark in self._listeners:  # or one before has ended it
+            if mark in self._listeners:  # or an earlier one has ended it
                 try:
                     callback(changes)
                 except failures() as error:
                     errors.append(error)
         if errors:
-            # Not as it is: an ApiError would pass for one of the watch itself, and be tried again.
+            # Not as it is: an ApiError would be read as one of the watch itself, and be retried.
             raise RuntimeError(f"a listener of {self.resource} has failed: {errors[0]!r}") from errors[0]
 
 
 def _order(version: str, than: str) -> int | None:
-    """-1, 0 or 1 as one is older, the same or newer; None if they have no order."""
+    """Return -1, 0 or 1 as one is older, the same or newer; None if they have no order."""
     try:
         return compare_versions(version, than)
     except ValueError:

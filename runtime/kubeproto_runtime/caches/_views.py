@@ -1,7 +1,7 @@
-"""Views: a part of a mirror, by namespace, labels and indexes.
+"""Views: a part of a cache, by namespace, labels and indexes.
 
-A view holds nothing. It says of each object whether it is meant, and of each change what it is to those who
-see only this part: an object that comes to match is added, one that no longer does is deleted.
+A view holds no objects. It decides for each object whether it is included, and what each change is to those
+who see only this part: an object that comes to match is added, one that no longer does is deleted.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class View(Generic[K]):
 
     @property
     def closed(self) -> bool:
-        """Whether nothing comes any more."""
+        """Whether it has stopped following."""
         return self._reflector.closed
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """An object of one's own, if it is in this view; in that of one namespace, this need not be named."""
+        """Return a new object, if it is in this view; the namespace need not be given if there is one."""
         self._reflector.require_synced()
         if not (namespace or self._prefix) and self._reflector.resource.namespaced:
             raise LocalProtocolError(
@@ -55,13 +55,13 @@ class View(Generic[K]):
         return None if entry is None else self._reflector.store.read(entry)
 
     def entry(self, key: str) -> CachedObject | None:
-        """The version and the bytes of an object, if it is in this view."""
+        """Return the version and the bytes of an object, if it is in this view."""
         self._reflector.require_synced()
         entry = self._reflector.store.find(key)
         return entry if entry is not None and self._means(key, entry) else None
 
     def keys(self) -> list[str]:
-        """The keys of this moment."""
+        """Return the keys of this moment."""
         return [key for key, _ in self._entries()]
 
     def __iter__(self) -> Iterator[K]:
@@ -102,7 +102,7 @@ class View(Generic[K]):
         return ((key, entry) for key, entry in found if self._means(key, entry, indexed=False))
 
     def _see(self, change: Change[K]) -> Change[K] | None:
-        """A change as it looks from here; None for what is not seen."""
+        """Return a change as this view sees it; None if it does not."""
         key, old, new = change.key, change.old, change.new
         was = old is not None and self._means(key, old)
         is_now = change.type != "DELETED" and new is not None and self._means(key, new)

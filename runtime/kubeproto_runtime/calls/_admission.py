@@ -1,7 +1,7 @@
 """`RateQueue`: how requests wait for the rate of a client.
 
-Who waits takes its place in the bucket when it goes, and not when it comes: one that is cancelled meanwhile
-leaves nothing behind. The driver lets them wait one after the other.
+A request takes its token from the bucket when it is sent, and not when it begins to wait: one that is
+cancelled meanwhile costs nothing. The driver lets requests wait one after the other.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class RateQueue:
             )
 
     def next_at(self, rate: Rate, now: float) -> float:
-        """When the next request may go."""
+        """Return when the next request may be sent."""
         return rate.next_at(rate.at_rest(self._full_at, now))
 
     def take(self, rate: Rate, now: float) -> None:
-        """A request goes."""
+        """Take a token for a request that is sent."""
         self._full_at = rate.take(rate.at_rest(self._full_at, now))

@@ -1,4 +1,4 @@
-"""What both clients decide alike: which namespace is meant, when to try again, what is said once."""
+"""What both clients decide alike: the namespace of a request, when to retry, what is logged once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ K = TypeVar("K", bound=KubeObject)
 
 RETRIES: Final = RetryPolicy()
 TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
-SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, and a server says nothing meanwhile
+SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, during which a server sends nothing
 
 _MOST_WARNINGS: Final = 1000
 
@@ -29,7 +29,7 @@ _log: Final = logging.getLogger("kubeproto.client")
 
 
 def requests_of(kind: type[K], namespace: str | AllNamespaces, resource: Resource | None, own: str) -> Api[K]:
-    """The verbs on a kind, in its namespace, in all, or in a client's own where none is named."""
+    """Return the verbs on a kind, in its namespace, in all, or in a client's own where none is given."""
     api = Api(kind, resource=resource)
     if not api.resource.namespaced and (namespace is ALL or not namespace):
         return api  # all there are
@@ -49,7 +49,10 @@ class Attempts:
     def again_at(
         self, error: ApiError | TransportError | RemoteProtocolError, now: float, draw: float
     ) -> float | None:
-        """When to try again after this failure; None if it is final, which then has its causes behind it."""
+        """Return when to retry after this failure.
+
+        None if it is final, which then has its causes behind it.
+        """
         self._count += 1
         match self._policy.decide(
             self._safety, classify(error), self._count, now, jitter=draw, deadline=self._deadline
@@ -59,12 +62,12 @@ class Attempts:
                 return None
             case Retry(at, may_be_done):
                 self._uncertain = error if may_be_done else self._uncertain
-                _log.debug("%s, tried again in %.3g s", error, at - now)
+                _log.debug("%s, retried in %.3g s", error, at - now)
                 return at
 
 
 class Warned:
-    """The warnings of a server, each said once: a deprecated version is asked for thousands of times."""
+    """The warnings of a server, each logged once: a deprecated version is requested thousands of times."""
 
     def __init__(self) -> None:
         self._said: set[str] = set()
@@ -87,14 +90,14 @@ class Warned:
 
 
 class ServerLimits:
-    """What a server turned out not to be able to do: learned once, by whatever a client asked first."""
+    """What a server turned out not to support: learned once, by any request of a client."""
 
     def __init__(self) -> None:
         self.streaming = True
         self._lock = Lock()  # threads may share a client
 
     def known_to(self, state: resync.Idle) -> resync.Idle:
-        """Return a machine that is about to begin, and knows what was learned."""
+        """Return a machine that has not started, and knows what was learned."""
         if self.streaming:
             return state
         endpoint = replace(state.context.endpoint, streaming=False)

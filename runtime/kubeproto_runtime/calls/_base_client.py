@@ -1,7 +1,7 @@
-"""`BaseClient`: sends requests over a transport, on asyncio and on trio; what the verbs of a client stand on.
+"""`BaseClient`: sends requests over a transport, on asyncio and on trio; the verbs of a client are above it.
 
-The policy decides when to retry, and generators, which `BlockingBaseClient` runs too, all else. What is done
-here is what these ask for.
+The policy decides when to retry; everything else is decided by generators, which `BlockingBaseClient` runs
+too. This class performs their effects.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class BaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> Reply[T]:
-        """Send a request and read its answer, warnings and all; or the `ApiError` that it is.
+        """Send a request and return its response, warnings included; or raise its `ApiError`.
 
         If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
@@ -86,14 +86,14 @@ class BaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
-        """The same, for who reads the answer by himself, also one that refuses: as it came."""
+        """Send a request and return its response unread, also if it is a refusal."""
         return await self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @asynccontextmanager
     async def open(
         self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Streamed[E]]:
-        """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
+        """Send a request whose response goes on, and read it as it comes. Nothing is retried."""
         await self.admit()
         async with transport_of(self).send(request, timeout=timeout, idle=idle) as incoming:
             streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
@@ -106,7 +106,7 @@ class BaseClient(ClientCore):
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocket]:
-        """Turn a request into a WebSocket; a `LocalProtocolError` if this transport knows none."""
+        """Turn a request into a WebSocket; a `LocalProtocolError` if this transport has none."""
         upgrade = getattr(transport_of(self), "upgrade", None)
         if upgrade is None:
             raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
@@ -129,7 +129,7 @@ class BaseClient(ClientCore):
             self.admission.waiting -= 1
 
     async def run(self, effects: Effects[T]) -> T:
-        """Perform what the logic of a client asks for; see `_effects`."""
+        """Perform an effect of the logic of a client; see `_effects`."""
         return await drive(effects, self._perform)
 
     def now(self) -> float:
@@ -165,7 +165,7 @@ class BaseClient(ClientCore):
 
 
 class Streamed(Generic[E]):
-    """An answer that goes on: iterate for what has come, a list a chunk."""
+    """A response that goes on: iterate over its events, a list for each chunk."""
 
     def __init__(self, incoming: Incoming, decoder: Decoder[E]) -> None:
         self.status = incoming.status
@@ -190,7 +190,7 @@ class Streamed(Generic[E]):
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         await close_pieces(self._chunks)
         self._chunks = None
 

@@ -1,4 +1,4 @@
-"""`BlockingBaseClient`: sends requests over a blocking transport; what the verbs of a client stand on."""
+"""`BlockingBaseClient`: sends requests over a blocking transport; the verbs of a client are above it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BlockingBaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> Reply[T]:
-        """Send a request and read its answer, warnings and all; or the `ApiError` that it is.
+        """Send a request and return its response, warnings included; or raise its `ApiError`.
 
         If an earlier attempt may have been carried out, the error of a later one has it among its causes.
         """
@@ -76,14 +76,14 @@ class BlockingBaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
-        """The same, for who reads the answer by himself, also one that refuses: as it came."""
+        """Send a request and return its response unread, also if it is a refusal."""
         return self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @contextmanager
     def open(
         self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingStreamed[E]]:
-        """Send a request whose answer goes on, and read it as it comes. Nothing is tried again."""
+        """Send a request whose response goes on, and read it as it comes. Nothing is retried."""
         self.admit()
         with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
             yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
@@ -109,7 +109,7 @@ class BlockingBaseClient(ClientCore):
             self._sleep(seconds)
 
     def run(self, effects: Effects[T]) -> T:
-        """Perform what the logic of a client asks for; see `_effects`."""
+        """Perform an effect of the logic of a client; see `_effects`."""
         return drive_blocking(effects, self._perform)
 
     def now(self) -> float:
@@ -132,7 +132,7 @@ class BlockingBaseClient(ClientCore):
         raise NotImplementedError  # a client does it, with the driver of the resync machine
 
     def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
-        # Not 0, which some sockets take for "do not wait at all" and others for "for ever".
+        # Not 0, which some sockets read as "do not wait at all" and others as "forever".
         timeout = None if timeout is None else max(0.001, timeout)
         with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
             body = Collected(head, incoming.status, self.limits, self.now())
@@ -143,7 +143,7 @@ class BlockingBaseClient(ClientCore):
 
 
 class BlockingStreamed(Generic[E]):
-    """An answer that goes on: iterate for what has come, a list a chunk."""
+    """A response that goes on: iterate over its events, a list for each chunk."""
 
     def __init__(self, incoming: BlockingIncoming, decoder: Decoder[E]) -> None:
         self.status = incoming.status

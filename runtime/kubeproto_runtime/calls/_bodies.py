@@ -1,6 +1,6 @@
 """`BodyLimits`: how much of a response a client reads before it refuses the rest.
 
-A server, or whatever answers in its place, may send without end, and a whole response is kept in memory.
+A server, or a proxy that responds in its place, may send without end, and a whole response is kept in memory.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Collected:
         self._why_cut = ""
 
     def take(self, piece: bytes, now: float) -> bool:
-        """Take the next piece; True if no more is wanted, `ResponseTooLarge` if it is too much."""
+        """Take the next piece; return True if no more is wanted, or raise `ResponseTooLarge`."""
         self._size += len(piece)
         self._pieces.append(piece)
         if self._refused:
@@ -80,7 +80,7 @@ class Collected:
 
 
 def say_that_it_was_cut(error: ApiError, cut: str) -> ApiError:
-    """The same error, saying that the response went on, with the limit as its cause.
+    """Return the same error, saying that the response went on, with the limit as its cause.
 
     It keeps its class: whether a request was forbidden or its object not found is in the head, and callers
     and retries go by that. An error of another class would hide it from them.

@@ -1,4 +1,4 @@
-"""`ClientCore`: what both clients are made of, and what their calls decide, as generators of effects."""
+"""`ClientCore`: what both clients share, and the decisions of their calls, as generators of effects."""
 
 from __future__ import annotations
 

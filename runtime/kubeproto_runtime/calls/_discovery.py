@@ -1,4 +1,4 @@
-"""What a server serves: asked for as discovery says, and waited for where something is to be installed."""
+"""What a server serves: requested as discovery says, and waited for where something is to be installed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KindNotServed(KubeprotoError):
 
 
 def discover(client: ClientCore) -> Effects[Discovery]:
-    """Ask for all that a server serves."""
+    """Discover all that a server serves."""
     asking = Discovering(client.discovery)
     while (result := asking.result) is None:
         request = asking.requests[0]
@@ -45,7 +45,7 @@ def discover(client: ClientCore) -> Effects[Discovery]:
 def require(
     client: ClientCore, kinds: Iterable[type[KubeObject] | Resource], *, within: float
 ) -> Effects[None]:
-    """Make sure that the server knows these kinds, or wait for them."""
+    """Check that the server serves these kinds, or wait for them."""
     wanted = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
     end = client.now() + within
     while True:
@@ -61,7 +61,7 @@ def require(
 def _serves(found: Discovery, resource: Resource) -> bool:
     served = found.get(resource.gvk)
     if served is None:
-        return resource.api_version in found.stale  # the server behind it is down: nobody can tell
+        return resource.api_version in found.stale  # the server behind it is down: it is not known
     return served.plural == resource.plural
 
 

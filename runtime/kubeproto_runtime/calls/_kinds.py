@@ -1,4 +1,4 @@
-"""Which API an object or a name belongs to: a class says so itself, for the rest discovery is asked."""
+"""Which API an object or a name belongs to: a class says so itself, for anything else discovery is asked."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """`MeteredTransport`: the transport of a client while operators run on it.
 
-It does two things for the tasks of each operator, which it tells apart by a context variable: it counts their
-requests, and it refuses to send writes for an operator that no longer holds its lease. A process that was
-stopped (SIGSTOP, a paused virtual machine) and continued has writes ready to go before any timer of its event
-loop fires, so the lease is checked where they leave, by the clock of the election. A request that is already
-waiting for its connection at that moment cannot be recalled.
+It does two things for the tasks of each operator, which it distinguishes by a context variable: it counts
+their requests, and it refuses to send writes for an operator that no longer holds its lease. A process that
+was stopped (SIGSTOP, a paused virtual machine) and continued has writes ready to go before any timer of its
+event loop fires, so the lease is checked where they leave, by the clock of the election. A request that is
+already waiting for its connection at that moment cannot be recalled.
 
 Every `Client` that a task of an operator sends with is metered from its first request on, whoever made it: a
 plain function that is given to `Operator.run` closes over a client that the operator does not know. A
@@ -130,7 +130,7 @@ class MeteredTransport:
     async def _upgrade(self, request: UpgradeRequest, **limits: Any) -> AsyncGenerator[WebSocket]:
         meter = self._meter()
         if meter is not None:
-            meter.check(request)  # a command in a container is no read, whatever its method
+            meter.check(request)  # a command in a container is not a read, whatever its method
         inner: Any = self.inner
         upgrade: _Upgrade = inner.upgrade
         async with upgrade(request, **limits) as socket:
@@ -156,5 +156,5 @@ def transport_of(client: Sender) -> Transport:
 
 
 def unmetered(transport: Transport) -> Transport:
-    """Return the transport below, for requests that are nobody's work: those of an election."""
+    """Return the transport below, for requests that do not belong to the work: those of an election."""
     return transport.inner if isinstance(transport, MeteredTransport) else transport

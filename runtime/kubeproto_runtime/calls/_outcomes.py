@@ -29,7 +29,7 @@ def outcome_of(error: OutcomeError) -> Outcome:
     """Return what an error means to a machine that decides when to retry."""
     match error:
         case ConfigError() | CredentialsError():
-            # A plugin that fails or a file that is half written: people mend that, as they mend a 401.
+            # A plugin that fails or a file that is half written: people fix that, as they fix a 401.
             return Refused(" ".join(str(error).split()), 401)
         case LeaseLost():
             return Unreachable(str(error))  # nothing was sent

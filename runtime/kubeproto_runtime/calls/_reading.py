@@ -37,7 +37,7 @@ def find_object(client: ClientCore, api: Api[K], name: str) -> Effects[tuple[K, 
 
 def back_off(client: ClientCore, error: ApiError, attempt: int, conflicts: ConflictPolicy) -> Effects[None]:
     """Wait before the next attempt; or raise the error, if it was met often enough."""
-    outcome = Conflicted(str(error))  # a name that is taken, or free again, is met like one
+    outcome = Conflicted(str(error))  # a name that exists already, or is free again, counts like a conflict
     decision = conflicts.decide(outcome, attempt, client.now(), jitter=client.random.random())
     if not isinstance(decision, Retry):
         raise error
@@ -45,7 +45,7 @@ def back_off(client: ClientCore, error: ApiError, attempt: int, conflicts: Confl
 
 
 def is_missing(error: NotFound, name: str) -> bool:
-    """Whether it is the object that is not there, rather than its kind."""
+    """Return whether it is the object that does not exist, rather than its kind."""
     return error.status.details.name == name
 
 

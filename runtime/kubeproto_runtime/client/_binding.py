@@ -1,6 +1,6 @@
-"""How a verb of the core becomes one that is sent: with its name, its words and its parameters, awaited.
+"""How a verb of the core becomes one that is sent: with its name, its docstring and its parameters, awaited.
 
-A verb that only some kinds have is a descriptor, which tells type checkers whom it may be asked for.
+A verb that only some kinds have is a descriptor, which tells type checkers for which ones it may be called.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..calls._base_client import BaseClient, Streamed
 
-    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
     _Running: TypeAlias = "BoundTo[RunsContainers | Metadata[RunsContainers] | Dynamic]"
     _Tokened: TypeAlias = "BoundTo[HasToken | Metadata[HasToken] | Dynamic]"
 
@@ -57,7 +57,7 @@ class BoundBelow(Generic[K]):
 def awaited(
     verb: Callable[Concatenate[Api[K], P], Request[T]],
 ) -> Callable[Concatenate[BoundTo[K], P], Awaitable[T]]:
-    """A verb of the core that is sent, and gives the value of its answer."""
+    """A verb of the core that is sent, and returns the value of its response."""
 
     async def send(self: BoundTo[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
@@ -145,7 +145,7 @@ def lines(
 
 
 def named(made: F, verb: Callable[..., Any], owner: str) -> F:
-    """Give what was made the name, the words and the parameters of the verb."""
+    """Give the function the name, the docstring and the parameters of the verb."""
     function: Any = made
     function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
     function.__doc__ = verb.__doc__
@@ -154,7 +154,7 @@ def named(made: F, verb: Callable[..., Any], owner: str) -> F:
 
 
 class Each(Generic[E]):
-    """What is streamed, one by one."""
+    """Yield what is streamed, one by one."""
 
     def __init__(self, streamed: Streamed[E]) -> None:
         self._streamed = streamed

@@ -1,7 +1,7 @@
 """`Client`: sends the core's requests over a transport, on asyncio and on trio.
 
-What a request is and what a response means is the core's; when to retry is decided by its policy, and all
-else by the generators that `BlockingClient` runs too. What is done here is what these ask for.
+What a request is and what a response means is decided by the core; when to retry, by its policy; everything
+else by the generators that `BlockingClient` runs too. This class performs their effects.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
 class Client(ObjectVerbs):
-    """One server, as one user sees it. `namespace` is meant where none is named.
+    """One server, as one user sees it. `namespace` is the default where none is given.
 
-    A request that fails is sent again as `retries` say, for at most `timeout` seconds in all. `rate` bounds
-    what is sent, and is off by default: servers say themselves when it is too much. `limits` bound what is
-    read of a response. `wall` gives the time that is written into objects, `dice` draws what several clients
-    should not do at the same moment.
+    A request that fails is retried according to `retries`, for at most `timeout` seconds in all. `rate`
+    limits what is sent, and is off by default: servers throttle by themselves. `limits` bound what is read of
+    a response. `wall` returns the time that is written into objects, `rng` draws what several clients should
+    not do at the same moment.
     """
 
     # The verbs
@@ -71,32 +71,32 @@ class Client(ObjectVerbs):
     # The server
 
     async def version(self) -> ServerVersion:
-        """Which server this is."""
+        """Return the version of the server."""
         return (await self.call(version())).value
 
     async def health(
         self, endpoint: _Endpoint = "readyz", *, check: str = "", verbose: bool = False,
         exclude: Sequence[str] = (),
     ) -> Health:  # fmt: skip
-        """Whether the server lives or is ready, by all checks or by one."""
+        """Return whether the server is live or ready, by all checks or by one."""
         return (await self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude))).value
 
     async def openapi_index(self) -> dict[str, str]:
-        """Which OpenAPI v3 documents there are, each with its hash."""
+        """Return which OpenAPI v3 documents there are, each with its hash."""
         return (await self.call(openapi_index())).value
 
     async def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
-        """One OpenAPI v3 document; with its hash, the answer may be kept for ever."""
+        """Return one OpenAPI v3 document; with its hash, the response may be kept forever."""
         return (await self.call(openapi_document(path, hash=hash))).value
 
     async def discover(self) -> Discovery:
-        """All kinds that the server serves. Asking again costs little while nothing changes."""
+        """Return all kinds that the server serves. Asking again costs little while nothing changes."""
         return await self.run(discover(self))
 
     async def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
-        """Make sure that the server knows these kinds, or `KindNotServed` names the first that it does not.
+        """Check that the server serves these kinds, or `KindNotServed` names the first that it does not.
 
-        With `within`, wait so many seconds for somebody to install them.
+        With `within`, wait so many seconds for them to be installed.
         """
         await self.run(require(self, kinds, within=within))
 

@@ -1,4 +1,4 @@
-"""`connect()`: from what lies around to a client, by way of a configuration, credentials and a transport."""
+"""`connect()`: a client from the configuration that kubectl would use, with credentials and a transport."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 TRANSPORTS: Final = "kubeproto.transports"
 BLOCKING_TRANSPORTS: Final = "kubeproto.blocking_transports"
 
-# The best one first: the doors on the event loop itself, then httpx, which many programs have anyway.
+# The best one first: the transports of the event loop itself, then httpx, which many programs have anyway.
 PREFERRED: Final = {"asyncio": ("asyncio", "httpx"), "trio": ("trio", "httpx"), "threads": ("httpx",)}
 
 _log: Final = logging.getLogger("kubeproto.connect")
 
 
 class ConnectOptions(TypedDict, total=False):
-    """What a program wants otherwise than it stands in the files: see `connect`."""
+    """What a program wants in place of the settings in the files: see `connect`."""
 
     kubeconfig: str | os.PathLike[str]
     context: str
@@ -50,7 +50,7 @@ class ConnectOptions(TypedDict, total=False):
 
 
 class ClientOptions(TypedDict, total=False):
-    """What a client takes beside its transport and namespace."""
+    """The parameters of a client beside its transport and namespace."""
 
     retries: RetryPolicy
     timeout: float | None
@@ -65,15 +65,15 @@ def connect(
     client: ClientOptions | None = None,
     **wanted: Unpack[ConnectOptions],
 ) -> AbstractAsyncContextManager[Client]:
-    """Connect to the cluster that kubectl would take, or to that of the pod that this is.
+    """Connect to the cluster that kubectl would use, or to that of this pod.
 
     ``async with connect() as client:`` gives the client, until the context is left.
 
-    `kubeconfig` is a path that stands for all other files; `context`, `cluster`, `user` and `namespace`
-    choose from them; `impersonate` acts as somebody else; `headers` and `user_agent` go with every request;
-    `plugins` says which programs may be started for credentials. With a `config` nothing is looked for.
-    `transport` is the name of an installed one, or what makes one from a `Connection`; by default the best
-    that is installed for the event loop that runs. `client` is what a `Client` takes besides.
+    `kubeconfig` is a path that replaces all other files; `context`, `cluster`, `user` and `namespace`
+    choose from them; `impersonate` acts as another user; `headers` and `user_agent` go with every request;
+    `plugins` says which programs may be started for credentials. With a `config` no files are read.
+    `transport` is the name of an installed one, or a function that makes one from a `Connection`; by default
+    the best that is installed for the running event loop. `client` has further parameters of `Client`.
     """
     return NotEntered(_connected(config, transport, client, wanted))
 
@@ -124,9 +124,9 @@ async def _connected(
 
 
 def found_by(config: Config | None, wanted: ConnectOptions) -> FoundConfig:
-    """The configuration that was given or is found, with its warnings said."""
+    """Return the configuration that was given or is found, and log its warnings."""
     if config is None:
-        found = find(_wishes(**wanted))
+        found = find(_overrides(**wanted))
     elif wanted:
         raise ConfigError(
             f"a config leaves nothing to be looked for: {', '.join(wanted)} make no sense beside"
@@ -138,7 +138,7 @@ def found_by(config: Config | None, wanted: ConnectOptions) -> FoundConfig:
     return found
 
 
-def _wishes(
+def _overrides(
     *,
     kubeconfig: str | os.PathLike[str] = "",
     context: str = "",
@@ -168,7 +168,7 @@ def _wishes(
 
 
 def keeping(found: FoundConfig) -> Callable[[c.Keep], None] | None:
-    """What puts renewed tokens back to where they came from; None if they came from no file."""
+    """Return what writes renewed tokens back to their file; None if they came from no file."""
     if found.login is None:
         return None
     login = found.login
@@ -186,7 +186,7 @@ def find_opener(
     runs_on: str,
     installed: Callable[[str], Iterable[EntryPoint]] = lambda group: entry_points(group=group),
 ) -> Any:
-    """What makes a transport from a `Connection`: what is given, what has that name, or the best there is."""
+    """Return what makes a transport from a `Connection`: the given one, that of the name, or the best one."""
     if wanted is not None and not isinstance(wanted, str):
         return wanted
     there = {point.name: point for point in installed(group)}
@@ -201,7 +201,7 @@ def find_opener(
             continue
         try:
             return there[name].load()
-        except ImportError as error:  # the package is there, and what it stands on is not
+        except ImportError as error:  # the package is installed, and its dependency is not
             problem = str(error)
     raise ConfigError(f"there is no transport for {runs_on} ({problem}): {_advice(names)}")
 

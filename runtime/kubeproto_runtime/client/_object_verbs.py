@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class ObjectVerbs(BaseClient):
-    """What is done with an object at hand, whose class or apiVersion and kind say where it belongs.
+    """Verbs on an object whose class, or apiVersion and kind, say which API it belongs to.
 
     A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object
     without a namespace belongs to that of the client.
@@ -42,17 +42,17 @@ class ObjectVerbs(BaseClient):
         return BoundApi(self, await self.run(api_of(self, obj)))
 
     async def create(self, obj: K, **options: Unpack[WriteOptions]) -> K:
-        """Make this object."""
+        """Create this object."""
         return await self.run(call_on(self, obj, lambda api: api.create(obj, **options)))
 
     async def replace(self, obj: K, **options: Unpack[WriteOptions]) -> K:
-        """Write all of this object; it is a `Conflict` if it has changed since it was read."""
+        """Replace this object; it is a `Conflict` if it has changed since it was read."""
         return await self.run(call_on(self, obj, lambda api: api.replace(obj, **options)))
 
     async def apply(
         self, obj: K, *, field_manager: str, force: bool = False, **options: Unpack[ApplyOptions]
     ) -> K:
-        """Say which fields this manager wants; the server merges them, or makes the object."""
+        """Apply the fields that this manager wants; the server merges them, or creates the object."""
         return await self.run(
             call_on(
                 self, obj, lambda api: api.apply(obj, field_manager=field_manager, force=force, **options)
@@ -60,7 +60,7 @@ class ObjectVerbs(BaseClient):
         )
 
     async def delete(self, obj: K, **options: Unpack[DeletionOptions]) -> K | Status:
-        """Delete the object of this name, or ask for it where finalizers or a grace period stand before."""
+        """Delete the object of this name; finalizers or a grace period delay that."""
         return await self.run(call_on(self, obj, lambda api: api.delete(obj.metadata.name, **options)))
 
     async def refresh(self, obj: K) -> K:

@@ -1,7 +1,7 @@
 """`BoundApi[Book]`: every verb of `kubeproto.Api`, sent and awaited.
 
 The verbs are those of the core, with its parameters and its refusals: most of the lines below take one of
-them and wait for the answer. What needs more than one request stands in modules of its own.
+them and wait for the response. Verbs that need more than one request are in modules of their own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
 
-    # Whom the checkers let ask: the kinds that can, the metadata of these, and what may be any kind.
+    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
     _Approved: TypeAlias = "Bound[HasApproval | Metadata[HasApproval] | Dynamic]"
     _Finalized: TypeAlias = "Bound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
     _Running: TypeAlias = "Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
@@ -57,7 +57,7 @@ S = TypeVar("S", bound=KubeObject)
 
 
 class Bound(BoundTo[K_co]):
-    """What only some kinds can be asked for; the others are refused, by type checkers too."""
+    """Verbs that only some kinds have; the others are refused, by type checkers too."""
 
     log = of_pods(Api.log)
     follow_log = lines(Api.follow_log)
@@ -74,13 +74,13 @@ class Bound(BoundTo[K_co]):
     def subresource(self, name: str, kind: type[S]) -> BoundSubresource[S]: ...
 
     def subresource(self, name: str, kind: type[Any] | None = None) -> BoundSubresource[Any]:
-        """Any subresource, which shows the object itself or, if a kind is given, that."""
+        """Return any subresource, which shows the object itself or, if a kind is given, that."""
         requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
         return BoundSubresource(self.client, requests)
 
     @property
     def status(self: _Reporting) -> BoundSubresource[K_co]:
-        """The status, which a controller writes apart from the rest."""
+        """The status, which a controller writes separately from the rest."""
         return BoundSubresource(self.client, self.requests.status)
 
     @property
@@ -95,12 +95,12 @@ class Bound(BoundTo[K_co]):
 
     @property
     def ephemeral_containers(self: _Running) -> BoundSubresource[K_co]:
-        """The containers that debug a pod that runs."""
+        """The ephemeral containers that debug a running pod."""
         return BoundSubresource(self.client, self.requests.ephemeral_containers)
 
     @property
     def resize(self: _Running) -> BoundSubresource[K_co]:
-        """The resources of a pod that runs."""
+        """The resources of a running pod."""
         return BoundSubresource(self.client, self.requests.resize)
 
 
@@ -116,12 +116,12 @@ class BoundApi(Bound[K]):
 
     @property
     def kind(self) -> type[K]:
-        """What objects become."""
+        """The class of the objects."""
         return self.requests.kind
 
     @property
     def resource(self) -> Resource:
-        """What the server knows the kind by."""
+        """How the server names the kind."""
         return self.requests.resource
 
     @property
@@ -147,7 +147,10 @@ class BoundApi(Bound[K]):
         return written
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> BoundTables[K]:
-        """Get and list as a server would print the objects; `include_object` is what each row carries."""
+        """Get and list as a server would print the objects.
+
+        `include_object` is the part of it in each row.
+        """
         return BoundTables(self.client, self.requests.as_table(include_object=include_object))
 
     # What takes more than one request
@@ -166,7 +169,7 @@ class BoundApi(Bound[K]):
     def items(
         self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> Items[K]:
-        """Iterate over a long list object by object; it is asked for page by page."""
+        """Iterate over a long list object by object; it is read page by page."""
         return Items(self.pages(limit=limit, on_expired=on_expired, **selection))
 
     @overload
@@ -199,9 +202,9 @@ class BoundApi(Bound[K]):
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> Followed[K] | FollowedWithFailures[K]:
-        """Follow the objects for ever, whatever the server and the network do; see `Followed`.
+        """Follow the objects forever, whatever the server and the network do; see `Followed`.
 
-        With `strict`, an object that does not fit its class comes as `Malformed`, before anybody reads it.
+        With `strict`, an object that does not fit its class comes as `Malformed`, before it is used.
         With `failures`, what goes wrong on the way comes as a `resync.SyncFailure`, beside being logged.
         """
         made = FollowedWithFailures[K] if failures else Followed[K]
@@ -228,29 +231,30 @@ class BoundApi(Bound[K]):
         """Wait until the object of this name is as it should be, and return it as it is then.
 
         `WaitTimeout`, a TimeoutError, says what was still missing; `ConditionUnreachable` that it will never
-        come.
+        hold.
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
-        with move_on_after(timeout):  # the credentials for the first request may be long in coming
+        with move_on_after(timeout):  # the credentials for the first request may take long
             await self.client.run(waiting.look())
         return waiting.result()
 
     async def entry(self, name: str) -> Entry[K]:
-        """The object of this name, or the place for it: read it, change it, `commit` it."""
+        """Return the object of this name, or the place for it: read it, change it, `commit` it."""
         found = await self.client.run(find_object(self.client, self.requests, name))
         return Entry(self.client, self.requests, name, found)
 
     async def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
-        """Change an object, and again what has come of it for as long as others change it meanwhile.
+        """Change an object, and repeat that as long as others change it meanwhile.
 
-        `change` edits the object that it gets. With `create`, that makes the object to begin with if need be.
+        `change` edits the object that it gets. With `create`, that makes the object first if it does not
+        exist.
         """
         return await self.client.run(update(self.client, self.requests, name, change, **options))
 
     async def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
-        """Write a status, if it says anything else than that of the object.
+        """Write a status, if it differs from that of the object.
 
-        Only what differs is sent, so several who report in one status do not undo each other's fields. A list
+        Only what differs is sent, so several writers of one status do not undo each other's fields. A list
         is sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
         """
         return await self.client.run(
@@ -275,7 +279,7 @@ class BoundSubresource(BoundBelow[K]):
 
 
 class BoundTables(Generic[K]):
-    """The two reading verbs, answered by a table."""
+    """The two reading verbs, with a table in the response."""
 
     def __init__(self, client: BaseClient, requests: Tables[K]) -> None:
         self.client = client

@@ -1,4 +1,4 @@
-"""What a program writes controllers with: the builder, finalizers and events."""
+"""The parts of a controller that programs use: the builder, finalizers and events."""
 
 from ._controller import Controller
 from ._events import Events, recording

@@ -1,9 +1,9 @@
-"""`Controller`: keeps the world as the objects of one kind ask, by a function that looks at one of them.
+"""`Controller`: reconciles the objects of one kind, by a function that is called with one of them.
 
     await Controller(client, Book, state=State()).owns(Deployment).run(reconcile)
 
 The function is called with an object when it, or what belongs to it, has changed: never twice at once for one
-object, side by side for several, and again after a while if it raises. What it gives back says when to look
+object, side by side for several, and again after a while if it raises. What it returns says when to call it
 again: `requeue(after=...)`, or `await_change()`.
 """
 
@@ -44,17 +44,17 @@ _SYNC_TIMEOUT: Final = 120.0  # seconds; a cache that has not synced lacks a per
 
 
 class Options(TypedDict, total=False):
-    """What a `Controller` can be told beside its kind.
+    """The options of a `Controller` beside its kind.
 
     `namespace`: one, several, or all (the default). `resource`: where a `Dynamic` kind lives.
     `label_selector`, `field_selector`: which objects. `when`: which changes of them; see `predicates`.
-    `name`: for logs and figures, the kind unless told. `concurrency`: how many objects at a time, 10.
-    `timeout`: seconds for one run, none unless told. `sync_timeout`: seconds for the first lists, 120.
+    `name`: for logs and metrics, by default the kind. `concurrency`: how many objects at a time, 10.
+    `timeout`: seconds for one run, none by default. `sync_timeout`: seconds for the first lists, 120.
     `wait_for_definition`: of kinds that the server does not know yet; an error otherwise.
     `backoff`, `rate`, `debounce`, `longest_wait`: those of the `WorkQueue`.
     `transform`: makes other JSON of that of each object before it is kept; see `Caches.cache`.
-    `page_size`: of the first lists of all sources, chosen by itself unless told.
-    `watch_timeout`: the least seconds that a watch of any source is asked for, 300.
+    `page_size`: of the first lists of all sources, chosen automatically by default.
+    `watch_timeout`: the least seconds that a watch of any source is requested for, 300.
     """
 
     namespace: NamespaceArgument
@@ -95,7 +95,7 @@ class Controller(Generic[K, State]):
         state: Any = None,
         **options: Unpack[Options],
     ) -> None:
-        """`state` is handed to each run in its context; the other options are those of `Options`."""
+        """`state` is passed to each run in its context; the other options are those of `Options`."""
         _check_options(options)
         self._client = client
         self._kind = kind
@@ -154,9 +154,9 @@ class Controller(Generic[K, State]):
         label_selector: str | Selector = "",
         field_selector: str | FieldSelector = "",
     ) -> Self:
-        """Follow this kind as well: a change is about the keys, ``namespace/name``, that `to_keys` gives.
+        """Follow this kind as well: a change is about the keys, ``namespace/name``, that `to_keys` returns.
 
-        It is asked about the object as it is and as it was. `namespace` is the controller's unless told.
+        It is called with the object as it is and as it was. `namespace` is by default the controller's.
         """
         found = _resource(self._client, kind, resource)
         places = self._places(found) if namespace is None else _namespaces(namespace, found)
@@ -164,9 +164,9 @@ class Controller(Generic[K, State]):
         return self._follow(KindSource(kind, found, places, keys, when, label_selector, field_selector))
 
     def triggered_by(self, keys: AsyncIterable[str]) -> Self:
-        """Look at these as well, each when it comes: news from outside of the cluster.
+        """Reconcile these keys as well, each when it comes: events from outside of the cluster.
 
-        If it fails, that is logged, and it is iterated anew after a while; a generator has ended then.
+        If the iteration fails, that is logged, and it begins again after a while; a generator has ended then.
         """
         self._triggers += (keys,)
         return self
@@ -182,7 +182,7 @@ class Controller(Generic[K, State]):
     ) -> Run:
         """Reconcile each object until cancelled: await the result, or give it to an `Operator`.
 
-        A run that raises is logged and tried again after the backoff; after a `Terminal`, when something
+        A run that raises is logged and retried after the backoff; after a `Terminal`, when something
         changes. `on_error` may decide otherwise by returning an action. `on_invalid`, a function or a
         coroutine function, is called once for each version of an object that does not fit its type.
         `observe` is called with every result. What these raise is logged and stops nothing. With an
@@ -198,7 +198,7 @@ class Controller(Generic[K, State]):
         observe: Callable[[Result], None] | None = None,
         election: Election | None = None,
     ) -> Run:
-        """The same for a function that is given ``namespace/name``, also of an object that is gone."""
+        """The same for a function that gets ``namespace/name``, also of an object that was deleted."""
         return Run(self._plan(reconcile, on_error, None, observe, by_key=True), election)
 
     def _follow(self, source: KindSource) -> Self:

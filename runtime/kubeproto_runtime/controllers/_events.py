@@ -1,7 +1,7 @@
-"""`Events`: tells the server what a controller says about objects, behind the back of whoever says it.
+"""`Events`: sends what a controller reports about objects, in the background.
 
-What becomes one Event and what is one too many is decided by `kubeproto.control.Recorder`; here its requests
-are sent. Nobody waits for an Event, and none fails a reconcile.
+`kubeproto.control.Recorder` decides what becomes one Event and what exceeds the limit; here its requests are
+sent. Nothing waits for an Event, and none fails a reconcile.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-# Of one request; the recorder tries again by itself.
+# Of one request; the recorder retries by itself.
 _TIMEOUT: Final = 10.0
-# What is told after the end is the reason for the end, and nobody should wait long for it.
+# The last events are mostly the reason for the end, which they should not delay for long.
 _GRACE: Final = 2.0
 
 _log: Final = logging.getLogger("kubeproto.events")
 
 
 class Events:
-    """What one controller says, under its name and that of the instance (a pod's name, mostly).
+    """What one controller reports, under its name and that of the instance (a pod's name, mostly).
 
-    `record` may be called at any time; what it says goes out while `run` runs.
+    `record` may be called at any time; its Events are sent while `run` runs.
     """
 
     def __init__(self, client: Client, *, controller: str, instance: str) -> None:
@@ -63,13 +63,13 @@ class Events:
         warning: bool = False,
         related: KubeObject | ObjectReference | ObjectRef[Any] | None = None,
     ) -> bool:
-        """Say that something has happened: it will be told soon, unless it is one too many.
+        """Note that something has happened: it will be sent soon, unless it exceeds the limit.
 
         `regarding` is an object, or a reference such as ``ctx.ref``; with the object, which has a uid,
         ``kubectl describe`` shows it as well.
 
         `reason` is a word like Created, `action` what was done; without one, it is the reason. What no server
-        would take is logged, and lost.
+        would accept is logged, and lost.
         """
         try:
             allowed = self.recorder.record(
@@ -83,13 +83,13 @@ class Events:
                 at=self._client.wall(),
             )
         except ValueError:
-            _log.exception("an event that no server would take")
+            _log.exception("an event that no server would accept")
             return False
         self._wake.set()
         return allowed
 
     async def run(self) -> None:
-        """Tell what is recorded, until `stop` is called and nothing is left to tell, or until cancelled."""
+        """Send what is recorded, until `stop` is called and nothing is left to send, or until cancelled."""
         while True:
             self._wake = anyio.Event()
             await self._send_reports()
@@ -107,7 +107,7 @@ class Events:
     async def _send_reports(self) -> None:
         """Send what can be sent at this moment."""
         while (request := self.recorder.next(anyio.current_time())) is not None:
-            failure: Outcome | None = Broken("nobody waits for it any more")
+            failure: Outcome | None = Broken("nothing waits for it any more")
             try:
                 failure = await self._send(request)
             finally:
@@ -123,7 +123,7 @@ class Events:
         try:
             await self._client.call(sent, timeout=_TIMEOUT, retries=NO_RETRIES)
         except OUTCOMES as error:
-            _log.debug("an event was not told: %s", error)
+            _log.debug("an event was not sent: %s", error)
             return outcome_of(error)
         return None
 
@@ -140,7 +140,7 @@ def _reference(thing: KubeObject | ObjectReference | ObjectRef[Any]) -> KubeObje
 
 @asynccontextmanager
 async def recording(client: Client, *, controller: str, instance: str) -> AsyncGenerator[Events]:
-    """Events that are told in the background until the block is left, and for two seconds more if need be."""
+    """Events that are sent in the background until the block is left, and up to two seconds longer."""
     events = Events(client, controller=controller, instance=instance)
     error: Exception | None = None
     async with anyio.create_task_group() as tasks:

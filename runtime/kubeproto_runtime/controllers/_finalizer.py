@@ -1,10 +1,10 @@
-"""`finalizer`: a reconcile that puts its finalizer in first, and cleans up before it takes it out again.
+"""`finalizer`: a reconcile that adds its finalizer first, and cleans up before it removes it.
 
 ::
 
     reconcile = finalizer("books.example.com/shelf", apply=shelve, cleanup=clear_shelf)
 
-What is due at each moment of an object's life, and what the answer to a patch means, is decided by
+What to do in each state of an object, and what the response to a patch means, is decided by
 `kubeproto.control.finalizers`.
 """
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-# Each time another has changed the list of finalizers in the same moment; a few are enough for all there are.
+# Attempts: each fails when another has changed the list of finalizers in the same moment.
 _TRIES: Final = 5
 
 
 class FinalizerContext(Protocol):
-    """A context of a reconcile: what is needed of it here."""
+    """The part of a reconcile's context that is needed here."""
 
     @property
     def client(self) -> Client:
@@ -39,7 +39,7 @@ class FinalizerContext(Protocol):
 
     @property
     def resource(self) -> Resource:
-        """What the server knows the kind of the object by."""
+        """How the server names the kind of the object."""
         ...
 
 
@@ -55,8 +55,8 @@ def finalizer(
 ) -> Callable[[K, C], Awaitable[Action]]:
     """A reconcile of two: `apply` while the object is wanted, `cleanup` once it is being deleted.
 
-    `apply` is never called before the finalizer stands in the object, nor after the deletion; `cleanup`
-    until it has returned once, and then the finalizer goes. A `cleanup` that returns a `requeue` is not done
+    `apply` is never called before the object has the finalizer, nor after the deletion; `cleanup` until it
+    has returned once, and then the finalizer is removed. A `cleanup` that returns a `requeue` is not done
     yet: it is called again when that says. An error of either leaves the finalizer where it is.
     """
     check_finalizer(name)
@@ -64,7 +64,8 @@ def finalizer(
     async def reconcile(obj: K, ctx: C) -> Action:
         match decision := finalizers.decide(obj, name):
             case finalizers.AddFirst():
-                # It goes on in the same run: a predicate such as `generation` would not let the change pass.
+                # It continues in the same run: a predicate such as `generation` would not let the change
+                # pass.
                 added = await _perform(ctx, obj, decision)
                 if added is None or not isinstance(finalizers.decide(added, name), finalizers.Reconcile):
                     return await_change()
@@ -85,9 +86,9 @@ def finalizer(
 async def _perform(
     ctx: FinalizerContext, obj: K, decision: finalizers.AddFirst | finalizers.CleanUp
 ) -> K | None:
-    """Patch the finalizer in or out, and again what has become of the object where another came between.
+    """Add or remove the finalizer by a patch, and repeat that where another write came between.
 
-    Returns the object as it is then; None if it is gone, or another has decided.
+    Return the object as it is then; None if it is deleted, or another has decided.
     """
     namespace, name = obj.metadata.namespace, obj.metadata.name
     api = ctx.client.api(type(obj), namespace=namespace, resource=ctx.resource)
@@ -109,6 +110,6 @@ async def _perform(
             if isinstance(again, finalizers.Reconcile):
                 return fresh  # it is in place already: a response to an earlier attempt was lost
             if not isinstance(again, type(decision)):
-                return None  # deleted before it was added, or taken out by somebody else
+                return None  # deleted before it was added, or removed by another client
             decision = again
     return None

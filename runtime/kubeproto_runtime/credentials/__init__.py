@@ -1,4 +1,4 @@
-"""Credentials: configuration files, exec plugins, and the transport that sends what they bring."""
+"""Credentials: configuration files, exec plugins, and the transport that sends credentials."""
 
 from ._authorized import Authorized
 

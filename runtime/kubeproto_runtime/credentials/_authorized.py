@@ -1,7 +1,8 @@
-"""`Authorized`: a transport that has credentials in hand, made of transports that know nothing of them.
+"""`Authorized`: a transport with credentials, made of transports that know nothing of them.
 
-It performs what the credentials machine says. A request waits for credentials as long as they take: a plugin
-may have to ask a person, and has a deadline of its own, while `timeout` bounds each exchange with the server.
+It performs the actions of the credentials machine. A request waits for credentials as long as they take: a
+plugin may have to ask a person, and has a deadline of its own, while `timeout` bounds each exchange with the
+server.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kubeproto.wire import UpgradeRequest
 
 from ..calls._effects import drive
 from ..tasks._background import Background, event_loop, spawn
-from ._credential_source import CredentialSource, Errands, Leave, Open, T
+from ._credential_source import CredentialSource, Leave, Open, T, TaskEffects
 from ._files import read_all
 from ._identity_transports import IdentityTransport, IdentityTransports
 from ._plugins import run_plugin
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 Opener: TypeAlias = "Callable[[Connection], AbstractAsyncContextManager[Transport]]"
 
-# What an identity provider answers: two addresses or three tokens.
+# The response of an identity provider: two addresses or three tokens.
 MOST_ANSWERED: Final = 1024 * 1024
 
 _Line: TypeAlias = "IdentityTransport[tuple[Transport, AbstractAsyncContextManager[Transport]]]"
@@ -50,7 +51,7 @@ class Authorized:
     """Carries requests with the credentials of a `Config`, over transports that `opener` makes for it.
 
     A 401 renews them once, and the request is sent once more, a stream at its opening. A request that has
-    an Authorization of its own is left alone. A transport is entered by whichever request needs it first and
+    an Authorization of its own is left alone. A transport is entered by the first request that needs it and
     left by another, so its context must not hold a task group.
     """
 
@@ -89,7 +90,7 @@ class Authorized:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection; what is still being answered breaks, and nothing is sent any more."""
+        """Close every connection; responses that are still arriving break, and nothing is sent any more."""
         self._closed = True
         if self._renewal is not None:
             await self._renewal.stop()
@@ -100,7 +101,7 @@ class Authorized:
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[Incoming]:
-        """Send a request and wait for the head of its answer; without credentials a `CredentialsError`."""
+        """Send a request and wait for the head of its response; without credentials a `CredentialsError`."""
 
         def exchange(credentials: Credentials) -> AbstractAsyncContextManager[Incoming]:
             return self._exchange(head, credentials, timeout, idle)
@@ -110,7 +111,7 @@ class Authorized:
     def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[WebSocket]:
-        """Turn a request into a WebSocket; a `LocalProtocolError` if these transports know none."""
+        """Turn a request into a WebSocket; a `LocalProtocolError` if these transports have none."""
 
         def upgraded(credentials: Credentials) -> AbstractAsyncContextManager[WebSocket]:
             return self._upgraded(request, credentials, timeout, idle)
@@ -124,7 +125,7 @@ class Authorized:
         exchange: Callable[[Credentials], AbstractAsyncContextManager[T]],
         refuses: Callable[[T], bool],
     ) -> AsyncGenerator[T]:
-        """Perform what opening an exchange takes, and leave what was opened last."""
+        """Perform the effects of opening an exchange, and leave what was opened last."""
         check_open(self._closed)
         self._check_loop()
         async with AsyncExitStack() as stack:
@@ -135,8 +136,8 @@ class Authorized:
                         return await stack.enter_async_context(exchange(credentials))
                     case Leave():
                         await stack.aclose()
-                    case errand:
-                        return await self._do(errand)
+                    case effect:
+                        return await self._do(effect)
                 return None
 
             yield await drive(self._keys.open(head, refuses), do)
@@ -163,7 +164,7 @@ class Authorized:
             async with upgrade(credentials.sign(request), timeout=timeout, idle=idle) as socket:
                 yield socket
         finally:
-            await _close(self._lines.give_back(line))
+            await _close(self._lines.release(line))
 
     @asynccontextmanager
     async def _exchange(
@@ -175,7 +176,7 @@ class Authorized:
             async with transport.send(credentials.sign(head), timeout=timeout, idle=idle) as incoming:
                 yield incoming
         finally:
-            await _close(self._lines.give_back(line))
+            await _close(self._lines.release(line))
 
     async def _open(self, credentials: Credentials) -> _Line:
         async with self._opening:  # ten requests at once need one transport
@@ -188,21 +189,21 @@ class Authorized:
         await _close(old)
         return line
 
-    def _spawn(self, renewal: Errands[anyio.Event, None]) -> None:
+    def _spawn(self, renewal: TaskEffects[anyio.Event, None]) -> None:
         """Renew in a task of its own. There is one at a time; the last one has ended, or is about to."""
         self._renewal = spawn(lambda: drive(renewal, self._do))
 
-    async def _do(self, errand: c.Task | anyio.Event) -> c.Event | None:
-        match errand:
+    async def _do(self, effect: c.Task | anyio.Event) -> c.Event | None:
+        match effect:
             case c.ReadFiles(paths):
                 return c.FilesRead(read_all(paths))
             case c.RunPlugin():
-                return await run_plugin(errand)
+                return await run_plugin(effect)
             case c.Discover() | c.Redeem():
-                return await self._ask(errand)
+                return await self._ask(effect)
             case _:
-                await errand.wait()
-                check_open(self._closed)  # else who waits would begin the renewal anew
+                await effect.wait()
+                check_open(self._closed)  # else the requests that wait would begin another renewal
                 return None
 
     async def _ask(self, ask: Ask) -> c.Event:
@@ -216,7 +217,7 @@ class Authorized:
                 async for piece in incoming:
                     body += piece
                     if len(body) > MOST_ANSWERED:
-                        return c.Failed(f"the answer is longer than {MOST_ANSWERED} bytes")
+                        return c.Failed(f"the response is longer than {MOST_ANSWERED} bytes")
                 return c.Answered(incoming.status, incoming.headers, bytes(body))
         except KubeprotoError as error:
             return c.Failed(" ".join(str(error).split()))

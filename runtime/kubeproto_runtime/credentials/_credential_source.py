@@ -1,13 +1,12 @@
 """`CredentialSource`: drives the credentials machine, for tasks on an event loop and for threads alike.
 
 What takes time is not done here: `obtain`, `renew` and a renewal are generators of effects, driven as all
-others (`_effects`). An effect is a task of the machine, which is sent what came of it, or a signal to be
-waited for.
+others (`_effects`). An effect is a task of the machine, whose outcome is sent back, or a signal to wait for.
 
-A renewal runs beside the requests: `spawn` is given it, and drives it in a task or thread of its own. So a
-request that is cancelled does not end the renewal that it began, and requests use what is still valid
-meanwhile. However a renewal ends, the machine is told: one that raises has failed, one that is given up is
-abandoned, and in either case the requests that wait for it go on.
+A renewal runs beside the requests: `spawn` drives it in a task or thread of its own. So a request that is
+cancelled does not end the renewal that it began, and requests use what is still valid meanwhile. However a
+renewal ends, the machine is notified: one that raises has failed, one that is cancelled is abandoned, and in
+either case the requests that wait for it go on.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ T = TypeVar("T")
 
 Opened = TypeVar("Opened")
 
-Errands: TypeAlias = "Generator[c.Task | S, Any, T]"
+TaskEffects: TypeAlias = "Generator[c.Task | S, Any, T]"
 Opening: TypeAlias = "Generator[c.Task | S | Open | Leave, Any, T]"
 
 _log: Final = logging.getLogger("kubeproto.credentials")
 
 
 class Open(Struct, frozen=True):
-    """Open the exchange with these credentials; what was opened comes back."""
+    """Open the exchange with these credentials; the effect returns what was opened."""
 
     credentials: Credentials
 
@@ -73,7 +72,7 @@ class CredentialSource(Generic[S]):
         self,
         identity: Identity,
         signal: Callable[[], S],
-        spawn: Callable[[Errands[S, None]], object],
+        spawn: Callable[[TaskEffects[S, None]], object],
         *,
         clock: Callable[[], float] = time.time,
         keep: Callable[[c.Keep], None] | None = None,
@@ -87,8 +86,8 @@ class CredentialSource(Generic[S]):
         self._lock = Lock()  # a step takes microseconds, so tasks of an event loop may hold it too
         self._warned = ""
 
-    def obtain(self) -> Errands[S, Credentials]:
-        """Credentials for a request, or the `CredentialsError` that says why there are none."""
+    def obtain(self) -> TaskEffects[S, Credentials]:
+        """Return credentials for a request; `CredentialsError` says why there are none."""
         while True:
             answer, changed = yield from self._advance(c.Wanted())
             match answer:
@@ -99,14 +98,14 @@ class CredentialSource(Generic[S]):
                 case _:
                     yield changed
 
-    def renew(self, refused: Credentials) -> Errands[S, Credentials | None]:
-        """Other credentials than those that a 401 was the answer to; None if there are no others."""
+    def renew(self, refused: Credentials) -> TaskEffects[S, Credentials | None]:
+        """Return other credentials than those that got a 401; None if there are no others."""
         yield from self._advance(c.CredentialsRejected(refused.generation))
         credentials = yield from self.obtain()
         return credentials if credentials.generation != refused.generation else None
 
     def open(self, head: Head, refuses: Callable[[Opened], bool]) -> Opening[S, Opened]:
-        """Open an exchange with credentials, and once more with others if a 401 is the answer.
+        """Open an exchange with credentials, and once more with others if the response is a 401.
 
         `refuses` says whether what was opened is a 401; an upgrade raises `Unauthorized` instead. A request
         that has an Authorization of its own is left alone.
@@ -127,13 +126,16 @@ class CredentialSource(Generic[S]):
         opened = yield Open(renewed)
         return opened
 
-    def _advance(self, event: c.Event) -> Errands[S, tuple[c.Action | None, S]]:
-        """Step, and begin the renewal that is due. Returns the answer, and what the next step sets."""
+    def _advance(self, event: c.Event) -> TaskEffects[S, tuple[c.Action | None, S]]:
+        """Step, and begin the renewal that is due.
+
+        Return the action, and the signal that the next step sets.
+        """
         actions, changed = self._step(event)
         answer: c.Action | None = None
         for action in actions:
             match action:
-                case c.ReadFiles():  # it takes no time, and what stands there is wanted at once
+                case c.ReadFiles():  # it takes no time, and its content is wanted at once
                     yield from self._renewal(action)
                     return (yield from self._advance(c.Wanted()))
                 case c.RunPlugin() | c.Discover() | c.Redeem():
@@ -146,8 +148,8 @@ class CredentialSource(Generic[S]):
                     answer = action
         return answer, changed
 
-    def _renewal(self, task: c.Task) -> Errands[S, None]:
-        """Perform a task and those that come of it, to the end."""
+    def _renewal(self, task: c.Task) -> TaskEffects[S, None]:
+        """Perform a task and those that follow from it, to the end."""
         planned: c.Task | None = task
         try:
             while planned is not None:
@@ -156,10 +158,10 @@ class CredentialSource(Generic[S]):
             self._step(c.Abandoned())
             raise
 
-    def _performed(self, task: c.Task) -> Errands[S, c.Task | None]:
-        """Perform one task and tell the machine what came of it; the next one, if there is one."""
+    def _performed(self, task: c.Task) -> TaskEffects[S, c.Task | None]:
+        """Perform one task and pass its outcome to the machine; return the next task, if there is one."""
         try:
-            actions, _ = self._step((yield task) or c.Failed("it was given up"))
+            actions, _ = self._step((yield task) or c.Failed("it was cancelled"))
         except Exception as error:  # else the machine would wait for its end, and every request with it
             _log.debug("a renewal of credentials failed", exc_info=True)
             actions, _ = self._step(c.Failed(f"it ended with {type(error).__name__}"))
@@ -169,11 +171,11 @@ class CredentialSource(Generic[S]):
                 case c.ReadFiles() | c.RunPlugin() | c.Discover() | c.Redeem():
                     following = action
                 case c.Keep():
-                    self._put_away(action)
+                    self._keep_login(action)
                 case c.Warn(why):
                     self._warn(why)
                 case _:
-                    pass  # whoever lends connections looks at the certificate that they show
+                    pass  # the pool looks at the certificate that its connections show
         return following
 
     def _step(self, event: c.Event) -> tuple[tuple[c.Action, ...], S]:
@@ -185,7 +187,7 @@ class CredentialSource(Generic[S]):
                 self._changed = self._signal()
             return actions, self._changed
 
-    def _put_away(self, tokens: c.Keep) -> None:
+    def _keep_login(self, tokens: c.Keep) -> None:
         if self._keep is None:
             return
         try:
@@ -194,7 +196,7 @@ class CredentialSource(Generic[S]):
             self._warn(f"the renewed login will be lost when this program ends: {error}")
 
     def _warn(self, why: str) -> None:
-        """Say it once in a row: a token that is wrong is refused with every request."""
+        """Log it once in a row: a wrong token is refused with every request."""
         if why != self._warned:
             self._warned = why
             _log.warning("%s", why)

@@ -1,6 +1,6 @@
-"""The files of a configuration: reads those that the core asks for, and keeps the tokens of a login.
+"""The files of a configuration: reads those that the core asks for, and writes the tokens of a login.
 
-They are read where they are wanted and not in a thread: they are small, local, and looked at once a minute.
+They are read directly and not in a thread: they are small, local, and read once a minute.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Files = dict[str, bytes | UnreadableFile]
 
 
 class Login(Struct, frozen=True):
-    """Where the tokens of a user came from: the file, the user's name in it, and the token that was there."""
+    """The source of a user's tokens: the file, the user's name in it, and the token that it had."""
 
     path: str
     user: str
@@ -53,30 +53,30 @@ class Login(Struct, frozen=True):
 
 
 class FoundConfig(Struct, frozen=True):
-    """What was found to connect by. `login` is there if tokens that are renewed belong into a file."""
+    """The configuration that was found. `login` is there if renewed tokens are to be written to a file."""
 
     config: Config
     login: Login | None = None
 
 
-def find(wishes: Overrides, environ: Mapping[str, str] = os.environ) -> FoundConfig:
-    """What kubectl would connect by: the kubeconfig, or the pod that this is. Else it is a `ConfigError`."""
+def find(overrides: Overrides, environ: Mapping[str, str] = os.environ) -> FoundConfig:
+    """Return what kubectl would connect by: the kubeconfig, or this pod. Otherwise raise a `ConfigError`."""
     home = os.path.expanduser("~")
-    home = "" if home == "~" else home  # whoever has none is a pod, or names a file
+    home = "" if home == "~" else home  # without a home there is the pod, or a named file
     files: Files = {}
-    while isinstance(found := infer(environ, files, wishes, home=home, separator=os.pathsep), Needs):
+    while isinstance(found := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
         files.update((path, read(path)) for path in found.paths)
-    paths = (wishes.path,) if wishes.path else kubeconfig_paths(environ, home, separator=os.pathsep)
+    paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
     if found.identity.holds_secret:
         read_by_others = [path for path in paths if isinstance(files.get(path), bytes) and _is_open(path)]
         found = replace(found, warnings=(*found.warnings, *map(_open_warning, read_by_others)))
     if found.identity.oidc is None or not found.identity.oidc.refresh_token:
         return FoundConfig(found)
-    return FoundConfig(found, _login(paths, files, wishes, found.identity.oidc.refresh_token))
+    return FoundConfig(found, _login(paths, files, overrides, found.identity.oidc.refresh_token))
 
 
 def read(path: str) -> bytes | UnreadableFile:
-    """What is in a file, or why that cannot be told."""
+    """Return the content of a file, or why it could not be read."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(_MOST + 1)
@@ -88,7 +88,7 @@ def read(path: str) -> bytes | UnreadableFile:
 
 
 def _is_open(path: str) -> bool:
-    """Whether other users of this machine may read a file; Windows does not tell in this way."""
+    """Return whether other users of this machine may read a file; on Windows this is not known."""
     try:
         return os.name == "posix" and bool(Path(path).stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
     except OSError:
@@ -104,11 +104,14 @@ def read_all(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
     return tuple(read(path) for path in paths)
 
 
-def _login(paths: Iterable[str], files: Files, wishes: Overrides, refresh_token: str) -> Login | None:
-    """Which of the files has the chosen user: the first that names it, as when they are merged."""
+def _login(paths: Iterable[str], files: Files, overrides: Overrides, refresh_token: str) -> Login | None:
+    """Return which of the files has the chosen user: the first that names it, as when they are merged."""
     configs = [read_kubeconfig(content, path) for path in paths if isinstance(content := files[path], bytes)]
     choice = merge_kubeconfigs(configs).choose(
-        context=wishes.context, cluster=wishes.cluster, user=wishes.user, namespace=wishes.namespace
+        context=overrides.context,
+        cluster=overrides.cluster,
+        user=overrides.user,
+        namespace=overrides.namespace,
     )
     for config in configs:
         if choice and any(user.name == choice.user_name for user in config.users):
@@ -117,9 +120,9 @@ def _login(paths: Iterable[str], files: Files, wishes: Overrides, refresh_token:
 
 
 def keep(login: Login, tokens: c.Keep) -> Login:
-    """Write renewed tokens to where they came from; the login as it is then. `ConfigError` says why not.
+    """Write renewed tokens back; return the login as it is then. `ConfigError` says why not.
 
-    As kubectl does: under its lock, all at once, and not if somebody has logged in anew meanwhile.
+    As kubectl does: under its lock, all at once, and not if the user has logged in again meanwhile.
     """
     path = Path(os.path.realpath(login.path))  # else a link would be replaced by a file
     try:
@@ -128,7 +131,7 @@ def keep(login: Login, tokens: c.Keep) -> Login:
             renewed = _with_tokens(content, login, tokens)
             _replace(path, renewed)
     except FileExistsError:
-        problem = f"somebody else is writing {path}, or left {path}.lock behind"
+        problem = f"another program is writing {path}, or left {path}.lock behind"
     except OSError as error:
         problem = f"{path} cannot be written: {error.strerror}"
     else:
@@ -137,7 +140,7 @@ def keep(login: Login, tokens: c.Keep) -> Login:
 
 
 def _with_tokens(content: bytes, login: Login, tokens: c.Keep) -> bytes:
-    """The kubeconfig with these tokens, and everything else as it is; only comments are lost."""
+    """Return the kubeconfig with these tokens, and everything else unchanged; only comments are lost."""
     config = read_kubeconfig(content)  # without its path, so that paths in it stay as they are
     document: dict[str, Any] = msgspec.json.decode(config.document)
     provider = _provider(document, login.user)
@@ -149,7 +152,10 @@ def _with_tokens(content: bytes, login: Login, tokens: c.Keep) -> bytes:
 
 
 def _provider(document: dict[str, Any], user: str) -> dict[str, str]:
-    """The settings of the user's auth-provider, to be changed in place; the file was checked when read."""
+    """Return the settings of the user's auth-provider, to be changed in place.
+
+    The file was checked before.
+    """
     entries: list[dict[str, Any]] = document.get("users") or []
     for entry in entries:
         if entry.get("name") == user:
@@ -162,7 +168,7 @@ def _provider(document: dict[str, Any], user: str) -> dict[str, str]:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    """Hold the lock that kubectl takes when it writes: a file beside, which must not be there yet."""
+    """Hold the lock that kubectl takes when it writes: a file beside, which must not exist yet."""
     lock = path.with_name(f"{path.name}.lock")
     os.close(os.open(lock, os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -173,7 +179,7 @@ def _locked(path: Path) -> Generator[None]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Readers see the old file or the new one, and nobody else's eyes see a secret in between."""
+    """Replace a file at once, so that no reader sees half of it and no other user can read it."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # readable by its owner alone
     try:
         with os.fdopen(handle, "wb") as file:

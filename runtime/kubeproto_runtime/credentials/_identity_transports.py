@@ -1,7 +1,7 @@
 """Which transport a request goes over: the one that shows the client certificate of its credentials.
 
-When the certificate changes, a new transport takes the place of the old one. What the old one still answers
-goes on, and after the last of it that one is to be closed.
+When the certificate changes, a new transport replaces the old one. Responses of the old one go on, and after
+the last of them that one is to be closed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ X = TypeVar("X")
 
 
 class IdentityTransport(Generic[X]):
-    """One transport in use. `pair` is the client certificate that it shows, with its key."""
+    """One transport in use. `pair` is its client certificate, with the key."""
 
     def __init__(self, transport: X, pair: tuple[bytes, bytes]) -> None:
         self.transport = transport
@@ -22,7 +22,7 @@ class IdentityTransport(Generic[X]):
 
 
 class IdentityTransports(Generic[X]):
-    """The transports of one server: the newest, and old ones that still answer."""
+    """The transports of one server: the newest, and old ones whose responses go on."""
 
     def __init__(self) -> None:
         self._newest: IdentityTransport[X] | None = None
@@ -30,7 +30,10 @@ class IdentityTransports(Generic[X]):
         self._lock = Lock()
 
     def take(self, pair: tuple[bytes, bytes]) -> IdentityTransport[X] | None:
-        """The newest line, if it shows this certificate; it is to be given back."""
+        """Return the newest transport, if it shows this certificate.
+
+        The caller gives it up with `release`.
+        """
         with self._lock:
             line = self._newest
             if line is None or line.pair != pair:
@@ -39,21 +42,21 @@ class IdentityTransports(Generic[X]):
             return line
 
     def add(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
-        """Make this the newest line, and take it. Gives what is to be closed."""
+        """Make this the newest transport, and take it. Return those to be closed."""
         with self._lock:
             old, self._newest = self._newest, line
             line.users += 1
             self._open.append(line)
             return self._forgotten(old)
 
-    def give_back(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
-        """An answer has ended. Gives what is to be closed."""
+    def release(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
+        """Note that a response has ended. Return the transports to be closed."""
         with self._lock:
             line.users -= 1
             return self._forgotten(line)
 
     def clear(self) -> list[IdentityTransport[X]]:
-        """Forget all lines, whatever they still answer: they are to be closed."""
+        """Forget all transports, whatever their responses: they are to be closed."""
         with self._lock:
             lines, self._open, self._newest = self._open, [], None
             return lines

@@ -1,6 +1,6 @@
-"""Exec plugins: runs a program that prints credentials, and tells what came of it.
+"""Exec plugins: runs a program that prints credentials, and reports its outcome.
 
-Its standard error goes where that of this program goes and is never looked at, so that no log and no error
+Its standard error goes where that of this program goes and is never read, so that no log and no error
 can quote a secret from it. One that hangs, or prints without end, is killed with all that it has started.
 """
 
@@ -34,7 +34,7 @@ def terminal() -> bool:
 
 
 async def run_plugin(task: c.RunPlugin) -> c.Event:
-    """Run a plugin to its end, or to that of its time. If this is cancelled, it is killed."""
+    """Run a plugin to its end, or to its timeout. If this is cancelled, it is killed."""
     try:
         process = await _start(task)
     except FileNotFoundError:
@@ -60,20 +60,20 @@ async def _start(task: c.RunPlugin) -> Process:
             stdin=None if task.interactive else subprocess.DEVNULL,
             stderr=None,
             env={**os.environ, **dict(task.env)},
-            # What it starts is killed with it. One that talks to a person must stay with the terminal.
+            # Its children are killed with it. One that talks to a person must stay with the terminal.
             start_new_session=not task.interactive,
         )
     raise AssertionError("a shielded scope is not left early")
 
 
 def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
-    """The same for a thread, be there an event loop in it or not."""
+    """The same for a thread, whether it has an event loop or not."""
     with start_blocking_portal("asyncio") as portal:
         return portal.call(run_plugin, task)
 
 
 async def _read(process: Process) -> bytes | None:
-    """All that it prints; None if that is too much."""
+    """Return all that it prints; None if that is too much."""
     assert process.stdout is not None  # it is a pipe
     output = bytearray()
     async for piece in process.stdout:
@@ -103,5 +103,5 @@ def _kill(pid: int, *, alone: bool) -> None:
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return "it is not a program, and no script with a #! line"
+        return "it is not a program, and not a script with a #! line"
     return (error.strerror if isinstance(error, OSError) else "") or "its command makes no sense"

@@ -14,7 +14,7 @@ class Election(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is about, for people and figures."""
+        """What it is about, for people and metrics."""
         ...
 
     @property
@@ -26,12 +26,12 @@ class Election(Protocol):
     def holds(self) -> bool:
         """Whether no other process can lead at this moment: somewhat longer than this one does.
 
-        Until then, what is being wound up may still be written.
+        Until then, work that is ending may still write.
         """
         ...
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Wait until this process leads, run `work`, and give the lead back when that returns.
+        """Wait until this process leads, run `work`, and release the lease when that returns.
 
         When it no longer leads, `work` is cancelled before another process can begin; it may be run again.
         """

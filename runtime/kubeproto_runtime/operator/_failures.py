@@ -8,12 +8,12 @@ from ..tasks._stray_cancellations import Exiting
 
 
 def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error in a group; if there are several, a group of them that says so."""
+    """Return the one error in a group; if there are several, a group of them."""
     found = list(_leaves(group))
     for error in found:
         if isinstance(error, Exiting) and error.__cause__ is not None:
             return error.__cause__  # SystemExit or KeyboardInterrupt: everything has been cleaned up by now
-    # Who waited for what has failed says the same once more.
+    # A task that waited for one that failed raises the same error once more.
     errors = [error for error in found if error.__cause__ not in found] or found
     return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)
 

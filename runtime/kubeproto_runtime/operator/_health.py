@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kubeproto import Head
 
 _LONGEST: Final = 16384  # bytes of a head; what others grant
-_PATIENCE: Final = 5.0  # seconds for one request and its answer: a probe waits one
+_PATIENCE: Final = 5.0  # seconds for one request and its response: a probe waits one
 
 _log: Final = logging.getLogger("kubeproto.health")
 
@@ -30,7 +30,7 @@ _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class HealthPage(Struct, frozen=True):
-    """What is answered."""
+    """A response."""
 
     status: int
     text: str
@@ -38,9 +38,9 @@ class HealthPage(Struct, frozen=True):
 
 
 class HealthPages(Struct, frozen=True):
-    """What `serve` shows: who is well, who is ready, and the figures.
+    """The pages that `serve` shows: health, readiness, and the metrics.
 
-    `well` and `ready` give what there is to say in lines, and whether all of it is good.
+    `well` and `ready` return lines of text, and whether all of them are good.
     """
 
     well: Callable[[], tuple[bool, str]]
@@ -48,7 +48,7 @@ class HealthPages(Struct, frozen=True):
     metrics: Callable[[], str]
 
     def page(self, method: str, path: str) -> HealthPage:
-        """The answer to a request."""
+        """Return the response to a request."""
         if method not in ("GET", "HEAD"):
             return HealthPage(405, "only GET and HEAD\n")
         match path.partition("?")[0]:
@@ -63,7 +63,7 @@ class HealthPages(Struct, frozen=True):
 
 
 def respond(pages: HealthPages, request: Head) -> Response:
-    """The response to a request. One is answered a connection: probes and scrapers send no more."""
+    """Respond to a request. Each connection has one: probes and scrapers send no more."""
     page = pages.page(request.method, request.target)
     headers = (("Content-Type", page.content_type), ("Connection", "close"))
     return Response(page.status, headers, page.text.encode())
@@ -76,7 +76,7 @@ async def serve(
     *,
     task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Show the pages until cancelled; says at which port, once it listens."""
+    """Serve the pages until cancelled; reports the port, once it listens."""
 
     async def handler(request: Head) -> Response:
         return respond(pages, request)

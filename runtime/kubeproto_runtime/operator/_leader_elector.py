@@ -3,13 +3,13 @@
 ::
 
     the election, shielded ── requests ──► the server
-        │ Lead: the work begins, or goes on until a later time
-        │ Lose, or that time: the work is cancelled
+        │ StartLeading: the work begins, or goes on until a later time
+        │ StopLeading, or that time: the work is cancelled
         ▼
     the work, in the task that called `run`
 
-While the work comes to its end, for whatever reason, the lease is still renewed: nobody else leads as long as
-this process has something to finish, and has its time. Only then is it given back.
+While the work comes to its end, for whatever reason, the lease is still renewed: no other process leads as
+long as this one has something to finish, and has its time. Only then is it released.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
 
-# Who is told to end wants to end; another will lead without this when the lease runs out.
+# A process that is told to end should end; another will lead without this when the lease expires.
 _RELEASE: Final = 5.0
 _LEAST_TIMEOUT: Final = 1.0
 
@@ -119,9 +119,10 @@ class LeaderElector:
 
     @property
     def holds(self) -> bool:
-        """Whether the lease that this one took has not run out, by its own clock, and is not another's.
+        """Whether the lease that this one took has not expired, by its own clock, and is not another's.
 
-        That is so for somewhat longer than it leads: for as long as what is cut off may take to clean up.
+        That is so for somewhat longer than it leads: for as long as work that was cancelled may take to clean
+        up.
         """
         own = self._candidate
         return self.clock.now() < self._holds_until + own.lease_duration - own.renew_deadline
@@ -132,10 +133,12 @@ class LeaderElector:
         return election.leadership_status(self._state, self.clock.now())
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Stand for the lead, and do the work while leading: again, if the lead was lost and came back.
+        """Take part in the election, and do the work while leading: again, after the lease was lost and taken
+        again.
 
-        Returns, or raises, as soon as the work does, and gives the lease back then, and when cancelled. What
-        is cancelled for a lost lead should end within the rest of the lease, five seconds by default.
+        Returns, or raises, as soon as the work does, and releases the lease then, and when cancelled. Work
+        that is cancelled because the lease was lost should end within the rest of the lease, five seconds by
+        default.
         """
         if self._running:
             raise RuntimeError(f"{self!r} stands already")
@@ -177,7 +180,7 @@ class LeaderElector:
                 await work()
                 if not self._term.cancel_called:
                     return
-            _log.warning("%r leads no more: %s", self, self._lost)
+            _log.warning("%r does not lead any more: %s", self, self._lost)
 
     def _cut(self, reason: str) -> None:
         """Stop the work: at once, as far as anything can be."""
@@ -202,7 +205,7 @@ class LeaderElector:
                 tasks.cancel_scope.cancel()
 
     async def _watch_the_clock(self) -> None:
-        """Cut the work off when its time is up, whatever else is under way."""
+        """Cancel the work when its time is up, whatever else is under way."""
         while True:
             await self._won.wait()
             while (until := self._until) is not None and self.clock.now() < until:
@@ -212,7 +215,7 @@ class LeaderElector:
                 self._advance(election.LeaseExpired())
 
     async def _ask(self) -> None:
-        """Make the request that is planned, and tell what has come of it."""
+        """Make the request that is planned, and pass its outcome to the machine."""
         if self._planned is None:
             self._news = anyio.Event()
             await self._news.wait()
@@ -229,7 +232,7 @@ class LeaderElector:
         if self._on_leader is not None:
             try:
                 self._on_leader(leader)
-            except failures():  # whoever looks on must not cost the lead
+            except failures():  # an observer that fails must not cost the lease
                 _log.exception("%r: on_leader failed", self)
 
     async def _send(self, planned: _Send) -> election.Event:
@@ -263,7 +266,7 @@ class LeaderElector:
                     self._won.set()
                 case election.StopLeading(reason):
                     if self._until is not None and self.clock.now() < self._until:
-                        self._holds_until = -inf  # it is another's or gone, and has not merely run out
+                        self._holds_until = -inf  # it is another's or deleted, and has not merely expired
                     self._cut(reason)
                 case election.Abandon():
                     self._planned = None

@@ -1,4 +1,5 @@
-"""The candidate's part in a coordinated election: an object that says it is there, and answers when asked.
+"""The candidate's part in a coordinated election: an object that shows that it is alive, and responds to
+pings.
 
 The server chooses among the LeaseCandidates of a lease, by their versions, and writes the name of one into
 the Lease. To know which of them are still alive it writes a `pingTime` into each; one that writes a later
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 CANDIDATES: Final = Resource("coordination.k8s.io", "v1beta1", "LeaseCandidate", "leasecandidates")
 
 _LOOK_AGAIN: Final = 300.0  # seconds; Go's client looks as often, pinged or not
-_TRY_AGAIN: Final = 5.0
+_RETRY_DELAY: Final = 5.0
 
 _log: Final = logging.getLogger("kubeproto.leading")
 
 
 class Coordinated(Struct, frozen=True, kw_only=True):
-    """By what the server chooses: versions such as 1.36.0, and how it goes by them."""
+    """What the server chooses by: versions such as 1.36.0, and its strategy."""
 
     binary_version: str
     emulation_version: str = ""
@@ -40,7 +41,7 @@ class Coordinated(Struct, frozen=True, kw_only=True):
 
 
 async def keep_candidacy(client: Client, namespace: str, lease: str, name: str, by: Coordinated) -> None:
-    """Stand as a candidate until cancelled."""
+    """Take part as a candidate until cancelled."""
     api = client.api(Dynamic, namespace=namespace, resource=CANDIDATES)
     told = ""
     while True:
@@ -48,18 +49,18 @@ async def keep_candidacy(client: Client, namespace: str, lease: str, name: str, 
             await _answer(api, lease, name, by)
             await api.wait_for(name, _ASKED, timeout=_LOOK_AGAIN)
         except WaitTimeout:
-            pass  # nobody has asked
+            pass  # not pinged yet
         except KubeprotoError as error:
-            # It goes on for as long as it lasts; what is wrong is said once.
+            # It goes on for as long as it lasts; what is wrong is logged once.
             _log.log(
                 logging.DEBUG if str(error) == told else logging.WARNING, "candidate %s: %s", name, error
             )
             told = str(error)
-            await anyio.sleep(_TRY_AGAIN)
+            await anyio.sleep(_RETRY_DELAY)
 
 
 async def _answer(api: BoundApi[Dynamic], lease: str, name: str, by: Coordinated) -> None:
-    """See that the candidate is there, and has answered."""
+    """Create the candidate, or respond to a ping."""
     now = str(MicroTime.of(api.client.wall()))
     found = await api.get_or_none(name)
     if found is None:
@@ -80,7 +81,7 @@ def _unasked(obj: Dynamic | None) -> str:
     ping, renewed = spec.get("pingTime"), spec.get("renewTime")
     if obj is None or (ping and (not renewed or parse_time(ping) > parse_time(renewed))):
         return ""
-    return "nobody has asked"
+    return "it has not been pinged"
 
 
 _ASKED: Final = Condition[Dynamic]("asked", _unasked)

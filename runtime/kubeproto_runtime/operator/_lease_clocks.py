@@ -65,7 +65,7 @@ def _is_real() -> bool:
     loop: Any = getattr(token, "native_token", token)
     if hasattr(loop, "time"):  # asyncio and uvloop read the machine's monotonic clock
         return abs(float(loop.time()) - time.monotonic()) < _SAME
-    testing = sys.modules.get("trio.testing")  # without it, nobody has made a simulated clock
+    testing = sys.modules.get("trio.testing")  # without it, no simulated clock exists
     from trio.lowlevel import current_clock
 
     return testing is None or not isinstance(current_clock(), testing.MockClock)

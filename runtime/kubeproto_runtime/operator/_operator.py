@@ -4,10 +4,10 @@
       inner: sources of each controller ─────────────────────────────────────────►│
         while it leads: the runs of each controller, other work ──► stop ──► grace ►│ end
 
-- Caches are shared by all controllers of one client, and filled while another process leads: who takes over
+- Caches are shared by all controllers of one client, and filled while another process leads: a new leader
   begins at once.
-- `stop` takes nothing more; what runs may end, for `grace` seconds; the lease is given back after that. Who
-  loses the lead is cut off without a grace, and stands by again.
+- `stop` accepts nothing more; runs may end, for `grace` seconds; the lease is released after that. A process
+  that loses the lease is cancelled without a grace, and is a candidate again.
 - An error in one part ends all the others, and is what `run` raises; several come as a group. What a
   reconcile raises is no such error.
 """
@@ -52,7 +52,7 @@ class Run:
         self._taken = False
 
     def take(self) -> None:
-        """Somebody is going to run it."""
+        """Note that it will be run."""
         self._taken = True
 
     def __del__(self) -> None:
@@ -131,7 +131,7 @@ class Operator:
         finally:
             current.reset(token)
             self._meter.end()
-        raise error  # out here, so that what it has met stays its context
+        raise error  # outside, so that its context stays what it was
 
     def add(self, *parts: OperatorPart) -> None:
         """Run these as well: from now on, or with the others once `run` is called."""
@@ -152,7 +152,7 @@ class Operator:
                 current.reset(token)
 
     def stop(self) -> None:
-        """Take nothing more, let what runs end for as long as the grace lasts, and then end."""
+        """Accept nothing more, let runs end for as long as the grace lasts, and then end."""
         self._stopped = True
         for reconciling in self._controllers.values():
             reconciling.stop()
@@ -244,7 +244,7 @@ class Operator:
         return found
 
     def _announce(self) -> None:
-        """Say what runs here, once."""
+        """Log what runs here, once."""
         kinds = ", ".join(f"{one.plan.resource} in {_places(one)}" for one in self._controllers.values())
         _log.info("kubeproto %s runs controllers of %s", version("kubeproto"), kinds or "nothing")
 
@@ -253,7 +253,7 @@ class Operator:
             if self._election is None:
                 await self._work()
             else:
-                _log.info("standing by for the lease %s", self._election.name)
+                _log.info("waiting as a candidate for the lease %s", self._election.name)
                 await self._election.run(self._work)
 
     async def _work(self) -> None:
@@ -290,8 +290,9 @@ class Operator:
                     _log.info("stopping: %d runs may end within %g s, and none begins", running, self._grace)
                     scope.deadline = anyio.current_time() + self._grace
                 finally:
-                    # What is added from here on waits for the next term, if there is one: on asyncio, a
-                    # cancelled group in which only shielded tasks are left cancels none that it is given.
+                    # What is added from here on waits for the next time that this leads, if it does: on
+                    # asyncio, a cancelled group in which only shielded tasks are left cancels none that it is
+                    # given.
                     stages.others = stages.working = None
             others.cancel_scope.cancel()
 
@@ -304,7 +305,7 @@ class _Stages:
         self.following: TaskGroup | None = None
         self.others: TaskGroup | None = None
         self.working: TaskGroup | None = None
-        self.busy = False  # whether the work of a term is going on
+        self.busy = False  # whether the work of a leader is going on
         self.standby = anyio.CancelScope()
         self.stopped = anyio.Event()
 

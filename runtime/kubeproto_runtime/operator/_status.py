@@ -28,9 +28,7 @@ def health(controllers: Mapping[str, Reconciling], election: Election | None) ->
     ]
     if election is not None:
         leadership_status = election.leadership_status
-        state = (
-            "leads" if leadership_status.leads else f"stands by for {leadership_status.leader or 'nobody'}"
-        )
+        state = "leads" if leadership_status.leads else f"follows {leadership_status.leader or 'nobody'}"
         lines.append((leadership_status.healthy, f"election {election.name}: {state}"))
     return _listed(lines)
 
@@ -81,4 +79,4 @@ def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
 
 
 def _told(keys: list[str]) -> str:
-    return f"{', '.join(keys[:5])} does not end, although it was cut off" if keys else ""
+    return f"{', '.join(keys[:5])} does not end, although it was cancelled" if keys else ""

@@ -1,4 +1,4 @@
-"""`Context`: what a reconcile is given beside its object."""
+"""`Context`: what a reconcile gets beside its object."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ ByNamespace = Mapping[str, "Cache[Any]"]
 
 
 class Context(Struct, Generic[State], frozen=True):
-    """What a reconcile may need: the client, the caches, the state that is its controller's own.
+    """What a reconcile may need: the client, the caches, and the state of its controller.
 
-    `key` is ``namespace/name`` of the object, `reason` says in a few words why it is looked at, and `attempt`
-    how often it has been since it last went well, this time included.
+    `key` is ``namespace/name`` of the object, `reason` says in a few words why it is reconciled, and
+    `attempt` how often it has been since it last went well, this time included.
     """
 
     client: Client
@@ -84,7 +84,7 @@ class Context(Struct, Generic[State], frozen=True):
         """Return the verbs on a kind in the namespace of the object, where ``ctx.client.api(kind)`` has
         those in the namespace of the client.
 
-        An object without a namespace says nothing of where other kinds are: then name one, or `ALL`.
+        An object without a namespace does not say where other kinds are: then name one, or `ALL`.
         """
         if kind is self.kind and resource is None:
             resource = self.resource  # a `Dynamic` of the controller's own
@@ -131,6 +131,6 @@ class _About(_Adapter):
 
 
 def ref_of(key: str, resource: Resource) -> ObjectRef[Any]:
-    """The object of this key."""
+    """Return the object of this key."""
     namespace, _, name = key.rpartition("/")
     return ObjectRef(resource.group, resource.kind, namespace, name)

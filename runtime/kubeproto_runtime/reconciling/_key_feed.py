@@ -63,7 +63,7 @@ class KeyFeed:
                     self._forget_deleted(change.key)  # whatever the predicate says
                 if when is not None and not is_news_of_deletion(change) and not passes(when, change):
                     continue
-                # What a list brings, or brings again unchanged, may wait until what has changed is done.
+                # Objects of a list, and repetitions, may wait until actual changes are done.
                 news = not change.initial and change.old is not change.new
                 priority, reason = (0, reasons[change.type]) if news else (LOW, listed)
                 if keys_of is not None:
@@ -83,14 +83,14 @@ class KeyFeed:
         return listen
 
     async def run(self) -> None:
-        """Take what is too much for one step of the event loop: a list of many objects."""
+        """Take lists that are too long for one step of the event loop."""
         while True:
             while self._backlog:
                 take, changes = self._backlog[0]
                 for at in range(0, len(changes), _STEP):
                     take(changes[at : at + _STEP])
                     await checkpoint()
-                self._backlog.popleft()  # only now: what comes meanwhile has to wait behind it
+                self._backlog.popleft()  # only now: changes that come meanwhile have to wait behind it
             self._more = anyio.Event()
             await self._more.wait()
 
@@ -98,11 +98,11 @@ class KeyFeed:
         try:
             return when(change)
         except failures():
-            self._log.exception("a predicate has failed on %s, which passes therefore", change.key)
+            self._log.exception("a predicate failed on %s, which passes therefore", change.key)
             return True
 
     async def take(self, keys: AsyncIterable[str]) -> None:
-        """Add what a trigger brings. One that fails is iterated anew if it can be; the others go on."""
+        """Add the keys of a trigger. One that fails is iterated again if possible; the others go on."""
         retries = _TRIGGER_RETRIES
         failed = 0
         while True:

@@ -1,7 +1,7 @@
 """What is counted, and how Prometheus reads it: names and labels are those of Go's controllers.
 
 Dashboards and alerts that were made for controller-runtime fit as they are. The text is written here, in a
-page of code: prometheus_client would bring a registry for the whole process and a lock around each figure;
+page of code: prometheus_client would bring a registry for the whole process and a lock around each metric;
 what is counted here is an integer in a task.
 """
 
@@ -25,14 +25,14 @@ _BOUNDS: Final = (
 
 
 class ReconcileStats:
-    """How the runs of one controller went."""
+    """The outcomes of the runs of one controller."""
 
     __slots__ = ("conflicts", "counts", "failed", "overdue", "requeued", "seconds", "succeeded", "terminal")
 
     def __init__(self) -> None:
         self.succeeded = self.requeued = self.failed = 0
         self.terminal = self.overdue = 0  # of those that failed
-        self.conflicts = 0  # somebody else had changed the object: daily business, and no failure
+        self.conflicts = 0  # another client had changed the object: this is normal, and not a failure
         self.counts = [0] * (len(_BOUNDS) + 1)
         self.seconds = 0.0
 
@@ -43,7 +43,7 @@ class ReconcileStats:
 
 
 class ControllerStats:
-    """The figures of one controller at one moment."""
+    """The metrics of one controller at one moment."""
 
     __slots__ = ("concurrency", "name", "own_writes", "queue", "running", "tally")
 
@@ -65,7 +65,7 @@ class ControllerStats:
 
 
 class _Page:
-    """The text format, one family after the other."""
+    """Yield the text format, one family after the other."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -97,7 +97,7 @@ def exposition(
     requests: Mapping[tuple[str, str, str], int],
     leading: Mapping[str, bool],
 ) -> str:
-    """All figures in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     page, all_of = _Page(), list(controlled)
     _write_runs(page, all_of)
     _write_queues(page, all_of)
@@ -105,7 +105,9 @@ def exposition(
     for (code, method, host), count in sorted(requests.items()):
         page.sample("rest_client_requests_total", (("code", code), ("host", host), ("method", method)), count)
     if leading:
-        page.family("leader_election_master_status", "gauge", "Whether this process leads, 1, or stands by.")
+        page.family(
+            "leader_election_master_status", "gauge", "Whether this process leads (1) or is a candidate (0)."
+        )
     for name, leads in leading.items():
         page.sample("leader_election_master_status", (("name", name),), int(leads))
     return "\n".join(page.lines) + "\n"
@@ -124,21 +126,21 @@ def _write_runs(page: _Page, all_of: list[ControllerStats]) -> None:
             page.sample(_RESULTS, (("controller", one.name), ("result", result)), count)
     for name, kind, says in (
         ("reconcile_errors_total", "counter", "Reconciles that failed."),
-        ("terminal_reconcile_errors_total", "counter", "Reconciles that failed and are not tried again."),
-        ("reconcile_timeouts_total", "counter", "Reconciles that were cut off."),
+        ("terminal_reconcile_errors_total", "counter", "Reconciles that failed and are not retried."),
+        ("reconcile_timeouts_total", "counter", "Reconciles that were cancelled for their timeout."),
         ("max_concurrent_reconciles", "gauge", "The most runs at once."),
         ("active_workers", "gauge", "Runs at this moment."),
     ):
         page.family(f"controller_runtime_{name}", kind, says)
         for one in all_of:
-            figures = {
+            sample = {
                 "reconcile_errors_total": one.tally.failed,
                 "terminal_reconcile_errors_total": one.tally.terminal,
                 "reconcile_timeouts_total": one.tally.overdue,
                 "max_concurrent_reconciles": one.concurrency,
                 "active_workers": one.running,
             }
-            page.sample(f"controller_runtime_{name}", (("controller", one.name),), figures[name])
+            page.sample(f"controller_runtime_{name}", (("controller", one.name),), sample[name])
     for name, says in (
         ("waits_total", "Keys that waited until the caches showed what their last run had written."),
         ("timeouts_total", "Those of them that waited for a second in vain."),

@@ -21,7 +21,7 @@ ReconcileFunction: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | 
 
 
 class Terminal(KubeprotoError):
-    """Raise it in a reconcile where trying again is of no use until something changes."""
+    """Raise it in a reconcile where retrying is of no use until something changes."""
 
 
 class ReconcileTimeout(KubeprotoError, TimeoutError):
@@ -29,7 +29,7 @@ class ReconcileTimeout(KubeprotoError, TimeoutError):
 
 
 class Result(Struct, frozen=True):
-    """How a reconcile went: `error` if it failed, `after` if it comes again by itself, in seconds."""
+    """The outcome of a reconcile: `error` if it failed, `after` if it is repeated, in seconds."""
 
     ref: ObjectRef[Any]
     reason: str
@@ -40,7 +40,7 @@ class Result(Struct, frozen=True):
 
 
 class ControllerPlan(Struct, frozen=True):
-    """What a controller is to do; see `Controller` for what each of it means."""
+    """What a controller is to do; see `Controller` for the meaning of each field."""
 
     client: Client
     kind: type[Any]
@@ -66,19 +66,19 @@ class ControllerPlan(Struct, frozen=True):
 
 
 class WrongResult(Terminal, TypeError):
-    """A function of the user's returned something else than it should, as it would do each time."""
+    """A function of the user's returned something other than it should, as it would do each time."""
 
 
 def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | None]:
     if not hasattr(returned, "__await__"):
         raise WrongResult(
-            f"the reconcile returned {_shown(returned)} and no coroutine: define it with `async def`"
+            f"the reconcile returned {_shown(returned)} instead of a coroutine: define it with `async def`"
         )
     return returned
 
 
 def check_action(action: object, whose: str) -> None:
-    """What is returned is the user's: nobody has to have run a type checker."""
+    """Check a returned value: users do not have to run a type checker."""
     if not (action is None or isinstance(action, Requeue | AwaitChange)):
         raise WrongResult(
             f"{whose} returned {_shown(action)}: return requeue(after=...), await_change() or None"
@@ -86,5 +86,5 @@ def check_action(action: object, whose: str) -> None:
 
 
 def _shown(value: object) -> str:
-    """What came, for an error: its type alone if it is an object, of which the content may be private."""
+    """Return a value for an error: only its type if it is an object, whose content may be private."""
     return repr(value) if isinstance(value, int | float | bool | None) else f"a {type(value).__name__}"

@@ -4,8 +4,8 @@
                                                ▲                        │
                                                └── requeue, retry ──────┘
 
-A cache tells of a change when its readers see it, and a run reads the cache when it begins: so no run sees a
-snapshot older than the event that caused it. Runs begin when every source has synced.
+A cache notifies of a change when its readers see it, and a run reads the cache when it begins: so no run sees
+a snapshot older than the event that caused it. Runs begin when every source has synced.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ..calls._written import Written
     from ._sources import KindSource
 
-# Seconds between two reports of a list that does not come, such as one that is refused.
+# Seconds between two reports of a list that does not arrive, such as one that is refused.
 _REPORT: Final = 30.0
 
 
@@ -59,7 +59,7 @@ class Reconciling:
     """One controller from its start to its end."""
 
     def __init__(self, plan: ControllerPlan, caches: Caches, leads: Callable[[], bool] | None = None) -> None:
-        """`leads` is asked before each run, where only the leader reconciles."""
+        """`leads` is called before each run, where only the leader reconciles."""
         self.plan = plan
         self.queue: WorkQueue[str] = WorkQueue(
             backoff=plan.backoff, rate=plan.rate, debounce=plan.debounce, longest_wait=plan.longest_wait
@@ -103,7 +103,7 @@ class Reconciling:
         self._stopped = False
 
     async def follow(self) -> None:
-        """Follow the sources until cancelled; what they bring waits in the queue until `work` runs."""
+        """Follow the sources until cancelled; their keys wait in the queue until `work` runs."""
         self._clock = clock()
         for source in self.plan.sources:
             caches = self._own if source is self.plan.sources[0] else {}
@@ -149,7 +149,10 @@ class Reconciling:
         return self._clock()
 
     def _hold(self, key: str, written: list[Written], now: float) -> bool:
-        """Whether a key waits until the caches show what its run wrote. Other clients see other servers."""
+        """Return whether a key waits until the caches show what its run wrote.
+
+        Other clients see other servers.
+        """
         own = [write for client, write in written if client is self.plan.client]
         return not self._stopped and self.own_writes.hold(key, own, now)
 
@@ -179,7 +182,7 @@ class Reconciling:
         )
 
     async def _report_waiting(self, cache: Cache[Any]) -> None:
-        """Say what keeps a first list from coming, now and then for as long as it does not."""
+        """Log why a first list does not arrive, now and then for as long as it does not."""
         began = self._clock()
         while True:
             await anyio.sleep(_REPORT)
@@ -191,7 +194,7 @@ class Reconciling:
             )
 
     def _forget_deleted(self, key: str) -> None:
-        """Keep nothing of an object that is gone. By key, what a run has asked for still comes."""
+        """Keep nothing of an object that was deleted. By key, what a run has asked for is still done."""
         self._reported.pop(key, None)
         self._failed.pop(key, None)
         if self.plan.by_key:
@@ -200,7 +203,7 @@ class Reconciling:
             self.queue.discard(key)
 
     def _find_in(self, key: str) -> CachedObject | None:
-        """The object of a key, if there is one and its namespace is followed."""
+        """Return the object of a key, if there is one and its namespace is followed."""
         cache = self._own.get(key.rpartition("/")[0])
         return None if cache is None else cache.entry(key)
 
@@ -274,7 +277,7 @@ class Reconciling:
         text = f"{type(error).__name__}: {error}"
         again = self._failed.get(work.key) == text
         self._failed[work.key] = text
-        # The traceback is shown once; what fails in the same way again takes a line, with its count.
+        # The traceback is logged once; a repetition of the failure takes one line, with its count.
         shown = None if again or isinstance(error, ReconcileTimeout | WrongResult) else error
         if isinstance(action, Requeue):
             after = queue.retry(work.key, now, after=action.after, priority=action.priority)
@@ -283,12 +286,12 @@ class Reconciling:
         elif action is None:
             after = queue.retry(work.key, now)
         if (after is None or not self.plan.by_key) and self._find(work.key) is None:
-            self._forget_deleted(work.key)  # nobody would tell of it again
+            self._forget_deleted(work.key)  # no further event would come for it
             after = None
         if isinstance(error, Conflict) and after is not None:
-            # Daily business: the run saw an object that has changed since, and the next one sees the new one.
+            # This is normal: the run saw an object that has changed since, and the next one sees the new one.
             level = self._lines.level(logging.INFO, work.key, 0, text, now)
-            log.log(level, "met a conflict, tried again in %.3g s: %s", after, error)
+            log.log(level, "conflict, retried in %.3g s: %s", after, error)
         else:
             level = self._lines.level(logging.ERROR, work.key, work.attempt, text, now)
             if after is None:
@@ -313,7 +316,7 @@ class Reconciling:
     async def _refuse(
         self, work: Work[str], entry: CachedObject, error: InvalidObject, context: Context[Any], began: float
     ) -> None:
-        """The object does not fit its type: at this version it never will, so it is reported once."""
+        """The object does not fit its type, which at this version it never will, so it is reported once."""
         self.queue.forget(work.key)
         if self._reported.get(work.key) == entry.version:
             return

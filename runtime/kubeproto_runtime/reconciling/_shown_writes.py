@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ShownWrites:
-    """Drives `OwnWrites` for one controller: caches move it on, and a task ends what takes too long."""
+    """Drives `OwnWrites` for one controller, with the progress of its caches and a time limit."""
 
     def __init__(
         self, queue: WorkQueue[str], stir: Callable[[], None], read_clock: Callable[[], float]
@@ -60,7 +60,7 @@ class ShownWrites:
         return True
 
     async def run(self) -> None:
-        """Release what has waited for long enough, until cancelled."""
+        """Release the keys that have waited for long enough, until cancelled."""
         while True:
             self._nudge = anyio.Event()
             at = self.machine.next_at()

@@ -1,7 +1,7 @@
-"""Where a controller's keys come from: changes of its own kind, of others, and whatever a program finds.
+"""The sources of a controller's keys: changes of its own kind, of others, and whatever a program finds.
 
-A source follows one kind and says which keys a change is about. What the first list brings, and what a replay
-brings again, is less urgent than what happens now.
+A source follows one kind and decides which keys a change is about. Objects of the first list, and
+repetitions, are less urgent than actual changes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class _Owned(Struct):
 
 
 def owners(resource: Resource, *, controllers_only: bool) -> Keys:
-    """The owners of this kind, of the object as it is and as it was. The version of their API may differ.
+    """Return the owners of this kind, of the object as it is and as it was. The version of their API may
+    differ.
 
     An owner is in the namespace of what it owns, or in none if its kind has none.
     """
@@ -81,9 +82,9 @@ def owners(resource: Resource, *, controllers_only: bool) -> Keys:
 
 
 def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> Keys:
-    """What a function makes of the object as it is, and of the object as it was.
+    """Return the keys that a function returns for the object as it is, and as it was.
 
-    Where it fails, the object leads to nothing and the log says why: one odd object is not the end of all.
+    Where it fails, the object leads to no key and the log says why: one odd object must not stop the others.
     """
 
     log = logging.getLogger(f"kubeproto.controller.{name}")
@@ -105,10 +106,10 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
 
 
 def _checked(given: Iterable[str]) -> list[str]:
-    """What a function gives is its author's: a key alone would be taken for one key a letter."""
+    """Check the keys of a function: a single key would be read as one key for each letter."""
     keys: list[object] = [given] if isinstance(given, str) else list(given)
     if isinstance(given, str) or not all(isinstance(key, str) for key in keys):
-        raise TypeError(f"it has to give several keys, each namespace/name, not {given!r}")
+        raise TypeError(f"it has to return several keys, each namespace/name, not {given!r}")
     return [str(key) for key in keys]
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from ._context import Context
 
-# A program may set its tracer provider late. To ask for it looks into the environment, for more than a µs.
+# A program may set its tracer provider late. Looking for it reads the environment, which takes more than a
+# µs.
 _ASK_EVERY: Final = 1.0  # seconds
 
 
@@ -28,7 +29,7 @@ class Tracer:
         self._ask_at = -inf
 
     def span(self, context: Context[Any], now: float) -> AbstractContextManager[object] | None:
-        """Return the span of a reconcile; None where nobody records it."""
+        """Return the span of a reconcile; None where none is recorded."""
         if self._tracer is None:
             if now < self._ask_at:
                 return None

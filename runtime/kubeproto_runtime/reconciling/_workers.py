@@ -1,17 +1,17 @@
-"""`Workers`: tasks that stay, take keys from a `WorkQueue`, and are woken by whoever adds one.
+"""`Workers`: tasks that stay, take keys from a `WorkQueue`, and are woken when a key is added.
 
     add, stir ──► a worker that rests, or a new one ──► get ─► perform ─► done ─┐
                                                          ▲                      │
                                                          └──────────────────────┘
 
-- No timer stands between a key and its run. One task, the keeper, sleeps until a delayed key is due or a run
-  is overdue; while there is neither, it sleeps for ever.
-- One worker takes keys as long as no run of it has to wait. Once it waits, another one is called: so runs
+- No timer is between a key and its run. One task, the watchdog, sleeps until a delayed key is due or a run
+  is overdue; while there is neither, it sleeps forever.
+- One worker takes keys as long as no run of it has to wait. Once it waits, another one is woken: so runs
   that only compute cost no switch of tasks, and runs that wait do so side by side.
-- A worker that has been at it for a millisecond lets the rest of the program have its turn; if others take
-  keys as well, it goes to rest instead, so that the loop is never kept for longer than that.
+- A worker that has run for a millisecond yields to the rest of the program; if others take keys as well, it
+  rests instead, so that the loop is never blocked for longer than that.
 - A run that takes too long is cancelled by the scope of its worker, which goes on with a new one. A scope for
-  each run would cost more than the rest of all this.
+  each run would cost more than everything else here.
 - No run begins once the task that called `run` is being cancelled, or `may_begin` says no. A cancelled task
   group does not ensure that: on asyncio, tasks that are started in it while only shielded ones are left are
   never cancelled, and on trio they run to their first checkpoint.
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 
 _SLICE: Final = 0.001  # seconds that workers keep the event loop to themselves
-_LENIENCE: Final = 60.0  # seconds that a run may take to clean up when it was cut off
+_LENIENCE: Final = 60.0  # seconds that a run may take to clean up after it was cancelled
 _RUNS: Final = 256  # and how many runs, where time stands still meanwhile: in tests
 
 
 class Workers(Generic[Key]):
     """Runs what a queue hands out: `concurrency` keys at a time, each for at most `limit` seconds.
 
-    `perform` settles all that can go wrong in a run, except that it is cut off; that is for `cut`, which is
-    given the error that the run answered its cancellation with, if any. `fail` is given the error with which
-    a run answered the cancellation of all, where that comes out together with the cancellation (on trio).
-    `hold` is asked about a run that has written something: whether its key waits until it is released.
+    `perform` handles everything that can go wrong in a run, except its timeout; that is for `cut`, which gets
+    the error that the run raised on its cancellation, if any. `fail` gets the error that a run raised when
+    all of it was cancelled, where that comes out together with the cancellation (on trio).
+    `hold` is called for a run that has written something: it returns whether its key waits until released.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class Workers(Generic[Key]):
         self._posts: set[_Post[Key]] = set()
         self._resting: list[anyio.Event] = []
         self._awake = 0  # workers that take keys: neither at rest nor waiting in a run
-        self._alarm = inf  # what the keeper sleeps until
+        self._alarm = inf  # what the watchdog sleeps until
         self._nudge = anyio.Event()
         self._stopped = False
         self._stop = anyio.Event()
 
     async def run(self) -> None:
-        """Work until stopped, and until the last run has ended; after a cancellation it can go on anew."""
+        """Work until stopped, and until the last run has ended; after a cancellation it can be run again."""
         self._clock = clock()
         try:
             async with anyio.create_task_group() as keeping:
@@ -102,7 +102,7 @@ class Workers(Generic[Key]):
             self._leave()
 
     def _leave(self) -> None:
-        """Nobody is here any more: what was cut off in its midst waits for those who come next."""
+        """Release the keys of runs that were cancelled: they wait for the next workers."""
         now, self._tasks = self._clock(), None
         for post in self._posts:
             if (work := post.work) is not None:
@@ -113,9 +113,9 @@ class Workers(Generic[Key]):
         self._awake, self._alarm = 0, inf
 
     def stir(self) -> None:
-        """Something may be due, now or later: see to it that it is taken."""
+        """Note that something may be due, now or later, and wake a worker for it."""
         if self._awake or self._tasks is None or self._stopped or not self._may_begin():
-            return  # who is awake looks by itself before it rests
+            return  # a worker that is awake looks by itself before it rests
         now = self._clock()
         at = self._queue.next_at(now)
         if at is None:
@@ -123,24 +123,24 @@ class Workers(Generic[Key]):
         if at <= now:
             self._call()
         else:
-            self._wake_keeper(at)
+            self._wake_watchdog(at)
 
     def stop(self) -> None:
-        """Take nothing more; what runs may end."""
+        """Take no more keys; runs may end."""
         self._stopped = True
         self._stop.set()
         while self._resting:
             self._call()
 
     def stuck(self, now: float) -> list[Key]:
-        """The keys of runs that go on although they were cut off a while ago."""
+        """Return the keys of runs that go on although they were cancelled a while ago."""
         long_ago = now - self._limit - _LENIENCE
         return [post.work.key for post in self._posts if post.work is not None and post.since < long_ago]
 
     # Workers
 
     def _call(self) -> None:
-        """Another worker is to take keys, if there is one at rest or yet to be made."""
+        """Wake another worker, if there is one that rests or may be made."""
         if self._resting:
             self._awake += 1
             self._resting.pop().set()
@@ -163,7 +163,8 @@ class Workers(Generic[Key]):
                     raise
                 error = raised
             except BaseExceptionGroup as group:
-                # On trio, what a run answers a cancellation with comes out together with the cancellation.
+                # On trio, an error that a run raises on a cancellation comes out together with the
+                # cancellation.
                 cancelled, rest = group.split(anyio.get_cancelled_exc_class())
                 failure: Any = rest
                 if cancelled is None or post.work is None or not isinstance(failure, Exception):
@@ -177,7 +178,7 @@ class Workers(Generic[Key]):
         self._posts.discard(post)
 
     async def _take_turns(self, post: _Post[Key]) -> bool:
-        """Take keys until stopped, or until a run was cut: then True, to go on in another scope."""
+        """Take keys until stopped, or until a run was cancelled: then return True, for another scope."""
         queue, perform, read_clock, may_begin = self._queue, self._perform, self._clock, self._may_begin
         now = read_clock()
         runs, rest_at, waited = 0, now + _SLICE, True
@@ -192,7 +193,7 @@ class Workers(Generic[Key]):
             else:
                 post.work, post.since = work, now
                 if now + self._limit < self._alarm:
-                    self._wake_keeper(now + self._limit)
+                    self._wake_watchdog(now + self._limit)
                 await _noticing(perform(work), self._wait, post)
                 now, runs, waited = read_clock(), runs + 1, post.waiting
                 self._end_run(post, work, now)
@@ -220,7 +221,7 @@ class Workers(Generic[Key]):
             self._awake += 1
 
     def _wait(self, post: _Post[Key]) -> None:
-        """A run waits for something: others may have their turn."""
+        """Note that a run waits for something: other workers may take keys."""
         post.waiting = True
         self._awake -= 1
         self.stir()
@@ -232,9 +233,9 @@ class Workers(Generic[Key]):
         self.stir()
         await called.wait()
 
-    # The keeper
+    # The watchdog
 
-    def _wake_keeper(self, at: float) -> None:
+    def _wake_watchdog(self, at: float) -> None:
         if at < self._alarm:
             self._alarm = at
             self._nudge.set()
@@ -243,7 +244,7 @@ class Workers(Generic[Key]):
         while True:
             now = self._clock()
             due = self._queue.next_at(now)
-            # What is due is for whoever is free next: that is no reason to stay awake.
+            # What is due is for the next free worker: that is no reason to stay awake.
             self._alarm = min(self._cut_overdue(now), inf if due is None or due <= now else due)
             self._nudge = anyio.Event()
             self.stir()
@@ -251,7 +252,7 @@ class Workers(Generic[Key]):
                 await self._nudge.wait()
 
     def _cut_overdue(self, now: float) -> float:
-        """Cancel what has run for too long; when the next one will have."""
+        """Cancel what has run for too long; return when the next one will have."""
         soonest = inf
         for post in self._posts:
             if post.work is None or post.scope.cancel_called:
@@ -268,7 +269,7 @@ def _always() -> bool:
 
 
 class _Post(Generic[Key]):
-    """Where one worker stands: what it works on and since when, if that waits, and what it has written."""
+    """The state of one worker: its key and since when, whether its run waits, and what it has written."""
 
     __slots__ = ("scope", "since", "waiting", "work", "written")
 
@@ -284,7 +285,7 @@ class _Post(Generic[Key]):
 def _noticing(
     run: Coroutine[Any, Any, None], wait: Callable[[_Post[Key]], None], post: _Post[Key]
 ) -> Generator[Any, Any, None]:
-    """Await a coroutine, and tell when it waits for the first time, if it does."""
+    """Await a coroutine, and report when it waits for the first time, if it does."""
     try:
         trap = run.send(None)
         wait(post)

@@ -1,1 +1,1 @@
-"""Tasks that outlive their caller, and those that end without telling anybody."""
+"""Tasks that outlive their caller, and those that could end unnoticed."""

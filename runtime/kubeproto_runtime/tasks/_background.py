@@ -1,4 +1,4 @@
-"""`spawn`: a task beside those of the caller, which lives as long as what it does and not as they do."""
+"""`spawn`: a task with a lifetime of its own, independent of the caller's tasks."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def spawn(work: Callable[[], Awaitable[object]]) -> Background:
 
 
 def event_loop() -> str:
-    """Which event loop runs. Whoever has not imported trio is not on it."""
+    """Return which event loop runs. Where trio is not imported, it does not."""
     trio = sys.modules.get("trio")
     return "trio" if trio is not None and trio.lowlevel.in_trio_task() else "asyncio"

@@ -1,8 +1,8 @@
 """Tasks that must not end unnoticed: what a task group, or an event loop, would take for something else.
 
-- On asyncio, whoever awaits something that somebody has cancelled is thrown the same error as whoever is
-  cancelled. A task group takes it for the latter: it ends all its tasks, and raises nothing. The same error
-  comes out of a function of the user's that asks a cancelled future for its result.
+- On asyncio, a task that awaits something cancelled gets the same error as one that is itself cancelled. A
+  task group takes it for the latter: it ends all its tasks, and raises nothing. The same error comes out of a
+  function of the user's that asks a cancelled future for its result.
 - On asyncio, SystemExit and KeyboardInterrupt in any task but the main one leave the event loop at once, and
   nothing is cleaned up in order: a lease stays held. So they travel as `Exiting` to the task that runs the
   operator.

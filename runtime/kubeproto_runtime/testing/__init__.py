@@ -11,7 +11,7 @@
 Time is a property of the event loop. `run` takes one whose clock jumps to the next thing that is due as soon
 as nothing is left to do, so an hour of sleeping costs nothing, and it is virtual for whatever runs on it:
 deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
-A thread that somebody waits for is not seen by the clock; it jumps on meanwhile.
+The clock does not see a thread that somebody waits for; it jumps on meanwhile.
 
 `install_webhooks` lets the cluster call the webhooks of a program in process.
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class SimulatedBlockingClient(BlockingClient):
-    """A blocking client of a simulated cluster, with what a test waits for."""
+    """A blocking client of a simulated cluster, with methods to wait."""
 
     def __init__(self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str) -> None:
         self.cluster = cluster
@@ -29,7 +29,7 @@ class SimulatedBlockingClient(BlockingClient):
             namespace=namespace,
             clock=lambda: cluster.now,
             sleep=cluster.advance,
-            rng=random.Random(seed),  # the same test has the same course each time
+            rng=random.Random(seed),  # the same test does the same each time
         )
 
     def until(self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1) -> T:

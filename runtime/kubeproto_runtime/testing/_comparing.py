@@ -1,4 +1,4 @@
-"""What a cluster holds, written so that two runs of one program can be compared.
+"""The content of a cluster, written so that two runs of one program can be compared.
 
 Uids, versions and times differ between two runs that mean the same, and so do the endings of generated names.
 What refers to an object by its uid or a generated name is written alike in both, and a reference to an object
@@ -67,7 +67,7 @@ def _name(resource: str, key: str, obj: dict[str, Any]) -> str:
 
 
 def _generated(obj: dict[str, Any]) -> str:
-    """Return a name that the server completed, without what it was completed by; or nothing."""
+    """Return a generated name without its generated part; empty if it is not one."""
     prefix = obj["metadata"].get("generateName")
     return f"{prefix}*" if prefix and obj["metadata"]["name"].startswith(prefix) else ""
 

@@ -1,4 +1,4 @@
-"""One thing that goes wrong at one write of a run: the transports of the operator and of the user, observed.
+"""One fault at one write of a run: the transports of the operator and of the user, observed.
 
 All writes of a run are numbered in the order in which they are sent. A simulated run repeats itself, so the
 third write of the clean run is the third write of every other run in which nothing has gone wrong yet. (On
@@ -31,12 +31,12 @@ InjectedFault = Literal[
 ]  # fmt: skip
 INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = get_args(InjectedFault)
 
-# A write takes time, or two parties that undo each other's work at once would hold the clock for ever: an
-# operator whose cache has yet to hear of a deletion creates what the garbage collector deletes.
+# A write takes time, or two parties that undo each other's work at once would stop the clock forever: an
+# operator whose cache has yet to see a deletion creates what the garbage collector deletes.
 LATENCY: Final = 0.1
 MAX_WRITES: Final = 1000  # more than a scenario needs; who sends more would do so for ever
-HELD: Final = 10.0  # seconds for which a stale cache hears nothing
-GAP: Final = 5.0  # seconds of which a cache never hears
+HELD: Final = 10.0  # seconds for which a stale cache gets no events
+GAP: Final = 5.0  # seconds whose events a cache never gets
 LEASE_OF_ANOTHER: Final = 15  # seconds
 _LEASE: Final = "coordination.k8s.io/v1/Lease"
 _LEASES: Final = "/leases/"
@@ -67,7 +67,7 @@ class ObservedWrite(Struct, frozen=True):
 
 
 class ObservedRun:
-    """One run of a scenario: what is to go wrong in it, and what has happened."""
+    """One run of a scenario: its fault, and what has happened."""
 
     def __init__(self, cluster: Cluster, injection: Injection | None, ignored: frozenset[str]) -> None:
         self.cluster = cluster
@@ -88,7 +88,7 @@ class ObservedRun:
         self.lines.append(f"{self.cluster.now - self._begun:9.1f} s  {text}")
 
     def send(self, head: Head, author: Author, tap: Tap, answering: Answering) -> ServerResponse:
-        """Send a write, with whatever is to go wrong at it."""
+        """Send a write, with its fault if it has one."""
         number = len(self.writes) + 1
         request = f"{head.method} {head.target}"
         fault = self._fault_at(number)
@@ -170,7 +170,7 @@ class ObservedRun:
 
 
 class Tap(Faults):
-    """Between one client and the cluster of a run. What was killed sends and hears nothing more."""
+    """Between one client and the cluster of a run. A killed process sends and receives nothing more."""
 
     def __init__(self, observed: ObservedRun, author: Author) -> None:
         super().__init__(observed.cluster)
@@ -179,7 +179,7 @@ class Tap(Faults):
         self._author: Author = author
 
     def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
-        """Answer a request, unless this is where something goes wrong."""
+        """Respond to a request, unless its fault changes that."""
         observed, answering = self._observed, partial(self.cluster.answer, head, user, replies)
         self._as_is = partial(super().answer, head, user, replies)
         if self.dead:
@@ -203,7 +203,7 @@ class Tap(Faults):
         return msgspec.structs.replace(response, body=stream)
 
     def answer_with(self, fault: Fault) -> ServerResponse:
-        """Answer the request at hand with one of the simulator's own faults."""
+        """Respond to the request with one of the simulator's own faults."""
         self.script.append(fault)
         return self._as_is()
 
@@ -223,23 +223,23 @@ class TappedStream:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing will come any more."""
+        """Whether no more bytes will come."""
         return not self._held and not self.broken and self._source.ended
 
     def take(self) -> bytes:
-        """Return what has come since the last time."""
+        """Return the bytes since the last call."""
         if self.broken:
             raise TransportError("the connection was reset")
         return b"" if self._held else self._source.take()
 
     def close(self) -> None:
-        """Nobody listens any more."""
+        """Close the stream: the client has stopped reading."""
         if self in self._observed.streams:
             self._observed.streams.remove(self)
         self._source.close()
 
     def shows(self, write: Head) -> bool:
-        """Whether what this write changes is seen on this watch."""
+        """Return whether the change of this write is seen on this watch."""
         return f"{_clusterwide(write)}/".startswith(f"{self._path}/")
 
     def wake_reader(self) -> None:

@@ -63,7 +63,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def options(backend: Backend) -> dict[str, Any]:
-    """What to give anyio as the options of a backend, so that it runs in virtual time; new each time."""
+    """Return the options of a backend for anyio, so that it runs in virtual time; new each time."""
     if backend == "asyncio":
         return {"loop_factory": VirtualLoop}
     from trio.testing import MockClock
@@ -72,7 +72,7 @@ def options(backend: Backend) -> dict[str, Any]:
 
 
 def run(main: Callable[..., Awaitable[T]], *args: object, backend: Backend = "asyncio") -> T:
-    """Run a coroutine function in virtual time, and give what it returns."""
+    """Run a coroutine function in virtual time, and return its result."""
     return anyio.run(main, *args, backend=backend, backend_options=options(backend))
 
 
@@ -80,7 +80,7 @@ def run(main: Callable[..., Awaitable[T]], *args: object, backend: Backend = "as
 
 
 class SimulatedClient(Client):
-    """A client of a simulated cluster, with what a test waits for."""
+    """A client of a simulated cluster, with methods to wait."""
 
     def __init__(
         self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str,
@@ -95,7 +95,7 @@ class SimulatedClient(Client):
             _SimulatedTransport(cluster, offset, partial((faults or cluster).answer, user=user)),
             namespace=namespace,
             wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
-            rng=random.Random(seed),  # the same test has the same course each time
+            rng=random.Random(seed),  # the same test does the same each time
         )
 
     def start(self, work: Awaitable[object]) -> None:
@@ -108,7 +108,7 @@ class SimulatedClient(Client):
         self.tasks.start_soon(_await, work)
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Do something when so much time has passed from this moment on.
+        """Call something after so many seconds from this moment on.
 
         The cluster's own `later` counts from the last time that it had something to do.
         """
@@ -118,7 +118,7 @@ class SimulatedClient(Client):
     async def until(
         self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1
     ) -> T:
-        """Let time pass until a condition holds, and give what it gave; `DeadlineExceeded` names the time."""
+        """Let time pass until a condition holds, and return its value; `DeadlineExceeded` names the time."""
         end = anyio.current_time() + within
         while not (found := condition()):
             if anyio.current_time() >= end:
@@ -155,7 +155,7 @@ async def simulated(
         return
     finally:
         client.tasks = None
-    raise error  # out here, so that what it has met stays its context
+    raise error  # outside, so that its context stays what it was
 
 
 async def _await(work: Awaitable[object]) -> None:
@@ -187,7 +187,7 @@ async def _drive(cluster: Cluster) -> None:
 
 
 class _Incoming:
-    """An answer whose body comes as time passes."""
+    """A response whose body comes as time passes."""
 
     def __init__(self, answer: ServerResponse, deadline: float, idle: float | None) -> None:
         self.status = answer.status
@@ -196,7 +196,7 @@ class _Incoming:
         self._deadline = deadline
         self._idle = idle
 
-    # No generator: one that is left in the middle would have to be closed by whoever leaves it.
+    # Not a generator: one that is left in the middle would have to be closed by its user.
     def __aiter__(self) -> Self:
         return self
 
@@ -216,7 +216,7 @@ class _Incoming:
         return data
 
     async def _wait(self, body: Stream, end: float) -> None:
-        """Wait until something may have come, but no longer than is allowed."""
+        """Wait until there may be bytes, but no longer than is allowed."""
         came = anyio.Event()
         body.wake = came.set
         with anyio.move_on_at(end) as scope:
@@ -279,7 +279,7 @@ class _SimulatedTransport:
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[_Incoming]:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         await checkpoint()
         begun = anyio.current_time()
         self._cluster.advance_to(begun + self._offset)
@@ -291,7 +291,7 @@ class _SimulatedTransport:
             limits = [limit for limit in (timeout, idle) if limit is not None]
             await anyio.sleep(min([answer.after, *limits]))
             if limits and answer.after > min(limits):
-                raise DeadlineExceeded(f"no answer within {min(limits):g} s")
+                raise DeadlineExceeded(f"no response within {min(limits):g} s")
             yield _Incoming(answer, float("inf") if timeout is None else begun + timeout, idle)
         finally:
             if not isinstance(answer.body, bytes):

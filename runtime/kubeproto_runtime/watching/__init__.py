@@ -1,4 +1,4 @@
-"""Lists and watches: pages, the driver of the resync machine, and waiting for what an object becomes."""
+"""Lists and watches: pages, the driver of the resync machine, and waiting for the state of an object."""
 
 from ._followed import Followed, Told
 from ._pages import BlockingItems, BlockingPages, Items, ListPages

@@ -1,6 +1,6 @@
-"""One list or watch on its way: a request is sent, and its answer is taken a chunk at a time.
+"""One list or watch under way: a request is sent, and its response is read a chunk at a time.
 
-What comes is told to the machine as it comes; how it ended is given back, and told once it is closed.
+Chunks are passed to the machine as they come; the outcome is returned, and passed on once it is closed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ K = TypeVar("K", bound=KubeObject)
 
 End: TypeAlias = resync.Listed | resync.Closed | resync.Failed
 
-# What is decoded before other tasks have their turn: some milliseconds.
+# Decoded before other tasks have their turn: some milliseconds.
 _SLICE: Final = 128 * 1024
 
 
@@ -41,7 +41,7 @@ class Tell(Protocol):
 
 
 class PacedExchange:
-    """A request and its answer. One that is `dropped` has nothing more to say, and is to be closed."""
+    """A request and its response. One that is `dropped` reports nothing more, and is to be closed."""
 
     def __init__(self, notify: Tell) -> None:
         self.dropped = False
@@ -53,11 +53,11 @@ class PacedExchange:
         self._progress = 0.0  # when that was seen, or when the head came
 
     async def open(self) -> None:
-        """Send the request, and wait for the head of its answer."""
+        """Send the request, and wait for the head of its response."""
         raise NotImplementedError
 
     async def hear(self) -> End | None:
-        """Take the next chunk; gives the end when it has come."""
+        """Take the next chunk; return the outcome at the end."""
         try:
             chunk = await anext(self._chunks)
         except StopAsyncIteration:
@@ -65,7 +65,7 @@ class PacedExchange:
         except TransportError:
             if self.dropped or not self._refused:
                 raise
-            return self._finish()  # that it refuses is known; why, as far as it came
+            return self._finish()  # it is a refusal; the reason is in what came of it
         if self.dropped:  # while this was waited for
             return None
         self._size += len(chunk)
@@ -80,7 +80,7 @@ class PacedExchange:
         return self._check_progress()
 
     def _check_progress(self) -> End | None:
-        """End what does not come on, though it may bring bytes."""
+        """End a response without progress, though it may bring bytes."""
         now = anyio.current_time()
         if self._progressed:
             self._progress, self._progressed = now, False
@@ -92,7 +92,7 @@ class PacedExchange:
         return None
 
     async def close(self, error: BaseException | None = None) -> None:
-        """Leave the answer, be it at its end or not, because of an error or not."""
+        """Leave the response, be it at its end or not, because of an error or not."""
         try:
             await self._stack.__aexit__(None if error is None else type(error), error, None)
         except BaseException as again:
@@ -146,7 +146,7 @@ class ListExchange(PacedExchange, Generic[K]):
         )
 
     async def open(self) -> None:
-        """Send the request, and wait for the head of its answer."""
+        """Send the request, and wait for the head of its response."""
         planned = self._planned
         incoming = await self._send(self._client, self._list, idle=planned.idle, timeout=planned.timeout)
         self._decoder = ListDecoder(self._kind, status=incoming.status, headers=incoming.headers)
@@ -195,7 +195,7 @@ class WatchExchange(PacedExchange, Generic[K]):
         )
 
     async def open(self) -> None:
-        """Send the request, and wait for the head of its answer."""
+        """Send the request, and wait for the head of its response."""
         idle, timeout = self._planned.idle, self._timeout
         incoming = await self._send(self._client, self._watch, idle=idle, timeout=timeout)
         # All that comes goes to a sink that keeps it, so each line is read to its last byte at once.
@@ -207,7 +207,7 @@ class WatchExchange(PacedExchange, Generic[K]):
 
     def _feed(self, piece: bytes) -> End | None:
         news = self._decoder.feed(piece)
-        # What a refusal says is known at its end.
+        # The reason of a refusal is known at its end.
         return None if self._refused else self._hear(news)
 
     def _finish(self) -> End | None:
@@ -227,7 +227,7 @@ class WatchExchange(PacedExchange, Generic[K]):
 
 
 def first_of(items: Sequence[Any]) -> str:
-    """Name the object that a page begins with; "" if it has no name."""
+    """Return the name of the first object of a page; "" if it has no name."""
     metadata = items[0].metadata
     return "" if metadata is None else f"{metadata.namespace}/{metadata.name}"
 

@@ -1,10 +1,10 @@
-"""`follow`: the events of one kind for ever, as an iterator that survives everything, and is exact.
+"""`follow`: the events of one kind forever, as an iterator that survives all failures, and is exact.
 
-It keeps what it has told, so that it knows after a gap what has vanished and what has not changed: objects
-that are gone are told as deleted with their last known state, and nothing is told twice.
+It keeps the objects that it returned, so that after a gap it knows what was deleted and what has not changed:
+deleted objects are reported with their last known state, and nothing is reported twice.
 
-It runs in the task that iterates, and only then; nothing is left behind between two steps but an open answer.
-Who takes long is no trouble: the server ends the watch, and what was missed is made up for.
+It runs in the task that iterates, and only then; nothing is left behind between two steps but an open
+response. A slow consumer does no harm: the server ends the watch, and a new one makes up for what was missed.
 """
 
 from __future__ import annotations
@@ -93,30 +93,30 @@ class FollowedEvents(Generic[K, E]):
             try:
                 await self._following.advance()
             except BaseException:
-                # A plan stays as it is. To plan anew with each call that is cancelled would put it off for
-                # ever: whoever looks every half second would outrun each backoff and each token of a second.
+                # A plan stays as it is. A new plan for each call that is cancelled would delay it forever: a
+                # consumer that looks every half second would outrun each backoff and each token of a second.
                 if not self._following.waiting:
                     await self._following.pause()
                 raise
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._closed = True
         self._ready.clear()
         await self._following.pause()
 
     @property
     def version(self) -> str:
-        """How far it has come."""
+        """The resource version that it has reached."""
         return self._store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        """The sync status: the last byte, the version, and why it is not in step."""
         return self._following.sync_status
 
-    # What the following brings
+    # The sink of the resync driver
 
     def stage(self, news: list[Any]) -> None:
         """Take a part of the next snapshot."""
@@ -138,7 +138,7 @@ class FollowedEvents(Generic[K, E]):
         self._store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Something went wrong; it will be tried again."""
+        """Note that something went wrong; it is retried."""
         _log.warning("%s: %s: %s", self._resource, failure.about, failure.text)
         if self._failures:
             self._ready.append(failure)
@@ -147,13 +147,13 @@ class FollowedEvents(Generic[K, E]):
             self._failure = KindNotServed(self._resource)
 
     def abandon(self, outcome: Outcome) -> None:
-        """What was to be followed is gone: where lists are allowed, that does not happen."""
+        """The object to follow does not exist any more, which does not happen where lists are allowed."""
         _log.error("%s: given up: %s", self._resource, outcome.reason)
         self._closed = True
 
 
 class Followed(FollowedEvents[K, Told[K]]):
-    """Iterate for what becomes of objects.
+    """Iterate over the changes of objects.
 
     ::
 
@@ -161,14 +161,14 @@ class Followed(FollowedEvents[K, Told[K]]):
             async for event in events:
                 match event: ...
 
-    It begins with an `Added` for each object that is there, and a `Bookmark` says when that is all. Without
-    the first line it works too, but who leaves the loop early leaves the connection to the garbage collector.
+    It begins with an `Added` for each existing object, and a `Bookmark` says when that is all. Without the
+    first line it works too, but a loop that is left early leaves the connection to the garbage collector.
 
     A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: what is open is closed, and
-    the next call goes on from there. A list has to fit into one call: look no more often than it takes.
+    the next call goes on from there. A list has to fit into one call: give each call that much time.
 
-    What goes wrong is logged and tried again for ever. Only a kind that the server does not know ends it with
-    `KindNotServed`, unless that is to be waited for. What is not an object at all comes as `Malformed`; with
+    What goes wrong is logged and retried forever. Only a kind that the server does not know ends it with
+    `KindNotServed`, unless that is to be waited for. What is not an object comes as `Malformed`; with
     ``strict=True`` so does one that does not fit its class, which otherwise raises `InvalidObject` when the
     part in question is read.
     """
@@ -190,7 +190,7 @@ def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malfor
 
 
 def _parted(change: Change[K]) -> tuple[Change[K], ...]:
-    """What has become of a name in a gap: if it is another object now, the old one was deleted."""
+    """Return what has happened to a name in a gap: if it is another object now, the old one was deleted."""
     if not change.replaced:
         return (change,)
     gone = Change(change.kind, "DELETED", change.key, change.old, None, resource=change.resource)
@@ -200,7 +200,7 @@ def _parted(change: Change[K]) -> tuple[Change[K], ...]:
 def event_of(
     change: Change[K] | Bookmark | resync.SyncFailure, *, strict: bool
 ) -> Told[K] | resync.SyncFailure:
-    """Return the event that a change is; with `strict`, every part of its object has been read."""
+    """Return the event of a change; with `strict`, every part of its object has been read."""
     if isinstance(change, Bookmark | resync.SyncFailure):
         return change
     metadata = None

@@ -33,7 +33,7 @@ OnExpired: TypeAlias = Literal["fail", "go on"]
 
 
 class Selection(TypedDict, total=False):
-    """Which objects are meant."""
+    """Which objects are selected."""
 
     label_selector: str | Selector
     field_selector: str | FieldSelector
@@ -41,7 +41,7 @@ class Selection(TypedDict, total=False):
 
 
 class Paging(Generic[K]):
-    """The pages of one list. A page that failed, or was cancelled, is asked for again by whoever goes on."""
+    """The pages of one list. A page that failed, or was cancelled, is requested again by the next call."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Paging(Generic[K]):
         return not self._anew and getattr(self._state, "consistent", True)
 
     def next(self) -> Effects[ObjectList[K] | None]:
-        """The next page; None after the last."""
+        """Return the next page; None after the last."""
         while isinstance(self._state, pager.First | pager.Following | pager.Whole):
             now = self._client.now()
             send = pager.request(self._state, at=now, latest=now)
@@ -79,7 +79,7 @@ class Paging(Generic[K]):
             except ApiError as error:
                 outcome = classify(error)
                 if not isinstance(outcome, Expired):
-                    raise  # what has come is good, and the same page may be there later
+                    raise  # the pages before it are good, and the same page may be served later
                 self._advance(pager.Failed(outcome))
                 if isinstance(self._state, pager.Lost):
                     self._lost = error
@@ -95,7 +95,7 @@ class Paging(Generic[K]):
         return None
 
     def _new_ones(self, page: ObjectList[K]) -> ObjectList[K]:
-        """The page without what an earlier one had, which happens only where the list had to begin anew."""
+        """Return the page without objects of earlier ones, which recur where the list began again."""
         items, more = keep(self._shard, page.items), isinstance(self._state, pager.Following)
         if self._anew:
             items = [item for item in items if _key(item) not in self._seen]
@@ -110,11 +110,11 @@ class Paging(Generic[K]):
 
 
 class ListPages(Generic[K]):
-    """The pages of a list: each is asked for when the iteration comes to it, and none ahead.
+    """The pages of a list: each is requested when the iteration comes to it, and none ahead.
 
     If the server forgets the version of the list midway, the rest is of a later moment: no object comes
     twice, and `consistent` is False from then on. With "fail" that is a `Gone`. An iteration that ended with
-    an error, or was cancelled, may be continued: the page that is missing is asked for again.
+    an error, or was cancelled, may be continued: the page that is missing is requested again.
     """
 
     def __init__(self, client: BaseClient, paging: Paging[K]) -> None:
@@ -137,7 +137,7 @@ class ListPages(Generic[K]):
 
 
 class Items(Generic[K]):
-    """The objects of a list, one by one; a page is asked for when the one before is used up."""
+    """The objects of a list, one by one; a page is requested when the one before is used up."""
 
     def __init__(self, pages: ListPages[K]) -> None:
         self._pages = pages

@@ -1,14 +1,14 @@
-"""`ResyncDriver`: performs what the resync machine says, and hands what it brings to a sink.
+"""`ResyncDriver`: performs the actions of the resync machine, and passes objects to a sink.
 
     machine ── SendList, SendWatch ──► transport ──► decoder ──┬── objects ──► sink
        ▲                                                       │
-       └──────────────── a few words a chunk ──────────────────┘
+       └─────────────── a summary of each chunk ───────────────┘
 
-Nothing is decided here. It goes on a chunk at a time: `advance` asks for what is planned, or takes the next
-chunk of the response that is open, so that a task can follow for ever (`run`), or an iterator for as long as
-somebody wants more. No cancel scope is open between two steps.
+Nothing is decided here. It proceeds a chunk at a time: `advance` sends the request that is planned, or takes
+the next chunk of the response that is open, so that a task can follow forever (`run`), or an iterator for as
+long as its consumer wants more. No cancel scope is open between two steps.
 
-An answer that the machine gives up is closed, and whatever still comes of it is dropped.
+A response that the machine gives up is closed, and the rest of it is dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SETTINGS: Final = resync.Settings()
 
 
 class ResyncDriver(SinkDriver, Generic[K]):
-    """Keeps one sink in step with the server while `run` runs, or while somebody calls `advance`.
+    """Keeps one sink in step with the server while `run` runs, or `advance` is called.
 
     `selection` are parameters that list and watch share: selectors, and a shard.
     """
@@ -61,7 +61,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
         self._telling = False
 
     async def run(self) -> None:
-        """Follow until stopped or cancelled; a following that is cancelled can be run again."""
+        """Follow until stopped or cancelled; after a cancellation it can be run again."""
         if self._busy:
             raise RuntimeError("this is being followed already")
         self._busy = True
@@ -76,18 +76,18 @@ class ResyncDriver(SinkDriver, Generic[K]):
             await self.pause()
 
     def begin(self) -> None:
-        """Plan the first request, or, after a pause, the one that goes on from there."""
+        """Plan the first request, or, after a pause, the one that continues from there."""
         if isinstance(self.state, resync.Idle):
             self.state = self._server.known_to(self.state)
             self._advance(resync.Started())
 
     @property
     def going(self) -> bool:
-        """Whether there is anything to ask for, or to hear."""
+        """Whether there is anything to send, or to receive."""
         return self._planned is not None or self._answer is not None
 
     async def advance(self) -> None:
-        """Send the request that is planned, or take the next piece of the answer that is open."""
+        """Send the request that is planned, or take the next chunk of the response that is open."""
         try:
             if self._answer is None:
                 await self._ask()
@@ -105,7 +105,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
         return self._planned is not None and self._answer is None
 
     async def pause(self) -> None:
-        """Close what is open. `begin` goes on from here."""
+        """Close what is open. `begin` continues from here."""
         await self._close(None)
         if not isinstance(self.state, resync.Idle | resync.Ended):
             self._advance(resync.Paused())
@@ -122,18 +122,18 @@ class ResyncDriver(SinkDriver, Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The proof of life: the last byte, the version, and what keeps it from being in step."""
+        """The sync status: the last byte, the version, and why it is not in step."""
         return resync.sync_status(self.state, anyio.current_time())
 
     def _interrupt(self, event: resync.Event) -> None:
-        """Tell the machine something that it does not wait for, and wake who waits for something else."""
+        """Pass an event from outside to the machine, and wake the task that waits for another."""
         within, before = self._telling, self.state
         self._advance(event)
         if not within and self.state is not before:
             self._scope.cancel()
 
     def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
-        """Let the machine make a step, and do what it says."""
+        """Let the machine make a step, and perform its actions."""
         within, self._telling = self._telling, True
         try:
             self._step(event, [] if batch is None else batch, anyio.current_time())
@@ -141,7 +141,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
             self._telling = within
 
     def _plan(self, planned: Planned) -> None:
-        # Drawn once: whoever is cancelled while it waits goes on waiting for the same moment.
+        # Drawn once: a wait that is cancelled continues for the same moment.
         self._planned = planned
         self._at = self._client.random.uniform(planned.at, planned.latest)
 
@@ -155,7 +155,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
         await anyio.sleep_until(self._at)
         await self._client.admit()
         if self._planned is not planned:
-            return  # who interrupts in the moment in which a wait ends has planned another one
+            return  # an interrupt in the moment in which a wait ends has planned another one
         self._planned = None
         given = self._client, self._api
         if isinstance(planned, resync.SendList):
@@ -170,7 +170,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
             await self._close(end)
 
     async def _close(self, end: End | None, error: BaseException | None = None) -> None:
-        """Leave the answer that is open, and tell how it ended, unless the machine has given it up."""
+        """Leave the response that is open, and report its outcome, unless the machine has given it up."""
         answer = self._answer
         if answer is None:
             return

@@ -36,7 +36,7 @@ class Sink(Protocol):
         ...
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Something went wrong; it will be tried again."""
+        """Note that something went wrong; it is retried."""
         ...
 
     def abandon(self, outcome: Outcome) -> None:

@@ -1,8 +1,8 @@
-"""`wait_for`: one object is read, then followed, until it is as somebody wants it.
+"""`wait_for`: one object is read, then followed, until a condition holds for it.
 
-Each state in which the object is seen is looked at, so that what holds for a moment is not missed. A watch
-that ends, a server that restarts, a version that is gone: all that is waited through, for the resync machine
-does the following.
+Each state of the object is checked, so that a condition that holds for a moment is not missed. A watch that
+ends, a server that restarts, a version that has expired: all of these are survived, because the resync
+machine does the following.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 
-WAIT: Final = 60.0  # seconds; twice what kubectl waits, for whoever waits here asks for more than one pod
+WAIT: Final = 60.0  # seconds; twice what kubectl waits, since a program waits for more than one pod
 
-# What the server has at hand could be older than what was read before.
+# The server's cache could be older than what was read before.
 _LATEST: Final = resync.Settings(first="")
 
 
 class WaitTimeout(KubeprotoError, TimeoutError):
-    """The time is up. `last` is the object as it was last seen, None if there was none."""
+    """The time is up. `last` is the last state of the object, None if there was none."""
 
     def __init__(self, message: str, last: KubeObject | None) -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ class WaitTimeout(KubeprotoError, TimeoutError):
 
 
 class Waiting(Generic[K]):
-    """One wait: `look` looks until it is over, `result` says how it ended."""
+    """One wait: `look` runs until it is over, `result` returns or raises how it ended."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Waiting(Generic[K]):
         self._timeout = timeout
 
     def look(self) -> Effects[None]:
-        """Read the object, and follow it until it is as wanted or the time is up."""
+        """Read the object, and follow it until the condition holds or the time is up."""
         end = self._client.now() + self._timeout
         looking = self._looking
         yield from _first_look(self._client, self._api, self._name, looking, self._timeout)
@@ -89,7 +89,7 @@ class Waiting(Generic[K]):
             )
 
     def result(self) -> K | None:
-        """The object as it was wanted; or the error."""
+        """Return the object for which the condition holds; or raise the error."""
         looking, namespace = self._looking, self._api.namespace
         if looking.error is not None:
             raise looking.error
@@ -106,7 +106,7 @@ class Waiting(Generic[K]):
 def _first_look(
     client: ClientCore, api: Api[K], name: str, looking: _Looking[K], timeout: float
 ) -> Effects[None]:
-    """Read the object. What may be over soon is waited for: a server that restarts, a plugin that fails."""
+    """Read the object. Failures that may be over soon are waited for: a server that restarts, a plugin."""
     limit = timeout if client.timeout is None else min(timeout, client.timeout)
     try:
         found: K | None = (yield from call(client, api.get(name), timeout=limit)).value
@@ -126,7 +126,7 @@ def _first_look(
 
 
 class _Looking(Generic[K]):
-    """Looks at each state of one object, until one is right or none ever will be."""
+    """Checks each state of one object, until the condition holds or never will."""
 
     def __init__(self, condition: Condition[K]) -> None:
         self.last: K | None = None
@@ -140,7 +140,7 @@ class _Looking(Generic[K]):
 
     @property
     def version(self) -> str:
-        """How far it has come."""
+        """The resource version that it has reached."""
         return "" if self.last is None else self.last.metadata.resource_version
 
     def see(self, obj: K | None) -> None:
@@ -154,7 +154,7 @@ class _Looking(Generic[K]):
         if self.error is not None or not self.missing:
             self._finish()
 
-    # What a following brings
+    # The sink of the resync driver
 
     def stage(self, news: list[Any]) -> None:
         came: list[WatchEvent[K] | K] = news
@@ -186,8 +186,8 @@ class _Looking(Generic[K]):
         self._staged = None
 
     def report(self, failure: resync.SyncFailure) -> None:
-        self.failure = f"the last trouble was: {failure.text}"
-        # A 401 may be a plugin that fails for a while. Wrong credentials were refused at the first look.
+        self.failure = f"the last failure was: {failure.text}"
+        # A 401 may be a plugin that fails for a while. Wrong credentials were refused at the first read.
         if isinstance(failure.outcome, Refused) and failure.outcome.code != 401:
             self.abandon(failure.outcome)
 

@@ -2,7 +2,7 @@
 
 Namespaces come first, then definitions of custom resources, which are waited for if the file goes on with
 objects of theirs; then what others refer to (rights, configuration, volumes, services), then what runs, then
-all kinds that are not known here, and last what stands in the way of requests: webhooks and aggregated APIs.
+all kinds that are not known here, and last what can block requests: webhooks and aggregated APIs.
 Within a rank the order is that of the file. Nothing is deleted.
 """
 
@@ -63,7 +63,7 @@ _RANKS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
     (("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
      ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"),
      ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")),
-    (),  # all else, custom resources above all: who looks after them runs by now
+    (),  # all else, custom resources above all: their controllers run by now
     (("apiregistration.k8s.io", "APIService"),
      ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
      ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
@@ -79,8 +79,8 @@ _OTHERS: Final = _RANKS.index(())
 class Applying(TypedDict, total=False):
     """How a file is applied: `field_manager` has to be given.
 
-    `force` takes over fields of other managers. `namespace` is for what names none. `dry_run` does all but
-    keep the result; what then lacks a namespace or a kind of the same file is not asked for. `timeout` bounds
+    `force` takes over fields of other managers. `namespace` is for objects without one. `dry_run` does all
+    but keep the result; what then lacks a namespace or a kind of the same file is not sent. `timeout` bounds
     the wait for definitions.
     """
 
@@ -92,10 +92,10 @@ class Applying(TypedDict, total=False):
 
 
 class Applied(Struct, frozen=True):
-    """What has become of an object: as the server has it now, or as it was given if it was not asked for."""
+    """The outcome for an object: as the server has it now, or as it was given if it was not sent."""
 
     obj: Dynamic
-    outcome: Literal["created", "configured", "not asked for"]
+    outcome: Literal["created", "configured", "not sent"]
 
     def __str__(self) -> str:
         return f"{ObjectRef.of(self.obj)} {self.outcome}"
@@ -125,7 +125,7 @@ def apply(client: ClientCore, manifests: Manifests, options: Applying) -> Effect
 
 
 class _Application:
-    """One file on its way."""
+    """One file under way."""
 
     def __init__(self, client: ClientCore, objects: list[Dynamic], options: Applying) -> None:
         self.manager = options.get("field_manager", "")
@@ -152,7 +152,7 @@ class _Application:
     def _apply(self, obj: Dynamic) -> Effects[Applied]:
         resource = yield from self._resource(obj)
         if resource is None:
-            return Applied(obj, "not asked for")
+            return Applied(obj, "not sent")
         namespace = obj.metadata.namespace or self.options.get("namespace", "")
         api = self.client.requests(
             Dynamic, namespace=namespace if resource.namespaced else "", resource=resource
@@ -167,12 +167,12 @@ class _Application:
             reply = yield from call(self.client, request)
         except NotFound:
             if self.dry and resource.namespaced and str(api.namespace) in self.namespaces:
-                return Applied(obj, "not asked for")
+                return Applied(obj, "not sent")
             raise
         return Applied(reply.value, "created" if reply.status == 201 else "configured")
 
     def _resource(self, obj: Dynamic) -> Effects[Resource | None]:
-        """What the server knows the kind by; None for one that it will only know after this file."""
+        """Return how the server names the kind; None for one that it will only know after this file."""
         gvk = GroupVersionKind.of(obj.api_version, obj.kind)
         if self.found is None:
             self.found = yield from discover(self.client)
@@ -185,7 +185,7 @@ class _Application:
         return (yield from self._served(gvk, definition))
 
     def _served(self, gvk: GroupVersionKind, definition: Dynamic) -> Effects[Resource]:
-        """The kind of a definition in this file, once the server has made it so."""
+        """Return the kind of a definition in this file, once the server serves it."""
         end = self.client.now() + self.options.get("timeout", _SERVED_WITHIN)
         resource = yield from self._resource(definition)
         crds = self.client.requests(Dynamic, resource=resource)
@@ -193,7 +193,7 @@ class _Application:
         waiting = Waiting(self.client, crds, name, established(), seconds)
         yield from waiting.look()
         waiting.result()
-        # Established is said a moment before the kind is served, and discovery learns of it after that.
+        # Established is set a moment before the kind is served, and discovery shows it after that.
         while (found := (yield from discover(self.client)).get(gvk)) is None:
             if self.client.now() >= end:
                 raise KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
@@ -217,7 +217,7 @@ def _rank(obj: KubeObject) -> int:
 
 
 def _kinds_defined(objects: list[Dynamic]) -> dict[GroupVersionKind, Dynamic]:
-    """The kinds that definitions in these objects make."""
+    """Return the kinds that definitions in these objects make."""
     defined: dict[GroupVersionKind, Dynamic] = {}
     for obj in objects:
         if _kind(obj) == _DEFINITION:

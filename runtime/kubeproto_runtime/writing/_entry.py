@@ -1,4 +1,4 @@
-"""`Entry`: an object of the server in one's hand, or the place for one. `commit` sends what was changed.
+"""`Entry`: an object of the server to be changed, or the place for one. `commit` sends what was changed.
 
 ::
 
@@ -8,9 +8,9 @@
     await entry.commit()
 
 What is sent is the difference between what was read and what is held, as a merge patch for the version that
-was read. So a field that this program does not know is never lost, and what somebody else wrote meanwhile is
-not undone: if it is another field, the difference is made again for the new version; if it is the same one,
-the commit is a Conflict.
+was read. So a field that this program does not know is never lost, and what another writer changed meanwhile
+is not undone: if it is another field, the difference is computed again for the new version; if it is the same
+one, the commit is a Conflict.
 """
 
 from __future__ import annotations
@@ -41,20 +41,21 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 
-# Several controllers that write one object meet a few times in a row; after two seconds it is something else.
+# Several controllers that write one object conflict a few times in a row; after two seconds it is something
+# else.
 CONFLICTS: Final = ConflictPolicy(tries=8, factor=2.0)
 _ONCE: Final = ConflictPolicy(tries=1)
 
 
 class Writing(TypedDict, total=False):
-    """What a write takes."""
+    """The parameters of a write."""
 
     dry_run: bool
     field_manager: str
 
 
 class Updating(Writing, Generic[K], total=False):
-    """What an update takes: `create` makes the object that it begins with if there is none."""
+    """The parameters of an update: `create` makes the object that it begins with if there is none."""
 
     create: Callable[[], K]
     conflicts: ConflictPolicy
@@ -91,7 +92,7 @@ class Held(Generic[K]):
         return self._original is None or not same(self._original.text, self._edited(self._original, self.obj))
 
     def or_insert(self, make: Callable[[], K]) -> K:
-        """The object; if there is none, the one that `make` gives. A commit will create it."""
+        """Return the object; if there is none, the one that `make` returns. A commit will create it."""
         if self.obj is None:
             self.obj = self._place(make())
         return self.obj
@@ -133,13 +134,13 @@ class Held(Generic[K]):
         return obj
 
     def replaced(self, options: Writing) -> Effects[K]:
-        """Write what is held."""
+        """Write the object as it is held."""
         obj = self._place(self._held())
         verb = self.requests.create if self._original is None else self.requests.replace
         return (yield from self._written(verb(obj, **options), options))
 
     def _written(self, request: Request[K], options: Writing) -> Effects[K]:
-        """Write the object; it is what is held then, unless nothing was written."""
+        """Write the object; the response replaces it, unless nothing was written."""
         try:
             reply, text = yield from read(self._core, request)
         except (AlreadyExists, Conflict) as error:
@@ -155,7 +156,7 @@ class Held(Generic[K]):
         return obj if options.get("dry_run") else self._keep(obj, text)
 
     def _patch(self, before: dict[str, Any], after: dict[str, Any], options: Writing) -> Request[K]:
-        """The patch for one version. No other object has that one, also if it is new under the name."""
+        """Return the patch for one version, which no other object has, even a new one of the same name."""
         version = before["metadata"]["resourceVersion"]
         patch = merge_patch(before, after)
         if patch is None:
@@ -171,7 +172,7 @@ class Held(Generic[K]):
         return self.obj
 
     def _place(self, obj: K) -> K:
-        """See that the object belongs here."""
+        """Check that the object belongs here."""
         meta, namespace = obj.metadata, self.requests.namespace
         if meta.generate_name or (meta.name and meta.name != self.name):
             other = meta.name or meta.generate_name
@@ -186,7 +187,7 @@ class Held(Generic[K]):
         return obj
 
     def _edited(self, original: Original, obj: K) -> dict[str, Any]:
-        """The text of the object with what was changed."""
+        """Return the text of the object with what was changed."""
         shape = shape_of(self.requests.kind, self.requests.resource)
         edited: dict[str, Any] = original.edited(obj, self._known(obj), shape)
         return with_servers_metadata(edited, original.text)
@@ -212,13 +213,13 @@ class Entry(Held[K]):
     async def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
         """Send what was changed, if anything was, and return the object as the server has it now.
 
-        A Conflict means that somebody else has changed the same fields, an AlreadyExists that there is such
-        an object by now; the entry is as it was, as it is after a dry run.
+        A Conflict means that another writer changed the same fields, an AlreadyExists that the object exists
+        by now; the entry is as it was, as it is after a dry run.
         """
         return await self._client.run(self.committed(conflicts, options))
 
     async def replace(self, **options: Unpack[Writing]) -> K:
-        """Write exactly what is held, and nothing else; a Conflict if the object has changed."""
+        """Replace the object by exactly what is held; a Conflict if it has changed."""
         return await self._client.run(self.replaced(options))
 
 
@@ -234,13 +235,13 @@ class BlockingEntry(Held[K]):
     def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
         """Send what was changed, if anything was, and return the object as the server has it now.
 
-        A Conflict means that somebody else has changed the same fields, an AlreadyExists that there is such
-        an object by now; the entry is as it was, as it is after a dry run.
+        A Conflict means that another writer changed the same fields, an AlreadyExists that the object exists
+        by now; the entry is as it was, as it is after a dry run.
         """
         return self._client.run(self.committed(conflicts, options))
 
     def replace(self, **options: Unpack[Writing]) -> K:
-        """Write exactly what is held, and nothing else; a Conflict if the object has changed."""
+        """Replace the object by exactly what is held; a Conflict if it has changed."""
         return self._client.run(self.replaced(options))
 
 
@@ -254,7 +255,7 @@ def update(
     conflicts: ConflictPolicy = CONFLICTS,
     **options: Unpack[Writing],
 ) -> Effects[K]:
-    """Read, change and write an object, again and again while others come between."""
+    """Read, change and write an object, and repeat that while others come between."""
     attempt = 0
     found: tuple[K, bytes] | None
     while True:

@@ -1,7 +1,7 @@
 """`Shape`: which keys identify the elements of each list of a kind, as far as that is known.
 
-The table of the built-in kinds knows it for these. For a custom resource its class does, by the `ListMap` at
-its fields. Of the lists of any other kind nothing is known.
+The table of the built-in kinds has it for these. For a custom resource its class does, by the `ListMap` at
+its fields. For the lists of any other kind nothing is known.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Shape(Protocol):
         ...
 
     def default(self, key: str) -> Any:
-        """The value that a server gives to a key of an element that lacks it; UNSET if it gives none."""
+        """The value that a server gives to a key that an element lacks; UNSET if it gives none."""
         ...
 
     def below(self, name: str) -> Shape:
-        """What is known of a member; of an element, if this is a list."""
+        """Return what is known of a member; of an element, if this is a list."""
         ...
 
 
@@ -108,7 +108,7 @@ class _Root:
 
 @cache
 def shape_of(kind: type[KubeObject], resource: Resource) -> Shape:
-    """What is known of the lists of a kind, which may be a class with a few of the fields only."""
+    """Return what is known of the lists of a kind, which may be a class with a few of the fields only."""
     for name, facts in table().types.items():
         if facts.gvk == resource.gvk:
             return _BuiltIn(_field(name))
@@ -125,7 +125,7 @@ def _schema(kind: type[KubeObject]) -> dict[str, Any]:
         SchemaError,
         TypeError,
         ValueError,
-    ):  # such a class cannot be defined, and can be read all the same
+    ):  # such a class cannot be defined, and can be read nevertheless
         return {}
 
 

@@ -26,9 +26,9 @@ K = TypeVar("K", bound=KubeObject)
 def patch_status(
     client: ClientCore, api: Api[K], obj: K, status: Any, *, field_manager: str = ""
 ) -> Effects[K]:
-    """Write a status, if it says anything else than the object's.
+    """Write a status, if it differs from that of the object.
 
-    Only what differs is sent, so several who report in one status do not undo each other's fields. A list is
+    Only what differs is sent, so several writers of one status do not undo each other's fields. A list is
     sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
     """
     before: Any = obj.get("status") if isinstance(obj, Dynamic) else getattr(obj, "status", None)
@@ -60,7 +60,7 @@ def patch_status(
 
 
 def _status_text(client: ClientCore, api: Api[K], obj: K) -> Effects[dict[str, Any] | None]:
-    """The status of this version as the server has it; None if there is another version by now."""
+    """Return the status of this version as the server has it; None if there is another version by now."""
     fresh, text = yield from read_object(client, api, obj.metadata.name)
     if fresh.metadata.resource_version != obj.metadata.resource_version:
         return None

@@ -71,7 +71,7 @@ class Server:
             yield Incoming(self._pages[self._page], silent=False)
 
 
-async def mirrored(server: Server, kind: type[KubeObject], **options: Any) -> Cache[Any]:
+async def cached(server: Server, kind: type[KubeObject], **options: Any) -> Cache[Any]:
     """A cache of all that the server has; it follows no more."""
     async with Caches(Client(server)) as caches:
         cache: Cache[Any] = caches.cache(kind, **options)
@@ -85,13 +85,13 @@ def listed(objects: Sequence[bytes], kind: type[KubeObject], **options: Any) -> 
     settings = resync.Settings(streaming=False)
 
     async def main() -> Cache[Any]:
-        return await mirrored(server, kind, settings=settings, **options)
+        return await cached(server, kind, settings=settings, **options)
 
     return lambda: anyio.run(main)
 
 
 def relisted(objects: Sequence[bytes], kind: type[KubeObject]) -> tuple[float, float]:
-    """A new world that is the old one, streamed: how long that takes, and for how long others wait at most.
+    """Stream a new snapshot that equals the old one: how long that takes, and how long others wait at most.
 
     Both in seconds of this thread, which a busy machine does not prolong.
     """
@@ -114,7 +114,7 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject]) -> tuple[float, f
             took, kept = time.thread_time() - begun, len(cache)
             tasks.cancel_scope.cancel()
         if told or kept != len(objects):
-            raise ValueError("an unchanged world was told: the figures would mean nothing")
+            raise ValueError("an unchanged snapshot was reported: the results would mean nothing")
         return took, other.longest
 
     return anyio.run(main)

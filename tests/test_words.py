@@ -1,0 +1,121 @@
+"""Words that the vocabulary replaces by those of the field do not come back.
+
+`docs/vocabulary.md` says which word to use instead. Names, comments, docstrings, messages and pages are read;
+where a Kubernetes server's own text contains such a word, it is permitted.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+FOLDERS: Final = ("kubeproto", "runtime", "transports", "examples", "benchmarks", "tools", "docs")
+PAGES: Final = ("README.md", "CONTRIBUTING.md", ".importlinter")
+
+_NO_NOUN: Final = "longer|more\\b|such|other|need|way|news|progress|reason|trouble|edit|kind of"
+_SHELF: Final = r"\bshel(f|ves)\b"
+_WORLD: Final = r"\bworlds?\b"
+_AGAIN: Final = r"\b(try|tries|tried) again\b"
+
+# What is not to be used, and what the vocabulary says instead. Parts of names are words too.
+REPLACED: Final = {
+    _WORLD: "snapshot, server state",
+    _SHELF: "storage",
+    _AGAIN: "retry",
+    r"\bhusks?\b": "stale entry",
+    r"\berrands?\b": "effect",
+    r"\bdeeds?\b": "action",
+    r"\bwish(es)?\b": "QueuedKey, overrides",
+    r"\bripe\b": "ready",
+    r"\bdice\b": "rng, randomness",
+    r"\bfloors?\b": "layer",
+    r"\bseams?\b": "interface",
+    r"\bdoors?\b": "transport, subresource",
+    r"\bmirror(s|ed|ing)?\b": "cache",
+    r"\bkeepers?\b": "watchdog",
+    r"\bunmarked\b": "without an initial-events-end bookmark",
+    r"\bthe lead\b": "the lease, leadership",
+    r"\bput away\b": "give up",
+    r"\b(gives?|gave|given) (it )?back\b": "return, release",
+    rf"(?<!there )\b(is|was|are|were) no (?!{_NO_NOUN})[a-z]": "is not a",
+}
+
+_BOOKS: Final = "the books of the examples are on one"
+
+# Where such a word is right, by file or folder, and why.
+PERMITTED: Final = {
+    ("examples", _SHELF): _BOOKS,
+    ("benchmarks", _SHELF): _BOOKS,
+    ("docs", _SHELF): _BOOKS,
+    ("README.md", _SHELF): _BOOKS,
+    ("kubeproto/sim/_fixtures.py", _SHELF): _BOOKS,
+    ("runtime/kubeproto_runtime/controllers/_finalizer.py", _SHELF): _BOOKS,
+    ("kubeproto/sim/admission/_calls.py", _WORLD): "the body of a webhook that does not answer with a review",
+    ("kubeproto/sim/_refusals.py", _AGAIN): "a server's own text",
+    ("kubeproto/sim/faults/_faults.py", _AGAIN): "a server's own text",
+}
+
+
+def files() -> Iterator[Path]:
+    """Every module and page but the table of the words itself."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".md") and path.name != "vocabulary.md":
+                yield path
+    yield from (ROOT / page for page in PAGES)
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The names, comments and strings of a module, or the lines of a page, as words in lower case."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        found = [
+            (number, line)
+            for token in tokenize.generate_tokens(io.StringIO(text).readline)
+            if token.type in (tokenize.NAME, tokenize.COMMENT, tokenize.STRING)
+            for number, line in enumerate(token.string.splitlines(), token.start[0])
+        ]
+    else:
+        found = list(enumerate(text.splitlines(), 1))
+    for number, line in found:
+        yield number, re.sub(r"[_\W]+|(?<=[a-z])(?=[A-Z])", " ", line).lower()
+
+
+def uses() -> Iterator[tuple[str, int, str]]:
+    """Each place where a replaced word stands, with its pattern."""
+    for path in files():
+        name = path.relative_to(ROOT).as_posix()
+        for number, line in lines(path):
+            for word in REPLACED:
+                if re.search(word, line):
+                    yield name, number, word
+
+
+def permission(name: str, word: str) -> tuple[str, str] | None:
+    return next((one for one in PERMITTED if name.startswith(one[0]) and one[1] == word), None)
+
+
+def test_no_word_that_the_vocabulary_replaces_is_used() -> None:
+    assert [
+        f"{name}:{number}: {word}: say {REPLACED[word]}"
+        for name, number, word in uses()
+        if permission(name, word) is None
+    ] == []
+
+
+def test_each_permitted_place_is_still_needed() -> None:
+    assert PERMITTED.keys() - {permission(name, word) for name, _, word in uses()} == set()
+
+
+def test_a_name_a_comment_and_a_message_are_looked_at(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text('old_world = 1  # a husk\nraise ValueError("tried again")\nclass KeyDice: ...\n')
+    seen = {word for _, line in lines(module) for word in REPLACED if re.search(word, line)}
+    assert {REPLACED[word] for word in seen} == {
+        "snapshot, server state", "stale entry", "retry", "rng, randomness"
+    }  # fmt: skip
