@@ -20,6 +20,7 @@ PAGES: Final = ("README.md", "CONTRIBUTING.md", ".importlinter")
 _NO_NOUN: Final = "longer|more\\b|such|other|need|way|news|progress|reason|trouble|edit|kind of"
 _SHELF: Final = r"\bshel(f|ves)\b"
 _WORLD: Final = r"\bworlds?\b"
+_MIRROR: Final = r"\bmirror(s|ed|ing)?\b"
 _AGAIN: Final = r"\b(try|tries|tried) again\b"
 
 # What is not to be used, and what the vocabulary says instead. Parts of names are words too.
@@ -36,7 +37,7 @@ REPLACED: Final = {
     r"\bfloors?\b": "layer",
     r"\bseams?\b": "interface",
     r"\bdoors?\b": "transport, subresource",
-    r"\bmirror(s|ed|ing)?\b": "cache",
+    _MIRROR: "cache",
     r"\bkeepers?\b": "watchdog",
     r"\bunmarked\b": "without an initial-events-end bookmark",
     r"\bthe lead\b": "the lease, leadership",
@@ -52,7 +53,8 @@ PERMITTED: Final = {
     ("examples", _SHELF): _BOOKS,
     ("benchmarks", _SHELF): _BOOKS,
     ("docs", _SHELF): _BOOKS,
-    ("README.md", _SHELF): _BOOKS,
+    ("docs/start/tutorial.md", _WORLD): "hello, world",
+    ("docs/workloads.md", _MIRROR): "the mirroring of Endpoints, as Kubernetes calls it",
     ("kubeproto/sim/_fixtures.py", _SHELF): _BOOKS,
     ("runtime/kubeproto_runtime/controllers/_finalizer.py", _SHELF): _BOOKS,
     ("kubeproto/sim/admission/_calls.py", _WORLD): "the body of a webhook that does not answer with a review",

@@ -48,7 +48,7 @@ class ControllerSwitch:
         self._delay = seconds
 
     def fail(self, times: float = inf) -> None:
-        """Let its next tries fail, all of them if no number is given; it tries again after a backoff.
+        """Let its next tries fail, all of them if no number is given; it retries after a backoff.
 
         `fail(0)` ends that.
         """

@@ -36,7 +36,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 class BadSchedule(ValueError):
-    """A text is no schedule; it says why as a server does."""
+    """A text is not a schedule; the message is a server's."""
 
 
 class Schedule(Struct, frozen=True):

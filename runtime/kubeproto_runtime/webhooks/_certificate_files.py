@@ -2,7 +2,7 @@
 
 cert-manager and the kubelet replace the files of a mounted Secret by renaming a link, so both change at once;
 others write one after the other. What cannot be used, because the key belongs to another certificate or half
-a file was read, is tried again at the next connection, and until then the last good certificate is shown.
+a file was read, is read again at the next connection, and until then the last good certificate is shown.
 """
 
 from __future__ import annotations
