@@ -173,11 +173,11 @@ def _who() -> str:
     return process.name if isinstance(process, Program) else ""
 
 
-def _inner(error: Any) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        group: Any = error
-        error = group.exceptions[0]
-    return f"{error!r}"
+def _inner(error: BaseException) -> str:
+    inside: Any = error
+    while hasattr(inside, "exceptions"):
+        inside = inside.exceptions[0]
+    return f"{inside!r}"
 
 
 async def _storm(world: StormWorld) -> None:
