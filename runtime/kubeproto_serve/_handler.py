@@ -124,6 +124,6 @@ class RequestHandler:
         accepted = accept_upgrade(head.headers)
         if accepted is None:
             body.close()
-            return Response(400, (_TEXT,), b"unable to upgrade: this is no handshake of a WebSocket\n")
+            return Response(400, (_TEXT,), b"unable to upgrade: this is not a handshake of a WebSocket\n")
         opened = OpenConversation(body, self._channel, self._service, self._service.driver)
         return Response(101, (*accepted, *answer.headers), switch=opened.converse)

@@ -40,4 +40,4 @@ def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
                 elif (content := tar.extractfile(entry)) is not None:
                     files[path] = content.read()
     except tarfile.TarError as error:
-        raise ValueError(f"this is no archive: {error}") from None
+        raise ValueError(f"this is not an archive: {error}") from None

@@ -19,7 +19,7 @@ def _inside(path: str) -> str:
 
 
 def is_folder(files: dict[str, bytes], path: str) -> bool:
-    """Whether anything is there that is no file."""
+    """Return whether something other than a file is there."""
     return path == "/" or any(name.startswith(_inside(path)) for name in files)
 
 
