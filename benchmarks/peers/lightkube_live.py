@@ -1,5 +1,6 @@
 """lightkube watches: its own client over httpx, from a socket to its objects."""
 
+import time
 from collections.abc import Callable
 from importlib import import_module
 from itertools import islice
@@ -37,4 +38,4 @@ def prepare(options: Any) -> Callable[[], int]:
 
 
 if __name__ == "__main__":
-    serve(prepare)
+    serve(prepare, time.perf_counter)
