@@ -5,7 +5,6 @@ A reason says more than its code: three codes have several reasons. This is the 
 
 from __future__ import annotations
 
-from re import sub
 from typing import Final
 
 _CODES: Final = {
@@ -16,10 +15,15 @@ _CODES: Final = {
     "Timeout": 504,
 }  # fmt: skip
 
+
+def _spaced(words: str) -> str:
+    return "".join(f" {letter}" if letter.isupper() else letter for letter in words).strip()
+
+
 # The phrases of status lines, as Go's server has them.
 _PHRASES: Final = {
     # Most reasons are the phrase without its blanks: NotFound, Not Found.
-    **{code: sub(r"(?<=[a-z])(?=[A-Z])", " ", reason) for reason, code in reversed(_CODES.items())},
+    **{code: _spaced(reason) for reason, code in reversed(_CODES.items())},
     101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content",
     304: "Not Modified", 422: "Unprocessable Entity", 431: "Request Header Fields Too Large",
     500: "Internal Server Error", 502: "Bad Gateway", 504: "Gateway Timeout",

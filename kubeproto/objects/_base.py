@@ -7,7 +7,6 @@ only None is left out, and the default of a user's own field still reaches the s
 
 from __future__ import annotations
 
-import re
 import sys
 from types import NoneType
 from typing import (
@@ -67,10 +66,6 @@ _Field: Final[Any] = getattr(msgspec.field(), "__class__")  # noqa: B009 # no pu
 _EMPTY: Final[tuple[Any, ...]] = (list, dict, set, bytearray)
 
 
-# An annotation as text, with brackets behind it or without.
-_CLASS_VAR: Final = re.compile(r"(?:\w+\.)*ClassVar\b")
-
-
 class Constant:
     """A default that is always sent: a factory to msgspec, which leaves out only what is the default."""
 
@@ -113,7 +108,12 @@ def _annotated(namespace: dict[str, Any]) -> list[str]:
         annotate = annotationlib.get_annotate_from_class_namespace(namespace)
         if annotate is not None:
             annotations = annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
-    return [name for name, type_ in annotations.items() if not _CLASS_VAR.match(str(type_))]
+    return [name for name, type_ in annotations.items() if not _is_class_var(str(type_))]
+
+
+def _is_class_var(annotation: str) -> bool:
+    """Return whether an annotation is a ClassVar, in brackets or without, however it is imported."""
+    return annotation.partition("[")[0].rpartition(".")[2].strip() == "ClassVar"
 
 
 def _always_sent(default: Any) -> Any:

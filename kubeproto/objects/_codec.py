@@ -6,7 +6,6 @@ that is decoded. This is sound for what `FRONT_MARKS` says; whatever fails is de
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any, Final, TypeVar, get_origin
 
@@ -15,12 +14,13 @@ from msgspec import NODEFAULT, UNSET, Raw, Struct
 from msgspec.structs import astuple, replace
 
 from .._errors import InvalidObject
+from .._patterns import Pattern
 from ._base import KubeObject
 from ._copies import held
 from ._depths import Dynamic
 from ._naive_times import refuse_naive_times
 from ._pointers import is_list, is_object
-from ._reading import TooDeep, reader
+from ._reading import Reader, TooDeep, reader
 from ._resource import Resource
 from ._sources import Source, joined, shallow
 from ._spans import whole
@@ -50,7 +50,7 @@ LONG: Final = 2048
 _encode: Final = msgspec.json.Encoder(enc_hook=enc_hook).encode
 # What a naive time looks like once it is written. Only then is it worth looking at each value, for a text may
 # look like that as well.
-_ZONELESS: Final = re.compile(rb'T\d\d:\d\d:\d\d(?:\.\d+)?"')
+_ZONELESS: Final = Pattern(rb'T\d\d:\d\d:\d\d(?:\.\d+)?"')
 
 
 def decode(
@@ -160,7 +160,7 @@ def shows_all(text: bytes, cut: int, end: int) -> bool:
 
 
 # A letter of "namespace" written as an escape, \u0061 for "a".
-_ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:6[135dDeE]|7[03])")
+_ESCAPED_LETTER: Final = Pattern(rb"\\u00(?:6[135dDeE]|7[03])")
 
 
 def encode(value: Any) -> bytes:
@@ -276,7 +276,7 @@ def _changed_content(content: dict[str, Any], source: Source) -> dict[str, bytes
     return changes
 
 
-_any: Final = reader(Any).read
+_any: Final = Reader[Any](Any).read
 
 
 def _sent(value: Any, name: str = "") -> bytes:

@@ -6,8 +6,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+from .._patterns import Pattern
+
+LABEL: Final = Pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+SUBDOMAIN: Final = Pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LABEL_TEXT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
     " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
@@ -28,9 +30,9 @@ _VALUE_TEXT: Final = (
     " start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used"
     " for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
-_NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
-_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASCII)
-_SERVICE_LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_NAME: Final = Pattern(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
+_VALUE: Final = Pattern(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASCII)
+_SERVICE_LABEL: Final = Pattern(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _SERVICE_LABEL_TEXT: Final = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
     " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"

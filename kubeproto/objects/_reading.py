@@ -8,6 +8,7 @@ three become an `InvalidObject` here, and a test sees to it that nothing else ca
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 import msgspec
@@ -17,7 +18,7 @@ from .._errors import InvalidObject
 from ._values import decoder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
 
@@ -31,13 +32,24 @@ class TooDeep(InvalidObject):
 class Reader(Generic[T]):
     """Reads JSON as one type; what does not fit is an `InvalidObject` that says why, and `TooDeep` is one."""
 
-    __slots__ = ("_decode", "_decode_lines")
-
     def __init__(self, type_: Any, owner: str = "") -> None:
         """`owner` is the class to name where an annotation cannot be resolved."""
-        decoder = decoder_of(type_, owner or getattr(type_, "__qualname__", str(type_)))
-        self._decode = decoder.decode
-        self._decode_lines = decoder.decode_lines
+        self._type = type_
+        self._owner = owner or getattr(type_, "__qualname__", str(type_))
+
+    @cached_property
+    def _decoder(self) -> Any:
+        # Made when it is first used: most modules that read JSON have readers which a program never needs.
+        return decoder_of(self._type, self._owner)
+
+    @cached_property
+    def _decode(self) -> Callable[[Any], Any]:
+        return cast("Callable[[Any], Any]", self._decoder.decode)
+
+    def prepared(self) -> Reader[T]:
+        """Return this reader, after its annotations have been resolved: `TypeError` if one cannot be."""
+        _ = self._decode
+        return self
 
     def read(self, data: bytes | memoryview | Raw) -> T:
         """Return the one value that the bytes hold."""
@@ -58,7 +70,7 @@ class Reader(Generic[T]):
     def read_lines(self, data: bytes | memoryview) -> list[T]:
         """Return the values that follow each other, whatever whitespace is between them."""
         try:
-            return cast("list[T]", self._decode_lines(data))
+            return cast("list[T]", self._decoder.decode_lines(data))
         except _NOT_JSON as error:
             refusal = _refusal(error)
         raise refusal
@@ -83,5 +95,5 @@ def reader(type_: Any) -> Reader[Any]:
     """Return the reader of a type, which is made once."""
     found = _readers.get(type_)
     if found is None:
-        found = _readers[type_] = Reader(type_)
+        found = _readers[type_] = Reader[Any](type_).prepared()
     return found

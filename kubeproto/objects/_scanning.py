@@ -8,12 +8,12 @@ which one it is, is done here with a stack of our own where msgspec refuses.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw
 
 from .._errors import InvalidObject
+from .._patterns import Pattern
 from ._reading import Reader, TooDeep
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ _elements: Final = Reader[list[Raw]](list[Raw]).read
 _value: Final = Reader[Raw](Raw).read
 _key: Final = Reader[str](str).read
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = Pattern(
     rb'[ \t\r\n]*+(?:("(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+")'
     rb"|(true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
     rb"|([\[\]{},:]))"
 )
-_BLANKS: Final = re.compile(rb"[ \t\r\n]*+")
+_BLANKS: Final = Pattern(rb"[ \t\r\n]*+")
 _STRING, _MARK = 1, 3  # groups of _TOKEN; the one between them are numbers and words
 _BRACE: Final = ord("{")
 _CLOSES: Final = {ord("}"): ord("{"), ord("]"): ord("[")}

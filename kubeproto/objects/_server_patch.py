@@ -11,9 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .._patterns import Pattern
 from ._pointers import is_list, is_object
 
-_INDEX: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_INDEX: Final = Pattern(r"[-+]?[0-9]+", re.ASCII)
 _UNESCAPED: Final = {"~1": "/", "~0": "~"}
 _Holder = dict[str, Any] | list[Any]
 

@@ -4,10 +4,10 @@ import datetime
 import re
 from typing import Any, Final, Self, TypeVar
 
+from .._patterns import Pattern
+
 # datetime.fromisoformat reads far more than RFC 3339: dates alone, week dates, times without an offset.
-_RFC_3339: Final = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII
-).fullmatch
+_RFC_3339: Final = Pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 
 _Time = TypeVar("_Time", bound=datetime.datetime)
 
@@ -48,7 +48,7 @@ def format_time(time: datetime.datetime) -> str:
 
 
 def _read(cls: type[_Time], text: str) -> _Time:
-    if not _RFC_3339(text):
+    if not _RFC_3339.fullmatch(text):
         raise ValueError(f"{text[:64]!r} is not an RFC 3339 time such as 2026-01-31T09:30:00Z")
     try:
         time = cls.fromisoformat(text)

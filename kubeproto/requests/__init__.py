@@ -3,8 +3,7 @@
 from ._api import Api, Tables
 from ._discovered import ApiGroup, ApiVersion, Discovery, Root
 from ._discovery import Discovering, discovery_resources, discovery_root
-from ._parameters import ApplyOptions, DeletionOptions, ListOptions, WriteOptions
-from ._pods import LogOptions
+from ._parameters import ApplyOptions, DeletionOptions, ListOptions, LogOptions, WriteOptions
 from ._request import Reading, Reply, Request, StreamOpener, StreamRequest
 from ._server import Health, ServerVersion, health, openapi_document, openapi_index, version
 from ._shards import Shard, shard, shard_hash

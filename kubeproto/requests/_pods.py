@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar, Unpack
 
 from .._errors import InvalidRequest
 from ..objects import Dynamic, HasToken, KubeObject, Metadata, ObjectMeta, RunsContainers, Status, format_time
@@ -14,6 +14,7 @@ from ._headers import JSON, accept_anything, accept_media, content
 from ._logs import FollowedLog
 from ._offers import PODS, check_subresource
 from ._parameters import (
+    LogOptions,
     Propagation,
     Timeout,
     check_choice,
@@ -43,19 +44,6 @@ _MOST_PORTS: Final = 128
 _SHORTEST_TOKEN: Final = (
     600  # seconds; https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/
 )
-
-
-class LogOptions(TypedDict, total=False):
-    """The parameters of a log. `stream` needs a server with the gate PodLogsQuerySplitStreams."""
-
-    container: str
-    previous: bool
-    since_seconds: int
-    since_time: datetime
-    tail_lines: int
-    limit_bytes: int
-    timestamps: bool
-    stream: Literal["", "All", "Stdout", "Stderr"]
 
 
 class PodVerbs(Generic[K_co]):

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from .._errors import InvalidObject, RemoteProtocolError
+from .._patterns import Pattern
 from ..objects import KubeObject, ListMeta, Resource, is_json
 from ..objects._shared import Malformed
 from ..wire import Headers, open_inflater
@@ -24,10 +25,10 @@ from ._pages import ItemReader, Page, read_raw_page
 K = TypeVar("K", bound=KubeObject)
 
 # Strings are skipped whole: a bracket inside one does not count.
-_BRACKETS: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_BRACKETS: Final = Pattern(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _CLOSING: Final = ord("}")
-_BLANKS: Final = re.compile(rb"[ \t\r\n]*")
-_FIRST_KEY: Final = re.compile(rb'\{"[^"\\]*":')
+_BLANKS: Final = Pattern(rb"[ \t\r\n]*")
+_FIRST_KEY: Final = Pattern(rb'\{"[^"\\]*":')
 
 # What no separator has ended by now is not an ordinary item, or its list is not written as servers do.
 _LONG: Final = 1024 * 1024
