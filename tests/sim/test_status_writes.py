@@ -8,8 +8,11 @@ import pytest
 from asking import BOOKS, MERGE, Asker
 
 _SELECTED: Final = {"matchLabels": {"a": "b"}}
-_TEMPLATE: Final = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-_SET: Final = {"replicas": 0, "selector": _SELECTED, "template": _TEMPLATE}
+_TEMPLATE: Final[dict[str, Any]] = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+_SET: Final[dict[str, Any]] = {"replicas": 0, "selector": _SELECTED, "template": _TEMPLATE}
 KINDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("/apis/apps/v1/namespaces/default/deployments", _SET),
     ("/apis/apps/v1/namespaces/default/replicasets", _SET),

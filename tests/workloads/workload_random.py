@@ -12,6 +12,10 @@ _STEPS: Final = 8
 RANDOM: Final = range(16)  # the seeds that are recorded
 
 
+_SURGES: Final[list[int | str]] = [0, 1, 2, "25%", "50%"]
+_UNAVAILABLE: Final[list[int | str]] = [0, 1, 2, "25%", "60%"]
+
+
 def random_case(seed: int) -> Case:
     """A course that its seed decides."""
     rng = random.Random(seed)
@@ -24,8 +28,9 @@ def random_case(seed: int) -> Case:
 def _strategy(rng: random.Random) -> Json:
     if rng.random() < 0.2:
         return {"type": "Recreate"}
-    surge, unavailable = rng.choice([0, 1, 2, "25%", "50%"]), rng.choice([0, 1, 2, "25%", "60%"])
-    return rolling(surge or 1, unavailable) if not surge and not unavailable else rolling(surge, unavailable)
+    surge = rng.choice(_SURGES)
+    unavailable = rng.choice(_UNAVAILABLE)
+    return rolling(1, unavailable) if not surge and not unavailable else rolling(surge, unavailable)
 
 
 def _step(rng: random.Random) -> Step:
@@ -39,7 +44,8 @@ def _step(rng: random.Random) -> Step:
         case 8:
             return Report(rng.randint(1, 2), rng.choice(["Running", "Failed", "Succeeded"]), ready=False)
         case 9:
-            return rng.choice([Remove(1), Relabel(WEB, {"app": "other"}), annotate(f"n{rng.randint(1, 3)}")])
+            steps: list[Step] = [Remove(1), Relabel(WEB, {"app": "other"}), annotate(f"n{rng.randint(1, 3)}")]
+            return rng.choice(steps)
         case 10:
             return change(paused=rng.random() < 0.5)
         case _:
