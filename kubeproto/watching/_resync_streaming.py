@@ -44,7 +44,11 @@ from .pager import Discard, Failed, Replace, Stage
 # Streaming lists without an initial-events-end bookmark, after which no more are requested of an endpoint.
 MISSING_ENDS: Final = 3
 LAG: Final = 10.0  # seconds; the bookmark follows the initial events at once, so this is generous
+SILENCE: Final = 30.0  # seconds without an event, after which the next one is the bookmark or comes too late
 
+NO_BOOKMARK_IN_SILENCE: Final = Garbled(
+    f"nothing for {SILENCE:g} s, then a live event, and no initial-events-end bookmark"
+)
 NO_BOOKMARK: Final = Garbled(f"live events for {LAG:g} s, and no initial-events-end bookmark")
 NO_END: Final = Garbled("the streaming list ended without its initial-events-end bookmark")
 
@@ -68,6 +72,11 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
         case Streaming() | Lagging(), Received(initial_events_end=True):
             # A watch cannot continue from here: it is not known which version the snapshot has.
             return _to_plain_list(_count(state), state.version, NO_VERSION, now, Close(), Discard())
+        case Streaming(context, _, opened), Received(live=True) if now - (context.heard or opened) >= SILENCE:
+            # Bookmarks come each minute, so waiting for another one takes longer than users wait.
+            return _to_plain_list(
+                _count(state), state.version, NO_BOOKMARK_IN_SILENCE, now, Close(), Discard()
+            )
         case Streaming(context, version, opened, count), Received(live=True):
             context, count = note_activity(context, now), count + event.count
             return Lagging(context, version, opened, now, count), _STAGE

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from virtual_time import Book, Go, book, go, library
 
+from kubeproto.sim import Modes
 from kubeproto_runtime import Action, Context, Controller, await_change
 from kubeproto_runtime.testing import simulated
 
@@ -73,3 +74,23 @@ def test_a_conflict_is_no_news_and_is_tried_again(go: Go, caplog: pytest.LogCapt
     go(main)
     [told] = [record for record in caplog.records if "conflict" in record.getMessage()]
     assert (told.levelname, told.exc_info) == ("INFO", None)
+
+
+def test_a_quiet_server_that_never_ends_a_streaming_list_is_listed_before_a_controller_gives_up(
+    go: Go,
+) -> None:
+    seen: list[str] = []
+
+    async def reconcile(obj: Book, ctx: Context[None]) -> Action:
+        seen.append(ctx.name)
+        return await_change()
+
+    async def main() -> None:
+        cluster = library()
+        cluster.modes = Modes(end_mark="missing")
+        cluster.put(book("moby", title="Moby-Dick"))
+        async with simulated(cluster) as client:
+            client.start(Controller(client, Book).run(reconcile))
+            await client.until(lambda: seen, within=70)
+
+    go(main)

@@ -446,6 +446,17 @@ def test_wl_21_a_server_that_holds_the_stream_open_without_a_mark_is_not_waited_
     assert not lively.open
 
 
+def test_wl_21_a_bookmark_after_half_a_minute_of_silence_is_not_followed_by_another_minute() -> None:
+    driver = play(Stream([[added("a", 2)]], end=None), settings=STREAMING)
+    driver.now += 29.0
+    driver.feed([added("b", 3)])
+    driver.now += 30.0
+    driver.feed([bookmark(4)])
+    assert isinstance(driver.planned, SendList)
+    assert not driver.open
+    assert driver.state.context.endpoint.missing_ends == 1
+
+
 def test_a_long_streaming_list_may_take_its_time() -> None:
     driver = play(Stream(end=None), settings=STREAMING)
     for n in range(1, 100):
