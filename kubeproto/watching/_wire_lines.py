@@ -68,5 +68,6 @@ def _reader(payload: Any, *, every: bool) -> Reader[Any]:
     if found is None:
         lines: Any = Added[payload] | Modified[payload] | Deleted[payload]
         lines = lines | BookmarkLine | ErrorLine if every else lines
-        found = _readers[payload, every] = Reader(lines, payload.__qualname__).prepared()
+        reader: Reader[Any] = Reader(lines, payload.__qualname__).prepared()
+        return _readers.setdefault((payload, every), reader)
     return found

@@ -14,7 +14,6 @@ from kubeproto.wire import Head, code_of
 from kubeproto_h11 import Response, accept_upgrade
 
 from ._channel import Watchdog
-from ._conversations import OpenConversation
 from ._metrics import METRICS, RequestMetrics
 from ._open_streams import OpenStream, send_over_websocket
 
@@ -125,5 +124,7 @@ class RequestHandler:
         if accepted is None:
             body.close()
             return Response(400, (_TEXT,), b"unable to upgrade: this is not a handshake of a WebSocket\n")
+        from ._conversations import OpenConversation  # which brings wsproto
+
         opened = OpenConversation(body, self._channel, self._service, self._service.driver)
         return Response(101, (*accepted, *answer.headers), switch=opened.converse)

@@ -156,5 +156,5 @@ def test_saved_documents_give_the_same_facts_as_the_server(server: str, tmp_path
 
 
 def test_an_address_that_is_no_server_is_refused() -> None:
-    with pytest.raises(ValueError, match="no address of a server"):
+    with pytest.raises(ValueError, match="not an address of a server"):
         from_server("file:///etc/passwd")

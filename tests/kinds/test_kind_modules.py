@@ -205,7 +205,7 @@ def test_the_table_tells_what_subresources_speak_in() -> None:
     assert spoken["status"].kind == GroupVersionKind("", "v1", "Pod")
     assert spoken["log"].verbs == ("get",)
     assert table().type_of(GroupVersionKind("policy", "v1", "Eviction")) == "policy_v1.Eviction"
-    with pytest.raises(KeyError, match="no built-in kind"):
+    with pytest.raises(KeyError, match="not a built-in kind"):
         table().type_of(GroupVersionKind("policy", "v1", "Nothing"))
 
 

@@ -256,5 +256,6 @@ async def _beginning(call: Call[L]) -> bytes:
 
 
 def _of(head: Head, error: KubeprotoError) -> KubeprotoError:
-    """The error with the request that met it."""
-    return type(error)(f"{named(head)}: {error}")
+    """The error with the name of the request that met it, once: that of a refused upgrade has it."""
+    name, text = named(head), str(error)
+    return error if text.startswith(name) else type(error)(f"{name}: {text}")

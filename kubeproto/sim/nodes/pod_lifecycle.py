@@ -47,6 +47,7 @@ from typing import Final, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from ..._errors import LocalProtocolError
+from ..._pacing import exponential_backoff
 from ._pod_values import (
     Action,
     Active,
@@ -228,7 +229,7 @@ def _exited(container: Container, plan: PodPlan, event: ContainerExited, at: flo
     failures = container.failures if over.at - over.since <= FORGIVEN_AFTER else 0
     if failures == 0:
         return replace(ended, state=replace(over, restarts_at=at + FIRST_RESTART), failures=1)
-    pause = min(BACKOFF * 2.0 ** min(failures - 1, 10), MAX_BACKOFF)
+    pause = exponential_backoff(failures, first=BACKOFF, longest=MAX_BACKOFF)
     why = f"back-off {_go_duration(pause)} restarting failed container={container.name}"
     return replace(
         ended, state=Waiting("CrashLoopBackOff", at + pause, why), last=over, failures=failures + 1

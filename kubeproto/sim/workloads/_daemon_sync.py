@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
+from ..._pacing import exponential_backoff
 from .._refusals import Rejection
 from ..storage._parts import member
 from ..storage._values import copied
@@ -154,7 +155,7 @@ class DaemonSync:
         seen = member(self.owner, "status").get("observedGeneration", 0)
         key = f"{meta['uid']}/{seen}/{node}"
         count, since = self._loop.failures.get(key, (0, 0.0))
-        wait = min(_FIRST_WAIT * 2.0 ** max(count - 1, 0), _LONGEST_WAIT) if count else 0.0
+        wait = exponential_backoff(count, first=_FIRST_WAIT, longest=_LONGEST_WAIT)
         if now - since > 2 * _LONGEST_WAIT:
             count, wait = 0, 0.0
         if now - since < wait:

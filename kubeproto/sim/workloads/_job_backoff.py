@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..._pacing import exponential_backoff
 from ._job_pods import finished_at
 from ._objects import Json
 
@@ -34,5 +35,5 @@ def time_left(failures: Failures, now: float) -> float:
     """Return how many seconds a Job still has to wait."""
     if not failures.count or failures.latest is None:
         return 0.0
-    wait = min(_FIRST * 2.0 ** min(failures.count - 1, 30), _LONGEST)
+    wait = exponential_backoff(failures.count, first=_FIRST, longest=_LONGEST)
     return max(wait - (now - failures.latest), 0.0)

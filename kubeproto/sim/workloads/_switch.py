@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Final
 
+from ..._pacing import exponential_backoff
 from ..storage._storage import ResourceStorage, StoredEvent
 
 FIRST_RETRY: Final = 0.005  # seconds, doubled with each failure, as in Go's controllers
@@ -103,7 +104,9 @@ class SwitchedWork:
             return False
         if self.switch.take_failure():
             self._retries += 1
-            self._at = self._now() + min(FIRST_RETRY * 2.0 ** min(self._retries - 1, 30), _LONGEST_RETRY)
+            self._at = self._now() + exponential_backoff(
+                self._retries, first=FIRST_RETRY, longest=_LONGEST_RETRY
+            )
             return False
         self._retries = 0
         return self._work()
