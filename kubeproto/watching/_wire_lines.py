@@ -68,6 +68,6 @@ def _reader(payload: Any, *, every: bool) -> Reader[Any]:
     if found is None:
         lines: Any = Added[payload] | Modified[payload] | Deleted[payload]
         lines = lines | BookmarkLine | ErrorLine if every else lines
-        reader: Reader[Any] = Reader(lines, payload.__qualname__).prepared()
-        return _readers.setdefault((payload, every), reader)
+        reader: Reader[Any] = Reader(lines, payload.__qualname__)
+        found = _readers[payload, every] = reader.prepared()
     return found
