@@ -56,10 +56,10 @@ def test_a_token_that_cannot_be_read_is_a_400(asker: Asker, inside: bytes) -> No
     assert asker.answer.status in (200, 401)
 
 
-def test_an_annotation_that_is_nested_without_end_stops_no_apply(asker: Asker) -> None:
+def test_an_annotation_that_is_nested_without_end_owns_no_field_for_kubectl(asker: Asker) -> None:
     last = {"kubectl.kubernetes.io/last-applied-configuration": DEEP.decode()}
-    body = {"metadata": {"annotations": last}}
-    asker.send("PATCH", f"{MAPS}/a", json.dumps(body).encode(), MERGE)
+    body = {"metadata": {"annotations": last}, "data": {"k": "another's"}}
+    asker.ask("PATCH", f"{MAPS}/a", json.dumps(body).encode(), MERGE)
     applied = json.dumps(OBJECT | {"data": {"k": "v"}}).encode()
-    asker.send("PATCH", f"{MAPS}/a?fieldManager=m", applied, "application/apply-patch+yaml")
-    assert asker.answer.status == 200
+    apply = f"{MAPS}/a?fieldManager=kubectl", applied, "application/apply-patch+yaml"
+    assert asker.refused("PATCH", *apply)["code"] == 409
