@@ -7,14 +7,16 @@ and the number of pods. What is not: affinity between pods, topology spread, vol
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from ...objects import Quantity, Selector
+from ...objects import Quantity
 from ..storage._parts import listed, member
+from ..workloads._node_selection import selects
+from ..workloads._node_selection import tolerates as one_tolerates
 
 Json = dict[str, Any]
 _NO_SCHEDULE: Final = ("NoSchedule", "NoExecute")
@@ -87,7 +89,7 @@ def refusals(pod: Json, candidate: Candidate) -> list[str]:
         return ["node(s) were unschedulable"]
     if any(taint["effect"] in _NO_SCHEDULE and not tolerates(spec, taint) for taint in taints):
         return ["node(s) had untolerated taint(s)"]
-    if not _selected(spec, node):
+    if not selects(spec, node):
         return ["node(s) didn't match Pod's node affinity/selector"]
     share = share_of(pod)
     if any(candidate.taken.ports[port] for port in share.ports):
@@ -104,47 +106,10 @@ def tolerated_for(spec: Json, taint: Json) -> float | None:
     """For how many seconds a pod tolerates a taint: infinity for ever, None not at all."""
     found: list[float] = []
     for one in listed(spec, "tolerations"):
-        if one.get("effect") not in (None, "", taint["effect"]):
-            continue
-        if one.get("key") not in (None, "", taint["key"]):
-            continue
-        if one.get("operator", "Equal") == "Equal" and one.get("value", "") != taint.get("value", ""):
-            continue
-        seconds = one.get("tolerationSeconds")
-        found.append(float("inf") if seconds is None else max(float(seconds), 0.0))
+        if one_tolerates(one, taint):
+            seconds = one.get("tolerationSeconds")
+            found.append(float("inf") if seconds is None else max(float(seconds), 0.0))
     return min(found, default=None)
-
-
-def _selected(spec: Json, node: Json) -> bool:
-    labels = member(node["metadata"], "labels")
-    if any(labels.get(key) != value for key, value in member(spec, "nodeSelector").items()):
-        return False
-    affinity = member(member(spec, "affinity"), "nodeAffinity")
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return True
-    return any(_matches(term, node, labels) for term in listed(required, "nodeSelectorTerms"))
-
-
-def _matches(term: Json, node: Json, labels: dict[str, str]) -> bool:
-    expressions, fields = listed(term, "matchExpressions"), listed(term, "matchFields")
-    if not expressions and not fields:
-        return False  # an empty term matches nothing
-    names = {"metadata.name": node["metadata"]["name"]}
-    return _holds(expressions, labels) and _holds(fields, names)
-
-
-def _holds(expressions: Iterable[Json], labels: dict[str, str]) -> bool:
-    return all(_expression(one, labels) for one in expressions)
-
-
-def _expression(one: Json, labels: dict[str, str]) -> bool:
-    if one["operator"] in ("Gt", "Lt"):
-        value, bound = labels.get(one["key"], ""), one["values"][0]
-        if not value.lstrip("-").isdigit():
-            return False
-        return int(value) > int(bound) if one["operator"] == "Gt" else int(value) < int(bound)
-    return Selector.from_object({"matchExpressions": [one]}).matches(labels)
 
 
 def _lacking(share: Share, candidate: Candidate) -> list[str]:

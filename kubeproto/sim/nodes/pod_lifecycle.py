@@ -48,6 +48,7 @@ from msgspec.structs import replace
 
 from ..._errors import LocalProtocolError
 from ..._pacing import exponential_backoff
+from ...objects import Duration
 from ._pod_values import (
     Action,
     Active,
@@ -230,7 +231,7 @@ def _exited(container: Container, plan: PodPlan, event: ContainerExited, at: flo
     if failures == 0:
         return replace(ended, state=replace(over, restarts_at=at + FIRST_RESTART), failures=1)
     pause = exponential_backoff(failures, first=BACKOFF, longest=MAX_BACKOFF)
-    why = f"back-off {_go_duration(pause)} restarting failed container={container.name}"
+    why = f"back-off {Duration.of(pause)} restarting failed container={container.name}"
     return replace(
         ended, state=Waiting("CrashLoopBackOff", at + pause, why), last=over, failures=failures + 1
     )
@@ -247,11 +248,6 @@ def restarts(container: Container, policy: RestartPolicy, code: int) -> bool:
             return code != 0 and policy != "Never"
         case "main":
             return policy == "Always" or (policy == "OnFailure" and code != 0)
-
-
-def _go_duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 def _stop(containers: Containers, at: float, code: int) -> tuple[Containers, list[Action]]:

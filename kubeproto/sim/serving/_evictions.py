@@ -12,8 +12,9 @@ from .._state import ServerState
 from ..kinds._kinds import Served
 from ..nodes._disruptions import mark_disrupted
 from ..reading._routes import Route
-from ..storage._parts import listed, member
+from ..storage._parts import member
 from ..storage._storage import Stored
+from ..workloads._pods import is_ready, is_terminating
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
 from ._messages import ServerRequest, ServerResponse, body_response
@@ -92,7 +93,7 @@ def _covers(budget: Json, pod: Stored) -> bool:
 
 def _is_free(budget: Json, pod: Json) -> bool:
     """Whether the eviction of a pod costs its budget nothing, because the pod is not ready anyway."""
-    if _is_ready(pod):
+    if _is_healthy(pod):
         return False
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
@@ -132,7 +133,7 @@ def _check_pods(state: ServerState, route: Route, budget: Json) -> None:
         for one in route.served.storage.objects.values()
         if one.namespace == meta["namespace"] and _covers(budget, one)
     ]
-    healthy = sum(_is_ready(pod) for pod in pods) if state.nodes is not None else len(pods)
+    healthy = sum(map(_is_healthy, pods)) if state.nodes is not None else len(pods)
     if "minAvailable" in spec:
         needed = _share(spec["minAvailable"], len(pods))
     else:
@@ -141,11 +142,8 @@ def _check_pods(state: ServerState, route: Route, budget: Json) -> None:
         raise Rejection(_refusal(_unmet(meta["name"], needed, healthy)))
 
 
-def _is_ready(pod: Json) -> bool:
-    return not pod["metadata"].get("deletionTimestamp") and any(
-        one["type"] == "Ready" and one["status"] == "True"
-        for one in listed(member(pod, "status"), "conditions")
-    )
+def _is_healthy(pod: Json) -> bool:
+    return is_ready(pod) and not is_terminating(pod)
 
 
 def _unmet(name: str, needed: int, healthy: int) -> str:

@@ -15,7 +15,7 @@ from ..storage._parts import listed, member
 from ..storage._storage import StoredEvent
 from ..storage._values import copied
 from ..writing._cron import BadSchedule, Schedule, read_schedule
-from ._job_sync import COMPLETE, FAILED
+from ._job_conditions import COMPLETE, FAILED, end_of
 from ._objects import Json, message_of, reason_of
 from ._owner_loop import OwnerLoop
 from ._ownership import is_controlled_by, key_of, reference_to
@@ -87,7 +87,7 @@ class CronJobs(OwnerLoop):
         spec = cron["spec"]
         for kind, limit in ((COMPLETE, spec.get("successfulJobsHistoryLimit")),
                             (FAILED, spec.get("failedJobsHistoryLimit"))):  # fmt: skip
-            finished = [job for job in jobs if _end_of(job) == kind]
+            finished = [job for job in jobs if _outcome(job) == kind]
             finished.sort(key=_started)
             for job in finished[: max(len(finished) - limit, 0)] if limit is not None else ():
                 self._delete(cron, job)
@@ -97,7 +97,7 @@ class CronJobs(OwnerLoop):
         status = cron["status"]
         active = {one["uid"] for one in listed(status, "active")}
         for job in jobs:
-            uid, end, name = job["metadata"]["uid"], _end_of(job), job["metadata"]["name"]
+            uid, end, name = job["metadata"]["uid"], _outcome(job), job["metadata"]["name"]
             if end is None:
                 if uid not in active:
                     said = f"Saw a job that the controller did not create or forgot: {name}"
@@ -263,12 +263,10 @@ class CronJobs(OwnerLoop):
         self.shared.recorder.record(cron, reason, message, self.component, warning=warning)
 
 
-def _end_of(job: Json) -> str | None:
+def _outcome(job: Json) -> str | None:
     """Return how a Job has finished; None if it has not."""
-    for one in listed(member(job, "status"), "conditions"):
-        if one["type"] in (COMPLETE, FAILED) and one["status"] == "True":
-            return str(one["type"])
-    return None
+    end = end_of(job)
+    return None if end is None else str(end["type"])
 
 
 def _started(job: Json) -> tuple[bool, str, str]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ..storage._parts import listed, member
 from ._amounts import share
+from ._conditions import drop_condition, find_condition, set_condition
 from ._objects import Json
 from ._pods import seconds_of
 
@@ -43,31 +44,6 @@ def limits(deployment: Json) -> tuple[int, int]:
 def has_deadline(deployment: Json) -> bool:
     """Whether a rollout that does not move is to be reported."""
     return bool(deployment["spec"].get("progressDeadlineSeconds", FOREVER) != FOREVER)
-
-
-def find_condition(status: Json, type_: str) -> Json | None:
-    """Return a condition of a status."""
-    return next((one for one in listed(status, "conditions") if one["type"] == type_), None)
-
-
-def drop_condition(status: Json, type_: str) -> None:
-    """Take a condition out of a status."""
-    left = [one for one in listed(status, "conditions") if one["type"] != type_]
-    if left:
-        status["conditions"] = left
-    else:
-        status.pop("conditions", None)
-
-
-def set_condition(status: Json, condition: Json) -> None:
-    """Put a condition into a status, unless it says the same for the same reason already."""
-    current = find_condition(status, condition["type"])
-    if current is not None and current["status"] == condition["status"]:
-        if current.get("reason") == condition["reason"]:
-            return
-        condition["lastTransitionTime"] = current["lastTransitionTime"]
-    drop_condition(status, condition["type"])
-    status["conditions"] = [*listed(status, "conditions"), condition]
 
 
 def new_condition(type_: str, status: str, reason: str, message: str, stamp: str) -> Json:

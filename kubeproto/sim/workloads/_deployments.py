@@ -19,7 +19,8 @@ from collections.abc import Mapping
 
 from ..storage._storage import StoredEvent
 from ..storage._values import copied
-from ._deployment_status import PROGRESSING, find_condition, has_deadline, new_condition, set_condition
+from ._conditions import find_condition, set_condition
+from ._deployment_status import PROGRESSING, has_deadline, new_condition
 from ._loop import Listener
 from ._objects import Json
 from ._owner_loop import OwnerLoop

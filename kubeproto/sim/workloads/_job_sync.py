@@ -7,8 +7,18 @@ from typing import Final, Protocol
 from .._refusals import Rejection
 from ..storage._parts import listed, member
 from ..storage._values import copied
+from ._conditions import find_condition
 from ._deletion_order import in_order_of_deletion
 from ._job_backoff import Failures, after_pods, time_left
+from ._job_conditions import (
+    COMPLETE,
+    FAILED,
+    MET,
+    SUSPENDED,
+    TARGET,
+    ensure_condition,
+    job_condition,
+)
 from ._job_indexes import pending_indexes, read_indexes, write_indexes
 from ._job_pods import (
     failure_counts,
@@ -28,8 +38,6 @@ from ._ownership import key_of
 from ._pod_control import PodControl, is_namespace_going, slow_start
 from ._pods import is_active, is_finished, is_ready, is_terminating, phase, seconds_of
 
-COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
-MET, TARGET = "SuccessCriteriaMet", "FailureTarget"
 _AT_ONCE: Final = 500
 
 
@@ -176,10 +184,10 @@ class JobSync:
 
     def _end(self) -> Json | None:
         """Return the condition with which the Job ends, if it does."""
-        met = self._find(MET)
+        met = find_condition(self.status, MET)
         if met is not None and met["status"] == "True":
             return met
-        target = self._find(TARGET)
+        target = find_condition(self.status, TARGET)
         if target is not None and target["status"] == "True":
             return self._condition(FAILED, "True", target["reason"], target["message"])
         for pod in self.pods if "podFailurePolicy" in self.job["spec"] else ():
@@ -345,14 +353,14 @@ class JobSync:
     def _track(self, end: Json | None, *, changed: bool) -> None:
         """Count the pods that have ended, step by step, and let the Job end when all of them are counted."""
         tracked = {pod["metadata"]["uid"] for pod in self.pods if is_tracked(pod)}
-        changed |= self._count(tracked)
+        changed |= _count(self.status, tracked)
         countable = [pod for pod in self.pods if is_tracked(pod) and self._is_countable(pod, end)]
         changed |= self._note(countable, end)
         if end is not None and end["type"] == TARGET:
             self.status.setdefault("conditions", []).append(end)
             changed, end = True, self._condition(FAILED, "True", end["reason"], end["message"])
         elif end is not None and end["type"] == MET:
-            if self._find(MET) is None:
+            if find_condition(self.status, MET) is None:
                 self.status.setdefault("conditions", []).append(end)
                 changed = True
             end = self._condition(COMPLETE, "True", end["reason"], end["message"])
@@ -361,7 +369,7 @@ class JobSync:
         self._loop.failures_of[self._key] = self.failures
         for pod in countable:
             self._loop.untrack(pod)
-        changed = self._count(tracked - {pod["metadata"]["uid"] for pod in countable})
+        changed = _count(self.status, tracked - {pod["metadata"]["uid"] for pod in countable})
         finished = end is not None and self._finish(end)
         if changed or finished:
             self._write()
@@ -402,22 +410,6 @@ class JobSync:
                 self.status["failedIndexes"] = write_indexes(self.failed_indexes)
         return bool(self.status != before)
 
-    def _count(self, tracked: set[str]) -> bool:
-        """Count the pods whose uid is noted and whose finalizer is gone."""
-        uncounted: Json = self.status["uncountedTerminatedPods"]
-        changed = False
-        for name in ("succeeded", "failed"):
-            uids: list[str] = uncounted.get(name, [])
-            left = [uid for uid in uids if uid in tracked]
-            if len(left) < len(uids):
-                self.status[name] = self.status.get(name, 0) + len(uids) - len(left)
-                changed = True
-            if left:
-                uncounted[name] = left
-            else:
-                uncounted.pop(name, None)
-        return changed
-
     def _finish(self, end: Json) -> bool:
         if any(self.status["uncountedTerminatedPods"].values()) or self.terminating:
             return False
@@ -446,28 +438,11 @@ class JobSync:
         recorder = self._loop.shared.recorder
         recorder.record(self.job, reason, message, self._loop.component, warning=warning)
 
-    def _find(self, type_: str) -> Json | None:
-        return next((one for one in listed(self.status, "conditions") if one["type"] == type_), None)
-
     def _ensure(self, type_: str, status: str, reason: str, message: str) -> bool:
-        """Let the status have a condition; one that is False comes only in place of another."""
-        current = self._find(type_)
-        if current is None:
-            if status == "False":
-                return False
-            self.status.setdefault("conditions", []).append(self._condition(type_, status, reason, message))
-            return True
-        if (current["status"], current.get("reason"), current.get("message")) == (status, reason, message):
-            return False
-        current |= self._condition(type_, status, reason, message)
-        return True
+        return ensure_condition(self.status, self._condition(type_, status, reason, message))
 
     def _condition(self, type_: str, status: str, reason: str, message: str) -> Json:
-        stamp = self._objects.stamp
-        return {
-            "type": type_, "status": status, "lastProbeTime": stamp, "lastTransitionTime": stamp,
-            "reason": reason, "message": message,
-        }  # fmt: skip
+        return job_condition(type_, status, reason, message, self._objects.stamp)
 
     def _look_again(self, after: float) -> None:
         self._again = after if self._again is None else min(self._again, after)
@@ -476,12 +451,23 @@ class JobSync:
 _OMITTED: Final = ("active", "succeeded", "failed", "completedIndexes")
 
 
-def is_finished_job(job: Json) -> bool:
-    """Whether a Job has completed or failed."""
-    conditions = listed(member(job, "status"), "conditions")
-    return any(one["type"] in (COMPLETE, FAILED) and one["status"] == "True" for one in conditions)
-
-
 def _later(pod: Json, other: Json) -> bool:
     """Whether a pod failed after another one of its index."""
     return sum(failure_counts(pod)) >= sum(failure_counts(other)) and finished_at(pod) >= finished_at(other)
+
+
+def _count(status: Json, tracked: set[str]) -> bool:
+    """Count the pods whose uid is noted and whose finalizer is gone."""
+    uncounted: Json = status["uncountedTerminatedPods"]
+    changed = False
+    for name in ("succeeded", "failed"):
+        uids: list[str] = uncounted.get(name, [])
+        left = [uid for uid in uids if uid in tracked]
+        if len(left) < len(uids):
+            status[name] = status.get(name, 0) + len(uids) - len(left)
+            changed = True
+        if left:
+            uncounted[name] = left
+        else:
+            uncounted.pop(name, None)
+    return changed

@@ -18,8 +18,9 @@ from typing import Final
 from ..storage._storage import StoredEvent
 from ..storage._values import copied
 from ._job_backoff import Failures
+from ._job_conditions import end_of
 from ._job_pods import TRACKING, is_tracked
-from ._job_sync import JobSync, is_finished_job
+from ._job_sync import JobSync
 from ._loop import ControlLoop, Shared
 from ._objects import Json
 from ._owner_loop import OwnerLoop
@@ -46,7 +47,7 @@ class Jobs(OwnerLoop):
     def on_own(self, event: StoredEvent) -> None:
         super().on_own(event)
         found = self.objects.get(self.resource, event.stored.key)
-        if event.change == "DELETED" or (found is not None and is_finished_job(found)):
+        if event.change == "DELETED" or (found is not None and end_of(found) is not None):
             for key in self.shared.owners["pods"].owned(event.stored.uid):
                 self.enqueue(_POD + key)
 
@@ -64,7 +65,7 @@ class Jobs(OwnerLoop):
             self._let_go(key.removeprefix(_POD))
             return None
         found = self.objects.get(self.resource, key)
-        if found is None or is_finished_job(found):
+        if found is None or end_of(found) is not None:
             self.failures_of.pop(key, None)
             return None
         if found["spec"].get("managedBy", _MANAGER) != _MANAGER:
@@ -87,7 +88,7 @@ class Jobs(OwnerLoop):
             if reference["kind"] != "Job":
                 return
             job = self.objects.get(self.resource, f"{pod['metadata']['namespace']}/{reference['name']}")
-            if job is not None and job["metadata"]["uid"] == reference["uid"] and not is_finished_job(job):
+            if job is not None and job["metadata"]["uid"] == reference["uid"] and end_of(job) is None:
                 return
         self.untrack(pod)
 

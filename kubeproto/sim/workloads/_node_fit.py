@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...objects import Selector
 from ..storage._parts import listed, member
 from ..storage._values import copied
+from ._node_selection import NAME, selects, tolerates
 from ._objects import Json
 
 # What pods of a DaemonSet put up with, so that they run where others do not yet or not any more.
 _EXECUTE: Final = ("not-ready", "unreachable")
 _SCHEDULE: Final = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
-_NAME: Final = "metadata.name"
 
 
 def with_tolerations(template: Json) -> Json:
@@ -36,7 +35,7 @@ def pin(spec: Json, node: str) -> None:
     required = affinity.setdefault("nodeAffinity", {}).setdefault(
         "requiredDuringSchedulingIgnoredDuringExecution", {}
     )
-    required["nodeSelectorTerms"] = [{"matchFields": [{"key": _NAME, "operator": "In", "values": [node]}]}]
+    required["nodeSelectorTerms"] = [{"matchFields": [{"key": NAME, "operator": "In", "values": [node]}]}]
 
 
 def target_of(pod: Json) -> str:
@@ -49,7 +48,7 @@ def target_of(pod: Json) -> str:
     )
     for term in listed(required, "nodeSelectorTerms"):
         for one in listed(term, "matchFields"):
-            if one["key"] == _NAME and one["operator"] == "In" and len(one.get("values", ())) == 1:
+            if one["key"] == NAME and one["operator"] == "In" and len(one.get("values", ())) == 1:
                 return str(one["values"][0])
     return ""
 
@@ -60,67 +59,14 @@ def fits(template: Json, node: Json) -> tuple[bool, bool]:
     `template` tolerates already what every DaemonSet does.
     """
     spec, name = template["spec"], node["metadata"]["name"]
-    if spec.get("nodeName") not in (None, "", name) or not _selects(spec, node):
+    if spec.get("nodeName") not in (None, "", name) or not selects(spec, node):
         return False, False
     tolerations = listed(spec, "tolerations")
     taints = listed(member(node, "spec"), "taints")
-    untolerated = [one for one in taints if not any(_tolerates(it, one) for it in tolerations)]
+    untolerated = [one for one in taints if not any(tolerates(it, one) for it in tolerations)]
     if any(one["effect"] in ("NoExecute", "NoSchedule") for one in untolerated):
         return False, not any(one["effect"] == "NoExecute" for one in untolerated)
     return True, True
-
-
-def _selects(spec: Json, node: Json) -> bool:
-    labels: dict[str, str] = node["metadata"].get("labels") or {}
-    if not Selector.of(member(spec, "nodeSelector")).matches(labels):
-        return False
-    affinity = member(member(spec, "affinity"), "nodeAffinity")
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return True
-    fields = {_NAME: node["metadata"]["name"]}
-    return any(
-        (term.get("matchExpressions") or term.get("matchFields"))
-        and _matches(listed(term, "matchExpressions"), labels)
-        and _matches(listed(term, "matchFields"), fields)
-        for term in listed(required, "nodeSelectorTerms")
-    )
-
-
-def _matches(expressions: list[Json], labels: dict[str, str]) -> bool:
-    return all(_holds(one, labels.get(one["key"])) for one in expressions)
-
-
-def _holds(expression: Json, value: str | None) -> bool:
-    values: list[str] = expression.get("values") or []
-    match expression["operator"]:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case operator:
-            try:
-                number, bound = int(value or ""), int(values[0])
-            except (ValueError, IndexError):
-                return False
-            return number > bound if operator == "Gt" else number < bound
-
-
-def _tolerates(toleration: Json, taint: Json) -> bool:
-    if toleration.get("effect") not in (None, "", taint["effect"]):
-        return False
-    key = toleration.get("key", "")
-    if key and key != taint["key"]:
-        return False
-    operator = toleration.get("operator") or "Equal"
-    if operator == "Exists":
-        return True
-    same = toleration.get("value", "") == taint.get("value", "")
-    return bool(key) and operator == "Equal" and same
 
 
 def _same(one: Json, other: Json) -> bool:

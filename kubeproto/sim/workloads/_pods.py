@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...objects import parse_time
-from ..storage._parts import listed, member
+from ..storage._parts import member
+from ._conditions import find_condition
 
 Json = dict[str, Any]
 _FINISHED: Final = ("Succeeded", "Failed")
@@ -34,10 +35,7 @@ def is_active(pod: Json) -> bool:
 
 def condition(obj: Json, type_: str) -> Json | None:
     """Return the condition of this type in the status of an object; None if there is none."""
-    for one in listed(member(obj, "status"), "conditions"):
-        if one.get("type") == type_:
-            return one
-    return None
+    return find_condition(member(obj, "status"), type_)
 
 
 def is_ready(pod: Json) -> bool:

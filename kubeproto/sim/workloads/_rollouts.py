@@ -8,13 +8,12 @@ from typing import Protocol
 from .._refusals import Rejection
 from ..storage._parts import member
 from ..storage._values import copied
+from ._conditions import drop_condition, find_condition, set_condition
 from ._deployment_status import (
     PROGRESSING,
     carry_failures,
     counted,
     deadline,
-    drop_condition,
-    find_condition,
     has_deadline,
     is_complete,
     is_rolling,
@@ -22,7 +21,6 @@ from ._deployment_status import (
     limits,
     new_condition,
     replicas_of,
-    set_condition,
 )
 from ._loop import Shared
 from ._objects import Json, Objects, message_of, reason_of

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..storage._parts import listed, member
 from ..storage._storage import StoredEvent
-from ._job_sync import COMPLETE, FAILED
+from ._job_conditions import end_of
 from ._loop import ControlLoop, Listener
-from ._objects import Json
 from ._pods import seconds_of
 
 _JOBS = "jobs.batch"
@@ -30,18 +28,11 @@ class TtlAfterFinished(ControlLoop):
         job = self.objects.get(_JOBS, key)
         if job is None or "deletionTimestamp" in job["metadata"]:
             return None
-        ttl, end = job["spec"].get("ttlSecondsAfterFinished"), _finished_at(job)
+        ttl, end = job["spec"].get("ttlSecondsAfterFinished"), end_of(job)
         if ttl is None or end is None:
             return None
-        left: float = end + ttl - self.objects.now
+        left: float = seconds_of(end["lastTransitionTime"]) + ttl - self.objects.now
         if left > 0:
             return left
         self.objects.delete(_JOBS, key, self.user, uid=job["metadata"]["uid"], policy="Foreground")
         return None
-
-
-def _finished_at(job: Json) -> float | None:
-    for one in listed(member(job, "status"), "conditions"):
-        if one["type"] in (COMPLETE, FAILED) and one["status"] == "True":
-            return seconds_of(one["lastTransitionTime"])
-    return None
