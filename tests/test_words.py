@@ -10,6 +10,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -46,6 +47,15 @@ REPLACED: Final = {
     rf"(?<!there )\b(is|was|are|were) no (?!{_NO_NOUN})[a-z]": "is not a",
 }
 
+# Most files use none of them, which one search over the whole text shows.
+_ANY: Final = re.compile(rf"\b(?:{'|'.join(REPLACED)})")
+_READ: Final = (
+    tokenize.NAME,
+    tokenize.COMMENT,
+    tokenize.STRING,
+    getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING),  # from Python 3.12 on
+)
+
 _BOOKS: Final = "the books of the examples are on one"
 
 # Where such a word is right, by file or folder, and why.
@@ -79,23 +89,30 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
         found = [
             (number, line)
             for token in tokenize.generate_tokens(io.StringIO(text).readline)
-            if token.type in (tokenize.NAME, tokenize.COMMENT, tokenize.STRING)
+            if token.type in _READ
             for number, line in enumerate(token.string.splitlines(), token.start[0])
         ]
     else:
         found = list(enumerate(text.splitlines(), 1))
     for number, line in found:
-        yield number, re.sub(r"[_\W]+|(?<=[a-z])(?=[A-Z])", " ", line).lower()
+        yield number, words(line)
 
 
-def uses() -> Iterator[tuple[str, int, str]]:
+def words(text: str) -> str:
+    return re.sub(r"[_\W]+|(?<=[a-z])(?=[A-Z])", " ", text).lower()
+
+
+@cache
+def uses() -> tuple[tuple[str, int, str], ...]:
     """Each place where a replaced word stands, with its pattern."""
-    for path in files():
-        name = path.relative_to(ROOT).as_posix()
-        for number, line in lines(path):
-            for word in REPLACED:
-                if re.search(word, line):
-                    yield name, number, word
+    return tuple(
+        (path.relative_to(ROOT).as_posix(), number, word)
+        for path in files()
+        if _ANY.search(words(path.read_text()))
+        for number, line in lines(path)
+        for word in REPLACED
+        if re.search(word, line)
+    )
 
 
 def permission(name: str, word: str) -> tuple[str, str] | None:
