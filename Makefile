@@ -29,6 +29,7 @@ help:
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
 	@echo 'make dist    build wheel and sdist, and use them in clean environments on every Python at hand'
 	@echo 'make peers   other clients (Python, Go, Rust) that the tests let work against kubeproto serve'
+	@echo 'make browser  install Chromium, in which the tests look at web pages (Debian, as root)'
 	@echo 'make soak    kill kubeproto serve 200 times under load, then keep 1,100 watches open on it'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
@@ -102,6 +103,12 @@ peers: $(READY)
 .PHONY: soak
 soak: $(READY)
 	@$(BIN)/python tests/serve/soak.py $(ARGS)
+
+# Debian's own: the library that drives it would download another one. Elsewhere: install what is called chromium.
+.PHONY: browser
+browser:
+	@command -v chromium || { apt-get update --quiet --quiet \
+	    && DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends chromium; }
 
 # Enters in tests/conformance.toml the tests that carry an id of the conformance list in their name.
 .PHONY: map

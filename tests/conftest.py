@@ -10,9 +10,13 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 # A deadline would make the machine's mood part of the verdict; so would a complaint that data came slowly.
 hypothesis.settings.register_profile(
@@ -81,8 +85,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         for tool in marker.args:
             if missing(tool):
                 item.stash[MISSING] = tool
-                how = "; `make peers` makes it" if tool.startswith("peer:") else ""
-                pytest.skip(f"{tool} is not on this machine{how}")
+                how = "peers" if tool.startswith("peer:") else "browser" if tool == "chromium" else ""
+                pytest.skip(f"{tool} is not on this machine{f'; `make {how}` brings it' if how else ''}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -102,6 +106,19 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     if report.skipped:
         refuse_skip(report)
     return report
+
+
+@pytest.fixture
+def browser_page() -> Generator[Page]:
+    """A page of headless Chromium, for tests that say `@pytest.mark.needs("chromium")`.
+
+    Playwright holds an event loop in this thread meanwhile, so what is served runs in another one, or in a
+    process of its own.
+    """
+    from browsing import opened_page  # here, because few tests open one
+
+    with opened_page() as page:
+        yield page
 
 
 def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

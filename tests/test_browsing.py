@@ -1,0 +1,24 @@
+"""The browser of the tests runs scripts, reaches this machine alone, and reports scripts that fail."""
+
+from __future__ import annotations
+
+import pytest
+from browsing import opened_page
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.one_python]
+
+
+def test_scripts_run(browser_page: Page) -> None:
+    browser_page.set_content("<h1>old</h1><script>document.querySelector('h1').textContent = 'new'</script>")
+    expect(browser_page.locator("h1")).to_have_text("new")
+
+
+def test_a_script_that_fails_and_a_foreign_resource_fail_the_test() -> None:
+    with (
+        pytest.raises(
+            AssertionError, match=r"(?s)asked for https://example.com/x.js.*a script failed: .*boom"
+        ),
+        opened_page() as page,
+    ):
+        page.set_content("<script src=https://example.com/x.js></script><script>throw Error('boom')</script>")
