@@ -21,7 +21,7 @@ ARGUMENTS: Final = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 
 @contextmanager
 def opened_page() -> Generator[Page]:
-    """A page of a browser of its own; an error of its scripts and a request to another machine are failures."""
+    """A page of a browser of its own; failing scripts and requests to other machines fail the test."""
     problems: list[str] = []
 
     def route(route: Route, request: Request) -> None:
