@@ -74,7 +74,7 @@ class Server:
 @contextmanager
 def simulated(*options: str) -> Generator[Server]:
     """A `kubeproto serve` in a process of its own."""
-    command = [sys.executable, "-m", "kubeproto_serve", "serve", "--port", "0", *options]
+    command = [sys.executable, "-m", "kubeproto_cli", "serve", "--port", "0", *options]
     with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             if process.stdout is None or not select.select([process.stdout], [], [], _START)[0]:

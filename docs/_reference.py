@@ -21,6 +21,7 @@ PACKAGES: Final = (
     "kubeproto_httpx",
     "kubeproto_h11",
     "kubeproto_serve",
+    "kubeproto_cli",
 )
 KINDS: Final = "kubeproto.kinds"
 

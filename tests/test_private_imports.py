@@ -59,6 +59,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_h11._websockets": "a limit that a page of the documentation states",
     "kubeproto_httpx._blocking": "the line at which httpx's errors become ours, error by error",
     "kubeproto_httpx._exchange": "a limit that a page of the documentation states",
+    "kubeproto_cli._serve": "the cluster that options describe, without a process",
     "kubeproto_httpx._merging": "how pieces that come together are merged, piece by piece",
     "kubeproto_httpx._network": "streams under a transport of httpx, to be cut at every byte",
     "kubeproto_runtime.blocking._resync_driver": "the driver with a sink of the test's own",
@@ -77,7 +78,6 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.tasks._background": "which event loop runs, for every loop and for none",
     "kubeproto_runtime.watching._resync_driver": "the driver with a sink of the test's own",
     "kubeproto_trio._dialling": "a limit that a page of the documentation states",
-    "kubeproto_serve._command": "the cluster that options describe, without a process",
     "kubeproto_serve._fixtures": "the fixtures that pytest loads by their module's name",
 }
 

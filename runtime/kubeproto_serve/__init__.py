@@ -3,7 +3,6 @@
 In a test: ``async with serve(cluster) as url``. By hand: ``kubeproto serve``.
 """
 
-from ._command import main
 from ._journal import StateUnusable
 from ._limits import Limits
 from ._requestlog import RequestLog
@@ -17,7 +16,6 @@ __all__ = [
     "ServingUrl",
     "StateUnusable",
     "from_files",
-    "main",
     "read_token_file",
     "self_made",
     "serve",

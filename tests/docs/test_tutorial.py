@@ -60,7 +60,7 @@ def test_each_command_of_the_tutorial_prints_what_it_shows(tmp_path: Path) -> No
     )
     (tmp_path / "crd.yaml").write_text(made.stdout)
     home = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path)}
-    serve = ("-m", "kubeproto_serve", "serve", "--port", "0", "--kubeconfig", "./config", "--crd", "crd.yaml")
+    serve = ("-m", "kubeproto_cli", "serve", "--port", "0", "--kubeconfig", "./config", "--crd", "crd.yaml")
     with process(tmp_path, sys.executable, *serve) as server:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("# serving at ")

@@ -20,7 +20,7 @@ class Server:
     """A `kubeproto serve` in a process of its own."""
 
     def __init__(self, state: Path, *options: str) -> None:
-        command = [sys.executable, "-m", "kubeproto_serve", "serve", "--port", "0", "--state", str(state)]
+        command = [sys.executable, "-m", "kubeproto_cli", "serve", "--port", "0", "--state", str(state)]
         self.process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         first = self.process.stdout.readline()

@@ -14,8 +14,8 @@ import pytest
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto_serve import main
-from kubeproto_serve._command import _cluster, _parser, _time_zone
+from kubeproto_cli import main
+from kubeproto_cli._serve import ServeOptions, simulated_cluster, time_zone
 
 pytestmark = pytest.mark.one_python
 
@@ -39,7 +39,7 @@ class Process:
     """A `kubeproto serve`, and requests to it."""
 
     def __init__(self, *options: str) -> None:
-        command = [sys.executable, "-m", "kubeproto_serve", "serve", "--port", "0", *options]
+        command = [sys.executable, "-m", "kubeproto_cli", "serve", "--port", "0", *options]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
         assert self.process.stdout is not None
@@ -126,40 +126,39 @@ def in_process(faults: sim.Faults, target: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "status", "message"),
     [
-        (["--tls-cert", "x"], "--tls-cert and --tls-key belong together"),
-        (["--client-certificates"], "client certificates need TLS"),
-        (["--load", "/nothing/here.yaml"], "/nothing/here.yaml"),
+        (["--tls-cert", "x"], 2, "--tls-cert and --tls-key belong together"),
+        (["--client-certificates"], 2, "client certificates need TLS"),
+        (["--webhook", "hooks=127.0.0.1:9443"], 2, "expected NAMESPACE/SERVICE=HOST:PORT"),
+        (["--load", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file or directory"),
     ],
 )
 def test_options_that_cannot_be_met_end_it_with_the_reason(
-    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    options: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["serve", "--port", "0", "--empty", *options]) == 1
+    assert main(["serve", "--port", "0", "--empty", *options]) == status
     said = capsys.readouterr().err
     assert said.startswith("kubeproto serve: ")
     assert message in said
 
 
-@pytest.mark.parametrize(
-    ("names", "pods"), [((), 2), (("--controllers", "*,-replicaset"), 0), (("--controllers", ""), 0)]
-)
-def test_controllers_run_unless_they_are_left_out(names: tuple[str, ...], pods: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("names", "pods"), [("*", 2), ("*,-replicaset", 0), ("", 0)])
+def test_controllers_run_unless_they_are_left_out(names: str, pods: int, tmp_path: Path) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
     made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
     manifest = tmp_path / "web.json"
     manifest.write_text(json.dumps(made))
-    cluster = _cluster(_parser().parse_args(["serve", "--load", str(manifest), *names]))
+    cluster = simulated_cluster(ServeOptions(load=(str(manifest),), controllers=names))
     cluster.settle()
     assert len(cluster.objects("v1/Pod")) == pods
 
 
 def test_time_zones_are_those_of_the_system() -> None:
-    assert _time_zone("Europe/Berlin") is not None
-    assert _time_zone("Europe/Nowhere") is None
-    assert _time_zone("../etc/passwd") is None
+    assert time_zone("Europe/Berlin") is not None
+    assert time_zone("Europe/Nowhere") is None
+    assert time_zone("../etc/passwd") is None
 
 
 def test_a_controller_that_does_not_exist_ends_it_with_the_names_that_do(

@@ -1,0 +1,7 @@
+"""`python -m kubeproto_cli`: the command line where no scripts are installed."""
+
+import sys
+
+from kubeproto_cli import main
+
+sys.exit(main())

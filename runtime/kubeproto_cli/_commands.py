@@ -1,0 +1,67 @@
+"""Commands with examples in their help, and a group that imports a command when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Command(click.Command):
+    """A command whose help ends with examples: pairs of what it is for and what to type."""
+
+    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on a line of its own, never wrapped: they are to be copied."""
+        if not self.examples:
+            return
+        with formatter.section("Examples"):
+            for index, (purpose, line) in enumerate(self.examples):
+                formatter.write("\n" if index else "")
+                formatter.write(f"{'':{formatter.current_indent}}# {purpose}\n")
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+class LazyCommand(NamedTuple):  # not a Struct: msgspec costs as much at the start as click
+    """Where a command is defined, and its line in the list of commands."""
+
+    home: str  # module:name
+    summary: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, name = self.home.partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+class LazyGroup(click.Group):
+    """A group that knows the names and summaries of its commands, and imports the one that is called.
+
+    Listing them imports none, so that ``kubeproto --help`` costs no more than its own text.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, LazyCommand], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        found = self.lazy.get(cmd_name)
+        return None if found is None else found.load()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.lazy[name].summary) for name in self.list_commands(ctx)])
