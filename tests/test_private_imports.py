@@ -59,6 +59,8 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_h11._websockets": "a limit that a page of the documentation states",
     "kubeproto_httpx._blocking": "the line at which httpx's errors become ours, error by error",
     "kubeproto_httpx._exchange": "a limit that a page of the documentation states",
+    "kubeproto_cli._commands": "the examples of a command, each of which is parsed",
+    "kubeproto_cli._main": "the table of commands, against the commands themselves",
     "kubeproto_cli._serve": "the cluster that options describe, without a process",
     "kubeproto_httpx._merging": "how pieces that come together are merged, piece by piece",
     "kubeproto_httpx._network": "streams under a transport of httpx, to be cut at every byte",
