@@ -79,6 +79,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.tasks._accepting": "a listener without file descriptors, handed over by the test",
     "kubeproto_runtime.tasks._background": "which event loop runs, for every loop and for none",
     "kubeproto_runtime.watching._resync_driver": "the driver with a sink of the test's own",
+    "kubeproto_runtime.webhooks._issuing": "what stands in a Secret, which no caller is to look into",
     "kubeproto_trio._dialling": "a limit that a page of the documentation states",
     "kubeproto_serve._fixtures": "the fixtures that pytest loads by their module's name",
 }

@@ -1,7 +1,7 @@
 """The parts of a controller: the Store that caches a kind, the work queue, elections, Events, finalizers."""
 
 from .._pacing import Rate
-from . import election, finalizers
+from . import certificates, election, finalizers
 from ._actions import Action, AwaitChange, Requeue, await_change, requeue
 from ._changes import CachedObject, Change
 from ._conditions import (
@@ -50,6 +50,7 @@ __all__ = [
     "Work",
     "WorkQueue",
     "await_change",
+    "certificates",
     "drop_managed_fields",
     "election",
     "finalizers",

@@ -194,7 +194,9 @@ class Operator:
                 pages = HealthPages(self.well, self.ready, self.metrics)
                 self.port = await stages.outer.start(serve, pages, self._host, self.port)
             if self._webhooks is not None:
-                await stages.outer.start(self._webhooks.run)
+                # Not awaited: the certificate may be one that the leader is yet to make.
+                stages.outer.start_soon(complain, self._webhooks.run)
+                self._others.append(self._webhooks.certificates.renew)
             async with anyio.create_task_group() as following:
                 stages.following = following
                 try:

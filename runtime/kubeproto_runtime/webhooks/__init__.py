@@ -3,6 +3,7 @@
 from ._admission import Admission, Defaulter, Validator
 from ._certificate_files import CertificateFiles, CertificateSource
 from ._configurations import WebhookOptions, Where
+from ._managed_certificates import ManagedCertificates
 from ._server import WebhookServer
 from ._webhooks import WebhookApplication, Webhooks
 
@@ -11,6 +12,7 @@ __all__ = [
     "CertificateFiles",
     "CertificateSource",
     "Defaulter",
+    "ManagedCertificates",
     "Validator",
     "WebhookApplication",
     "WebhookOptions",

@@ -12,8 +12,12 @@ import os
 import ssl
 from typing import TYPE_CHECKING, Final, Protocol
 
+import anyio
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from anyio.abc import TaskStatus
 
 _log: Final = logging.getLogger("kubeproto.webhooks")
 
@@ -23,6 +27,14 @@ class CertificateSource(Protocol):
 
     def context(self) -> ssl.SSLContext:
         """Return what the next connection is to be made with."""
+        ...
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Keep it current until cancelled; started once there is a certificate."""
+        ...
+
+    async def renew(self) -> None:
+        """Do what only the leader does, until cancelled or done."""
         ...
 
 
@@ -41,6 +53,14 @@ class CertificateFiles:
 
     def __repr__(self) -> str:
         return f"CertificateFiles{self._paths}"
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Have a certificate that can be used; the files are looked at when a connection comes."""
+        self.context()
+        task_status.started()
+
+    async def renew(self) -> None:
+        """Leave that to whoever writes the files."""
 
     def context(self) -> ssl.SSLContext:
         """Return the newest certificate that can be used; an error if there has never been one."""

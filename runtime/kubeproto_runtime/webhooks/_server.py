@@ -61,8 +61,23 @@ class WebhookServer:
         self.listens = False
 
     async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Listen; says at which port once it does. A certificate that cannot be used is an error now."""
-        self.certificates.context()
+        """Listen once there is a certificate, and say at which port; unusable files are an error."""
+        try:
+            async with anyio.create_task_group() as keeping:
+                await keeping.start(self._keep)
+                await self._listen(task_status)
+        except BaseExceptionGroup as group:
+            error, *others = group.exceptions
+            if others:
+                raise
+        else:
+            return
+        raise error
+
+    async def _keep(self, *, task_status: TaskStatus[None]) -> None:
+        await self.certificates.run(task_status=task_status)
+
+    async def _listen(self, task_status: TaskStatus[int]) -> None:
         listener = await anyio.create_tcp_listener(local_host=self.host, local_port=self.port)
         async with listener, anyio.create_task_group() as tasks:
             self.port = listener.extra(anyio.abc.SocketAttribute.local_port)

@@ -1,0 +1,195 @@
+"""Makes authorities and certificates, and reads what there is; no other module needs `cryptography`."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
+
+from kubeproto.control import certificates as c
+
+# The keys of a Secret: those of `kubernetes.io/tls`, with the bundle and the key of its newest authority.
+BUNDLE: Final = "ca.crt"
+AUTHORITY_KEY: Final = "ca.key"
+CERTIFICATE: Final = "tls.crt"
+KEY: Final = "tls.key"
+
+# For clocks that are behind.
+_BEFORE: Final = timedelta(minutes=5)
+
+Data = Mapping[str, bytes]
+
+
+class Pair(Struct, frozen=True):
+    """A certificate and its key, as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    def __repr__(self) -> str:
+        return "Pair(certificate=…, key=…)"
+
+
+def read_chain(data: Data | None) -> c.Chain | None:
+    """Return what stands in a Secret; None if any of it is missing or cannot be read."""
+    try:
+        bundle = x509.load_pem_x509_certificates((data or {})[BUNDLE])
+        leaf = x509.load_pem_x509_certificate((data or {})[CERTIFICATE])
+        for name in (AUTHORITY_KEY, KEY):
+            _load_key((data or {})[name])
+    except (KeyError, ValueError, TypeError):
+        return None
+    authorities = tuple(c.TrustedAuthority(id_of(one), *_times(one)) for one in bundle)
+    issuer = next((id_of(one) for one in bundle if _has_issued(one, leaf)), "")
+    return c.Chain(authorities, c.Leaf(issuer, *_times(leaf), _hosts(leaf)))
+
+
+def ids_in(bundle: bytes) -> frozenset[str]:
+    """Return the authorities of a bundle; none if it cannot be read."""
+    try:
+        return frozenset(map(id_of, x509.load_pem_x509_certificates(bundle)))
+    except ValueError:
+        return frozenset()
+
+
+def id_of(certificate: x509.Certificate) -> str:
+    """Return what tells a certificate from any other."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def perform(
+    decision: c.Renewal, data: Data | None, hosts: Iterable[str], now: float, lifetimes: c.Lifetimes
+) -> dict[str, bytes]:
+    """Return what the Secret is to hold after a decision."""
+    held = dict(data or {})
+    match decision:
+        case c.Begin():
+            made = make_authority(now, lifetimes.authority)
+            held |= {BUNDLE: made.certificate, AUTHORITY_KEY: made.key}
+            return held | _issued(held, hosts, now, lifetimes)
+        case c.AddAuthority():
+            made = make_authority(now, lifetimes.authority)
+            return held | {BUNDLE: held[BUNDLE] + made.certificate, AUTHORITY_KEY: made.key}
+        case c.Issue():
+            return held | _issued(held, hosts, now, lifetimes)
+        case c.Retire():
+            newest = x509.load_pem_x509_certificates(held[BUNDLE])[-1]
+            return held | {BUNDLE: _pem(newest)}
+        case c.Rest():
+            return held
+
+
+def make_authority(now: float, life: float) -> Pair:
+    """Return an authority of its own."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubeproto webhooks")])
+    builder = (
+        _builder(name, name, key, now, life)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs=True), critical=True)
+    )
+    return Pair(_pem(builder.sign(key, hashes.SHA256())), _key_pem(key))
+
+
+def _issued(held: Data, hosts: Iterable[str], now: float, lifetimes: c.Lifetimes) -> dict[str, bytes]:
+    authority = x509.load_pem_x509_certificates(held[BUNDLE])[-1]
+    signer, key = _load_key(held[AUTHORITY_KEY]), ec.generate_private_key(ec.SECP256R1())
+    names = sorted(hosts)
+    life = min(lifetimes.leaf, _times(authority)[1] - int(now))  # no verifier accepts it any longer
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
+    identifier = x509.SubjectKeyIdentifier.from_public_key(signer.public_key())
+    builder = (
+        _builder(subject, authority.subject, key, now, life)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(map(_general_name, names)), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False
+        )
+    )
+    return {CERTIFICATE: _pem(builder.sign(signer, hashes.SHA256())), KEY: _key_pem(key)}
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: float, life: float
+) -> x509.CertificateBuilder:
+    made = datetime.fromtimestamp(int(now), UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(made - _BEFORE)
+        .not_valid_after(made + timedelta(seconds=life))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _times(certificate: x509.Certificate) -> tuple[float, float]:
+    made = certificate.not_valid_before_utc + _BEFORE
+    return made.timestamp(), certificate.not_valid_after_utc.timestamp()
+
+
+def _hosts(leaf: x509.Certificate) -> frozenset[str]:
+    try:
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return frozenset()
+    addresses = map(str, names.get_values_for_type(x509.IPAddress))
+    return frozenset((*names.get_values_for_type(x509.DNSName), *addresses))
+
+
+def _has_issued(authority: x509.Certificate, leaf: x509.Certificate) -> bool:
+    try:
+        leaf.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _load_key(text: bytes) -> ec.EllipticCurvePrivateKey:
+    key = serialization.load_pem_private_key(text, None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError("the key is not one of those that are made here")
+    return key

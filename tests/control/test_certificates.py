@@ -1,0 +1,178 @@
+"""When certificates are renewed: each decision by a table, and years of renewals with any delays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kubeproto.control import certificates as c
+
+SPAN: Final = c.Lifetimes(authority=1000.0, leaf=90.0, overlap=120.0, settle=10.0)
+HOSTS: Final = frozenset(("hooks.default.svc",))
+A: Final = c.TrustedAuthority("A", 0.0, 1000.0)
+B: Final = c.TrustedAuthority("B", 880.0, 1880.0)
+
+
+def leaf(issuer: str, made: float, hosts: frozenset[str] = HOSTS) -> c.Leaf:
+    return c.Leaf(issuer, made, made + 90.0, hosts)
+
+
+def chain(*authorities: c.TrustedAuthority, by: str, made: float, hosts: frozenset[str] = HOSTS) -> c.Chain:
+    return c.Chain(authorities, leaf(by, made, hosts))
+
+
+ROWS: Final[list[tuple[str, c.Chain | None, dict[str, float], float, c.Renewal]]] = [
+    ("nothing is there", None, {}, 0.0, c.Begin()),
+    ("no authority is there", c.Chain((), leaf("A", 0.0)), {}, 0.0, c.Begin()),
+    ("the newest authority has ended", chain(A, by="A", made=950.0), {}, 1000.0, c.Begin()),
+    ("all is well", chain(A, by="A", made=0.0), {}, 1.0, c.Rest(60.0)),
+    ("all is well, and was not published", chain(A, by="A", made=0.0), {"A": 5.0}, 1.0, c.Rest(60.0)),
+    ("two thirds of the leaf are over", chain(A, by="A", made=0.0), {}, 60.0, c.Issue()),
+    ("the leaf has ended", chain(A, by="A", made=0.0), {}, 90.0, c.Issue()),
+    ("the names have changed", chain(A, by="A", made=0.0, hosts=frozenset("x")), {}, 1.0, c.Issue()),
+    ("the leaf is by somebody else", chain(A, by="", made=0.0), {}, 1.0, c.Issue()),
+    ("the authority ends within the overlap", chain(A, by="A", made=880.0), {}, 880.0, c.AddAuthority()),
+    ("and its leaf is not fresh", chain(A, by="A", made=830.0), {}, 880.0, c.Issue()),
+    ("its leaf is as fresh as it has to be", chain(A, by="A", made=850.0), {}, 880.0, c.AddAuthority()),
+    ("a fresher leaf would not last longer", chain(A, by="A", made=930.0), {}, 985.0, c.AddAuthority()),
+    ("the names have changed before that", chain(A, by="A", made=880.0, hosts=frozenset("x")), {}, 880.0,
+     c.Issue()),
+    ("it is about to", chain(A, by="A", made=840.0), {}, 870.0, c.Rest(880.0)),
+    ("the new one is not published", chain(A, B, by="A", made=840.0), {"A": 0.0}, 900.0, c.Rest(910.0)),
+    ("it was published just now", chain(A, B, by="A", made=840.0), {"B": 895.0}, 900.0, c.Rest(905.0)),
+    ("a newer one is due meanwhile", chain(A, B, by="A", made=1750.0), {}, 1800.0, c.Rest(1810.0)),
+    ("it has settled", chain(A, B, by="A", made=840.0), {"B": 890.0}, 900.0, c.Issue()),
+    ("nobody accepts the old leaf", chain(A, B, by="A", made=840.0), {}, 930.0, c.Issue()),
+    ("old leaves may still be shown", chain(A, B, by="B", made=905.0), {}, 910.0, c.Rest(915.0)),
+    ("none is shown any more", chain(A, B, by="B", made=905.0), {}, 915.0, c.Retire()),
+    ("the old one is gone", chain(B, by="B", made=905.0), {}, 915.0, c.Rest(965.0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "held", "published", "now", "decision"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_row(
+    what: str, held: c.Chain | None, published: Mapping[str, float], now: float, decision: c.Renewal
+) -> None:
+    assert c.decide(held, HOSTS, published, now, SPAN) == decision
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"settle": 0.0}, {"settle": 30 * 86400.0}, {"leaf": 130 * 86400.0}, {"overlap": 400 * 86400.0}],
+)
+def test_lifetimes_that_would_leave_a_gap_are_refused(facts: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="must satisfy"):
+        c.Lifetimes(**facts)
+
+
+class Years:
+    """A Secret, the bundles in configurations, a client that reads these, and a server that reads the Secret.
+
+    A write reaches the configurations after a delay, in the order of writes; the client and the server lag by
+    half of what settles a change. The leader learns what is published when it looks.
+    """
+
+    def __init__(self, delays: list[float]) -> None:
+        self.delays = delays
+        self.now = 0.0
+        self.held: c.Chain | None = None
+        self.bundles: list[tuple[float, frozenset[str]]] = []  # since when which stand in configurations
+        self.shown: list[tuple[float, c.Leaf]] = []  # since when which stands in the Secret
+        self.published: dict[str, float] = {}
+        self.made = 0
+        self.decisions: list[c.Renewal] = []
+
+    def decide(self) -> c.Renewal:
+        self.published = {one: self.published.get(one, self.now) for one in self.bundle(self.now)}
+        decision = c.decide(self.held, HOSTS, self.published, self.now, SPAN)
+        self.decisions.append(decision)
+        return decision
+
+    def perform(self, decision: c.Renewal) -> None:
+        match decision, self.held:
+            case c.Begin(), _:
+                made = self.authority()
+                self.held = c.Chain((made,), self.leaf(made))
+            case c.AddAuthority(), c.Chain(authorities, shown):
+                self.held = c.Chain((*authorities, self.authority()), shown)
+            case c.Issue(), c.Chain(authorities, _):
+                self.held = c.Chain(authorities, self.leaf(authorities[-1]))
+            case c.Retire(), c.Chain(authorities, shown):
+                self.held = c.Chain(authorities[-1:], shown)
+            case _:
+                raise AssertionError(decision)
+        assert self.held is not None
+        late = self.delays.pop() if self.delays and self.bundles else 0.0
+        before = self.bundles[-1][0] if self.bundles else 0.0
+        self.bundles.append(
+            (max(before, self.now + late), frozenset(one.id for one in self.held.authorities))
+        )
+        self.shown.append((self.now, self.held.leaf))
+
+    def authority(self) -> c.TrustedAuthority:
+        self.made += 1
+        return c.TrustedAuthority(str(self.made), self.now, self.now + SPAN.authority)
+
+    def leaf(self, by: c.TrustedAuthority) -> c.Leaf:
+        return c.Leaf(by.id, self.now, min(self.now + SPAN.leaf, by.ends), HOSTS)
+
+    def bundle(self, at: float) -> frozenset[str]:
+        found = [ids for since, ids in self.bundles if since <= at]
+        return found[-1] if found else frozenset[str]()
+
+    def pass_to(self, until: float) -> None:
+        """Let time pass, and look wherever something changes for the client or the server."""
+        times = {at + late for at, _ in (*self.bundles, *self.shown) for late in (0.0, LAG)}
+        for at in sorted(at for at in times | {until} if self.now < at <= until):
+            self.now = at
+            self.check()
+
+    def check(self) -> None:
+        """Whoever calls trusts what any server shows."""
+        trusted = [self.bundle(self.now), self.bundle(self.now - LAG)] if self.now > LAG else []
+        recent = [one for since, one in self.shown if since > self.now - LAG]
+        before = [one for since, one in self.shown if since <= self.now - LAG][-1:]
+        for leaf_ in (*before, *recent):
+            assert leaf_.ends > self.now
+            assert all(leaf_.issuer in ids for ids in trusted)
+
+
+LAG: Final = SPAN.settle / 2
+# A leaf that was fresh when the next authority was added has 60 seconds left. Until one by that authority is
+# shown everywhere its publication passes, twice a look by the leader and 10 seconds to settle, and the lag.
+SPARE: Final = 60.0 - 2 * SPAN.settle - LAG - 0.5
+
+
+@st.composite
+def slowness(draw: st.DrawFn) -> tuple[list[float], list[float]]:
+    """How late writes are published, and how late a leader wakes."""
+    asleep = draw(st.floats(0.0, SPARE / 2))
+    delays = draw(st.lists(st.floats(0.0, SPARE - 2 * asleep), max_size=40))
+    return delays, draw(st.lists(st.floats(0.0, asleep), max_size=80))
+
+
+@example(([SPARE] * 40, []))
+@example(([0.0] * 40, [SPARE / 2] * 80))
+@given(slowness())
+def test_in_years_of_renewals_every_client_trusts_every_server(slow: tuple[list[float], list[float]]) -> None:
+    delays, pauses = slow
+    years = Years(delays)
+    while years.now < 2000.0:
+        for _ in range(5):
+            decision = years.decide()
+            if isinstance(decision, c.Rest):
+                break
+            years.perform(decision)
+            years.check()
+        else:
+            raise AssertionError("it never rests")
+        assert decision.until > years.now
+        years.pass_to(decision.until + (pauses.pop() if pauses else 0.0))
+    kinds = [type(one).__name__ for one in years.decisions]
+    assert kinds.count("Begin") == 1
+    assert kinds.count("AddAuthority") == 2
+    assert kinds.count("Retire") == 2
