@@ -15,6 +15,12 @@ import pytest
 import trustme
 from anyio.streams.tls import TLSAttribute
 from webhook_rig import DEFAULT, VALIDATE, Book, Spec, book, check, fill, review, webhooks
+from webhook_scenarios import (
+    Hooked,
+    a_certificate_is_renewed_under_load,
+    books_are_admitted_defaulted_and_refused,
+    hooked,
+)
 
 import kubeproto as kp
 from kubeproto import sim
@@ -170,6 +176,33 @@ def test_a_certificate_is_renewed_under_load_and_no_request_is_refused(
 
     on(backend, main)
     assert caplog.text.count("was read again") >= 1
+
+
+@asynccontextmanager
+async def simulated_server() -> AsyncGenerator[Hooked]:
+    """A served cluster that calls the webhooks of an operator, which makes its certificate itself."""
+    async with (
+        serve(sim.Cluster()) as url,
+        HttpxTransport(Connection(server=str(url))) as transport,
+        hooked(transport) as here,
+    ):
+        yield here
+
+
+def test_a_served_cluster_is_answered_by_webhooks_as_a_real_one(backend: Backend) -> None:
+    async def main() -> None:
+        async with simulated_server() as here:
+            await books_are_admitted_defaulted_and_refused(here)
+
+    on(backend, main)
+
+
+def test_another_authority_takes_over_under_load_and_no_request_is_refused(backend: Backend) -> None:
+    async def main() -> None:
+        async with simulated_server() as here:
+            await a_certificate_is_renewed_under_load(here)
+
+    on(backend, main)
 
 
 def test_a_certificate_that_cannot_be_used_leaves_the_last_one(

@@ -9,7 +9,7 @@ import kubeproto as kp
 from kubeproto.crd import Violation
 from kubeproto_runtime.webhooks import Admission, Webhooks
 
-GROUP: Final = "library.example.com"
+GROUP: Final = "webhooks.test"
 
 
 class Name(kp.Fields):

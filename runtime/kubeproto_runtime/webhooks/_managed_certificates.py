@@ -74,6 +74,7 @@ class ManagedCertificates:
         self._lifetimes = lifetimes
         self._context: ssl.SSLContext | None = None
         self._changed = anyio.Event()
+        self._missing: set[tuple[Resource, str]] = set()  # what was said not to exist
         self._published: dict[str, float] = {}  # since when which authorities are known to stand everywhere
 
     def __repr__(self) -> str:
@@ -187,12 +188,16 @@ class ManagedCertificates:
                 everywhere &= await self._put(resource, name, bundle)
             except NotFound:
                 # Nothing is called for what is not there; the bundle is put in when it is created.
-                _log.warning("%s %s names webhooks, and is not there", resource.kind, name)
+                level = logging.DEBUG if (resource, name) in self._missing else logging.WARNING
+                _log.log(level, "%s %s, which is to name webhooks, does not exist", resource.kind, name)
+                self._missing.add((resource, name))
             except OUTCOMES as error:
                 _log.warning(
                     "the bundle of authorities was not put into %s %s: %s", resource.kind, name, error
                 )
                 everywhere, worked = frozenset[str](), False
+            else:
+                self._missing.discard((resource, name))
         self._published = {one: self._published.get(one, now) for one in everywhere}
         return worked
 
