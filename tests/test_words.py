@@ -64,6 +64,7 @@ PERMITTED: Final = {
     ("benchmarks", _SHELF): _BOOKS,
     ("docs", _SHELF): _BOOKS,
     ("docs/start/tutorial.md", _WORLD): "hello, world",
+    ("examples/hello/README.md", _WORLD): "hello, world",
     ("docs/workloads.md", _MIRROR): "the mirroring of Endpoints, as Kubernetes calls it",
     ("kubeproto/sim/_fixtures.py", _SHELF): _BOOKS,
     ("runtime/kubeproto_runtime/controllers/_finalizer.py", _SHELF): _BOOKS,

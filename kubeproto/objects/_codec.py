@@ -25,7 +25,7 @@ from ._resource import Resource
 from ._sources import Source, joined, shallow
 from ._spans import whole
 from ._values import enc_hook
-from ._view_methods import VIEWS, settle
+from ._view_methods import VIEWS, label, settle
 from ._views import META, KindViews, Views, text_in, text_of, views_of
 
 T = TypeVar("T")
@@ -86,7 +86,18 @@ def decode(
         return identified(obj, resource, views)  # type: ignore[no-any-return]
     name = str(views.plain.__name__)
     named = refusal.startswith(f"{name} ") or isinstance(obj, KubeObject)
-    raise InvalidObject(refusal if named else f"{name}: {refusal}")
+    raise InvalidObject(refusal if named else f"{_name_in(data, views, resource)}: {refusal}")
+
+
+def _name_in(data: bytes, views: KindViews, resource: Resource | None) -> str:
+    """Return how an error names an object that cannot be read as a whole; that of its class at worst."""
+    try:
+        obj: KubeObject = identified(views.read_lazily(data), resource, views)
+        if obj.metadata.name:
+            return label(obj)
+    except InvalidObject:
+        pass
+    return str(views.plain.__name__)
 
 
 def _read_value(data: bytes, type_: type[T], kind: Any) -> T:

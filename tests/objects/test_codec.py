@@ -27,6 +27,24 @@ def test_what_does_not_fit_is_an_invalid_object_that_names_the_type(data: bytes)
                 decode(data, kind)
 
 
+class Box(kp.Object[Sized, None], group="boxes.example.com", version="v1"):
+    """What has a size."""
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b'"kind":"Box","metadata":{"name":"a","namespace":"n"},', "Box n/a"),
+        (b'"metadata":{"name":"a"},', "Box a"),
+        (b'"kind":"Box","metadata":{"name":7},', "Box"),
+        (b"", "Box"),
+    ],
+)
+def test_a_whole_object_that_does_not_fit_is_named(head: bytes, name: str) -> None:
+    with pytest.raises(InvalidObject, match=rf"^{name}: .*\$"):
+        decode(b"{" + head + b'"spec":{"size":[]}}', Box, strict=True, resource=Box.resource)
+
+
 def test_values_of_ours_stand_in_json_as_text() -> None:
     assert decode(b'{"size":"1500m"}', Sized).size == Quantity.parse("1.5")
     assert decode(b'{"size":2}', Sized).size == Quantity.parse("2")

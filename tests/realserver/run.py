@@ -28,11 +28,12 @@ PATHS: Final = (
     "tests/workloads",
     "examples",
     "examples/books",
+    "examples/hello",
     "examples/transports",
 )
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
 RUNS: Final = {
-    "real": (*PYTEST, "tests/conformance", "tests/realserver"),
+    "real": (*PYTEST, "tests/conformance", "tests/programs", "tests/realserver"),
     "churn": (*PYTEST, "-s", "tests/realserver/test_real_churn.py"),
     "record": ("-m", "realserver.record"),
     "facts": ("-m", "realserver.go_facts"),

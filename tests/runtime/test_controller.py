@@ -595,6 +595,9 @@ def test_an_object_that_does_not_fit_is_reported_once_a_version_and_never_reconc
 
         async def on_invalid(error: kp.InvalidObject, ctx: Context[None]) -> None:
             told.append(f"{ctx.ref}: {error}")
+            stored = ctx.partial_object
+            assert stored is not None
+            assert (stored.kind, stored.metadata.name, bool(stored.metadata.uid)) == ("Book", "odd", True)
 
         diary = Diary()
         controller = Controller(client, Book).watches(ConfigMap, lambda _: ["default/odd"])

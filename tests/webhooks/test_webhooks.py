@@ -151,6 +151,16 @@ def test_an_object_that_does_not_fit_its_class_is_refused_and_may_be_repaired_an
     assert post(everything, VALIDATE, review(None, misfit))[1]["allowed"]
 
 
+def test_the_finalizers_of_an_object_that_does_not_fit_can_be_removed_once_it_is_deleted() -> None:
+    misfit = book(title=7)
+    misfit["metadata"]["finalizers"] = ["a/b"]
+    for path in (VALIDATE, DEFAULT):
+        assert not post(webhooks(), path, review(book(title=7), misfit))[1]["allowed"]
+    misfit["metadata"]["deletionTimestamp"] = "2026-11-22T00:00:00Z"
+    for path in (VALIDATE, DEFAULT):
+        assert post(webhooks(), path, review(book(title=7), misfit))[1]["allowed"]
+
+
 # Defaults
 
 

@@ -193,6 +193,7 @@ class Operator:
 
                 pages = HealthPages(self.well, self.ready, self.metrics)
                 self.port = await stages.outer.start(serve, pages, self._host, self.port)
+                _log.info("serving health and metrics on port %d", self.port)
             if self._webhooks is not None:
                 # Not awaited: the certificate may be one that the leader is yet to make.
                 stages.outer.start_soon(complain, self._webhooks.run)

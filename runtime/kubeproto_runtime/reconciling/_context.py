@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from kubeproto import ALL, KubeObject, LocalProtocolError, ObjectRef, Resource, decode
+from kubeproto import ALL, KubeObject, LocalProtocolError, Metadata, ObjectRef, Resource, decode
 from kubeproto.control import CachedObject
 from kubeproto.requests import AllNamespaces
 
@@ -77,6 +77,14 @@ class Context(Struct, Generic[State], frozen=True):
         For `on_error`, which is not given it. `InvalidObject` if it does not fit its class.
         """
         return None if self.entry is None else decode(self.entry.raw, self.kind, resource=self.resource)
+
+    @property
+    def partial_object(self) -> Metadata[Any] | None:
+        """The object of this run by its metadata alone, also where the rest does not fit its class.
+
+        For `on_invalid`, which has to let go of an object that is being deleted. It names its own kind.
+        """
+        return None if self.entry is None else decode(self.entry.raw, Metadata, resource=self.resource)
 
     def api(
         self, kind: type[K], *, namespace: str | AllNamespaces = "", resource: Resource | None = None

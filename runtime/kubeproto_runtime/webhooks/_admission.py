@@ -17,7 +17,7 @@ from kubeproto.crd import (
     deny,
     invalid_status,
 )
-from kubeproto.objects import decode
+from kubeproto.objects import decode, is_object
 
 from .._documents import known, with_servers_metadata
 from .._edits import Original
@@ -127,11 +127,18 @@ def admission_of(request: AdmissionRequest, kind: type[K]) -> Admission[K] | Adm
         return Admission(request, old, old) if not isinstance(old, str) else _allowed()
     new = _read(request.object, kind)
     if isinstance(new, str):
+        if _is_being_deleted(request):
+            return _allowed()  # its finalizers could not be removed otherwise
         return deny(
             f"{kind.resource.kind} {request.name!r} does not fit {kind.__name__}: {new}", code=_INVALID
         )
     # A stored object that does not fit has to be repairable.
     return Admission(request, new, None if isinstance(old, str) else old)
+
+
+def _is_being_deleted(request: AdmissionRequest) -> bool:
+    old = (request.old_object or {}).get("metadata")
+    return is_object(old) and bool(old.get("deletionTimestamp"))
 
 
 def verdict_of(said: Validation, admission: Admission[K], kind: type[K]) -> AdmissionVerdict:

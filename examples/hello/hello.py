@@ -1,0 +1,208 @@
+"""The Hello operator: each Hello becomes a Deployment of servers that say hello.
+
+    python examples/hello/hello.py --definition | kubectl apply -f -
+    python examples/hello/hello.py
+
+The README beside it tells what else it does, and how it is run in a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import socket
+from pathlib import Path
+from typing import Final
+
+from hello_kind import Hello, HelloStatus
+from hello_tracing import show_spans
+from hello_webhooks import webhooks
+
+import kubeproto as kp
+from kubeproto.control import owner_reference, set_condition
+from kubeproto.crd import definition_of
+from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
+from kubeproto.kinds.core_v1 import Container, ContainerPort, PodSpec, PodTemplateSpec
+from kubeproto.kinds.meta_v1 import Condition, LabelSelector
+from kubeproto_runtime import (
+    Action,
+    Client,
+    Context,
+    Controller,
+    Events,
+    LeaderElector,
+    Operator,
+    Run,
+    await_change,
+    connect,
+    finalizer,
+    recording,
+    requeue,
+)
+from kubeproto_runtime.webhooks import CertificateFiles, WebhookServer, Where
+
+IMAGE: Final = "hashicorp/http-echo:1.0"
+MANAGER: Final = "hello-operator"
+FINALIZER: Final = "fraim.co.jp/hello-operator"
+LOOK_AGAIN: Final = 60.0  # seconds, where what has to change is nothing that this operator follows
+
+
+def deployment_of(hello: Hello) -> Deployment:
+    """What a Hello asks for; only fields that this operator decides about are in it."""
+    name = hello.metadata.name
+    labels = {"app.kubernetes.io/name": "hello", "app.kubernetes.io/instance": name}
+    text = hello.spec.text or f"Hello from {name}!"
+    container = Container(
+        name="hello", image=IMAGE, args=[f"-text={text}"], ports=[ContainerPort(container_port=5678)]
+    )
+    template = PodTemplateSpec(metadata=kp.ObjectMeta(labels=labels), spec=PodSpec(containers=[container]))
+    return Deployment(
+        metadata=kp.ObjectMeta(name=name, labels=labels, owner_references=[owner_reference(hello)]),
+        spec=DeploymentSpec(
+            replicas=hello.spec.replicas, selector=LabelSelector(match_labels=labels), template=template
+        ),
+    )
+
+
+async def deploy(hello: Hello, ctx: Context[Events]) -> Action:
+    """Bring the Deployment to what the Hello asks for, and report how far it is."""
+    existing = ctx.cache(Deployment).get(ctx.name)
+    if existing is not None and not controlled_by(existing, hello):
+        message = f"Deployment {ctx.name} exists, and is not this Hello's: delete or rename one of them"
+        await report(hello, ctx, Condition(type="Ready", status="False", reason="NameTaken", message=message))
+        return requeue(after=LOOK_AGAIN)
+    deployment = await ctx.api(Deployment).apply(deployment_of(hello), field_manager=MANAGER, force=True)
+    await report(hello, ctx, readiness(hello, deployment), replicas=available(deployment))
+    return await_change()
+
+
+def controlled_by(deployment: Deployment, hello: kp.KubeObject) -> bool:
+    """Whether this very Hello controls it, and not an earlier one of the same name."""
+    owners = deployment.metadata.owner_references
+    return any(owner.controller and owner.uid == hello.metadata.uid for owner in owners)
+
+
+def available(deployment: Deployment) -> int:
+    return (deployment.status and deployment.status.available_replicas) or 0
+
+
+def readiness(hello: Hello, deployment: Deployment) -> Condition:
+    """The condition Ready: whether as many servers as are wanted, and of this version, say hello."""
+    wanted, there = hello.spec.replicas, available(deployment)
+    status = deployment.status
+    current = status is not None and status.observed_generation == deployment.metadata.generation
+    done = current and there == wanted == ((status and status.updated_replicas) or 0)
+    return Condition(
+        type="Ready",
+        status="True" if done else "False",
+        reason="Available" if done else "Progressing",
+        message=f"{there} of {wanted} replicas are available",
+    )
+
+
+async def report(hello: Hello, ctx: Context[Events], ready: Condition, *, replicas: int = 0) -> None:
+    """Write the status, if it differs from what it is. Conditions of other programs stay."""
+    generation = hello.metadata.generation or 0
+    ready.observed_generation = generation
+    conditions = list(hello.status.conditions) if hello.status else []
+    set_condition(conditions, ready, now=ctx.client.wall())
+    status = HelloStatus(observed_generation=generation, replicas=replicas, conditions=conditions)
+    await ctx.api(Hello).patch_status(hello, status)
+
+
+async def clean_up(hello: kp.KubeObject, ctx: Context[Events]) -> None:
+    """Delete the Deployment before the Hello goes; its pods follow it."""
+    deployments = ctx.api(Deployment)
+    existing = await deployments.get_or_none(ctx.name)
+    if existing is not None and controlled_by(existing, hello):
+        await deployments.delete(ctx.name, uid=existing.metadata.uid, propagation="Background")
+    ctx.state.record(hello, "Goodbye", "its servers have been asked to end")
+
+
+reconcile = finalizer(FINALIZER, apply=deploy, cleanup=clean_up)
+
+
+async def on_invalid(error: kp.InvalidObject, ctx: Context[Events]) -> None:
+    """A Hello that an older definition let through is reported, and can be deleted all the same."""
+    if (stored := ctx.partial_object) is None:
+        return
+    ctx.state.record(stored, "InvalidSpec", str(error), action="Reconcile", warning=True)
+    if stored.metadata.deletion_timestamp is not None:
+        await release(stored, ctx)
+
+
+async def nothing(hello: kp.KubeObject, ctx: Context[Events]) -> Action:
+    return await_change()
+
+
+release = finalizer(FINALIZER, apply=nothing, cleanup=clean_up)
+
+
+def on_error(error: Exception, ctx: Context[Events]) -> Action | None:
+    """What the server refuses is reported, and retried each minute: a person has to change something.
+
+    All else is retried after the backoff of the controller, from 5 ms to a quarter of an hour.
+    """
+    if isinstance(error, kp.Forbidden | kp.Invalid):
+        ctx.state.record(
+            ctx.partial_object or ctx.ref, "Refused", str(error), action="Reconcile", warning=True
+        )
+        return requeue(after=LOOK_AGAIN)
+    return None
+
+
+def controller(client: Client, events: Events) -> Run:
+    return (
+        Controller(client, Hello, state=events, timeout=30)
+        .owns(Deployment)
+        .run(reconcile, on_error=on_error, on_invalid=on_invalid)
+    )
+
+
+async def operate(*, port: int | None, certificates: Path | None, webhook_port: int) -> None:
+    """Run until SIGTERM; as one of several replicas, of which one reconciles and all answer webhooks."""
+    identity = os.environ.get("POD_NAME") or socket.gethostname()
+    server = None
+    if certificates is not None:
+        files = CertificateFiles(certificates / "tls.crt", certificates / "tls.key")
+        server = WebhookServer(webhooks, files, port=webhook_port)
+    async with connect() as client, recording(client, controller=MANAGER, instance=identity) as events:
+        election = LeaderElector(client, name=MANAGER, identity=identity)
+        operator = Operator(election=election, signals=True, grace=20, port=port, webhooks=server)
+        await operator.run(controller(client, events))
+
+
+def manifests(where: Where | None) -> str:
+    """What a server has to know of Hellos; of both versions only where the webhooks can be called."""
+    if where is None:
+        return definition_of(Hello).to_yaml()
+    parts = [webhooks.definition(where), *webhooks.configurations(MANAGER, where)]
+    return "---\n".join(kp.dump_yaml(part) for part in parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The Hello operator.")
+    add = parser.add_argument
+    add("--definition", action="store_true", help="print the definition of Hellos, and end")
+    add("--webhooks-url", default="", help="with --definition: also the webhooks, to be called at this URL")
+    add("--webhooks-ca", type=Path, help="with --webhooks-url: the authority of their certificate")
+    add("--port", type=int, help="serve /healthz, /readyz and /metrics on this port")
+    add("--certificates", type=Path, help="serve webhooks with tls.crt and tls.key of this folder")
+    add("--webhook-port", type=int, default=9443, help="where webhooks are served (default: %(default)s)")
+    options = parser.parse_args()
+    if options.definition:
+        authority = options.webhooks_ca.read_bytes() if options.webhooks_ca else b""
+        url = options.webhooks_url
+        print(manifests(Where(url=url, ca_bundle=authority) if url else None), end="")
+        return
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    show_spans()
+    asyncio.run(
+        operate(port=options.port, certificates=options.certificates, webhook_port=options.webhook_port)
+    )
+
+
+if __name__ == "__main__":
+    main()

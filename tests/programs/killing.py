@@ -1,0 +1,130 @@
+"""An operator that is killed at moments that a seed decides, and what must be true of it afterwards.
+
+A moment is counted in changes that the server shows while the operator works: of its objects, or of the
+Deployments that it makes. What the user does meanwhile has to be carried out by the next process.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final
+
+import anyio
+from anyio.abc import TaskStatus
+from anyio.from_thread import start_blocking_portal
+from msgspec import Struct
+from program_rig import LIMIT, LOOKS, Site
+
+import kubeproto as kp
+from kubeproto_runtime import connect
+
+# Each round changes three objects, and the server or the operator changes each of them or what it became.
+CHANGES: Final = 4
+OBJECTS: Final = 3
+
+
+class Operator(Struct, frozen=True):
+    """A program whose objects become Deployments of the same name, with as many replicas as they ask for."""
+
+    program: str
+    kind: str
+    manifest: Callable[[str, int], str]
+
+
+def kill_and_check(site: Site, operator: Operator, seeds: Iterable[int]) -> None:
+    """Kill it once for each seed, and let it end in order at last: nothing is missing, and nothing left."""
+    wanted: dict[str, int] = {}
+    for seed in seeds:
+        rng = random.Random(seed)
+        with (
+            watching(site, rng.choice((operator.kind, "deployment"))) as changes,
+            site.running(operator.program) as running,
+        ):
+            change(site, operator, wanted, seed, rng)
+            for _ in range(rng.randrange(1, CHANGES + 1)):
+                assert changes.acquire(timeout=LIMIT), running.printed
+            running.kill()
+        # This happens while nobody looks. A name is used once: what waits for its finalizer still has it.
+        gone = rng.choice(sorted(wanted))
+        del wanted[gone]
+        site.kubectl(f"delete {operator.kind}/{gone} --wait=false")
+    with site.running(operator.program) as running:
+        settled(site, operator, wanted)
+        site.kubectl(f"delete {operator.kind} --all --timeout={LIMIT:.0f}s")
+        settled(site, operator, {})
+        assert running.terminate() == 0, running.printed
+
+
+def change(site: Site, operator: Operator, wanted: dict[str, int], seed: int, rng: random.Random) -> None:
+    """Ask for other numbers of replicas, of the objects that are there and of new ones."""
+    for number in range(OBJECTS - len(wanted)):
+        wanted[f"of-{seed}-{number}"] = 0
+    for name in wanted:
+        wanted[name] = wanted[name] % 9 + rng.randrange(1, 9)
+    site.kubectl("apply -f -", "---\n".join(operator.manifest(name, count) for name, count in wanted.items()))
+
+
+def settled(site: Site, operator: Operator, wanted: dict[str, int]) -> None:
+    """Wait until there is one Deployment for each object, its own and as it asks for, and nothing else."""
+    looks, found = threading.Event(), None
+    for _ in range(LOOKS):
+        if (found := difference(site, operator, wanted)) is None:
+            return
+        looks.wait(0.2)
+    raise AssertionError(found)
+
+
+def difference(site: Site, operator: Operator, wanted: dict[str, int]) -> str | None:
+    everything = json.loads(site.kubectl(f"get {operator.kind},deployment,replicaset,pod -o json"))["items"]
+    of: dict[str, list[dict[str, Any]]] = {"Deployment": [], "ReplicaSet": [], "Pod": []}
+    for one in everything:
+        of.setdefault(one["kind"], []).append(one)
+    owners = {
+        one["metadata"]["uid"]: one["metadata"]["name"]
+        for one in everything
+        if "finalizers" in one["metadata"]
+    }
+    deployed = {
+        owners.get(one["metadata"]["ownerReferences"][0]["uid"], "nobody"): one["spec"]["replicas"]
+        for one in of["Deployment"]
+    }
+    counts = [len(of["Deployment"]), len(owners), len(of["ReplicaSet"]), len(of["Pod"])]
+    if deployed == wanted and counts == [*[len(wanted)] * 3, sum(wanted.values())]:
+        return None
+    return (
+        f"wanted are {wanted}, and there is {deployed}; owners are {owners}, and these are counted: {counts}"
+    )
+
+
+@contextmanager
+def watching(site: Site, kind: str) -> Generator[threading.Semaphore]:
+    """Changes of a kind from now on; each releases the semaphore once."""
+    with (
+        start_blocking_portal("asyncio") as portal,
+        portal.wrap_async_context_manager(_watched(site, kind)) as changes,
+    ):
+        yield changes
+
+
+@asynccontextmanager
+async def _watched(site: Site, kind: str) -> AsyncGenerator[threading.Semaphore]:
+    changes = threading.Semaphore(0)
+
+    async def count(*, task_status: TaskStatus[None]) -> None:
+        api, begun = await client.resource(kind), False
+        async with api.follow() as events:
+            async for event in events:
+                if begun:
+                    changes.release()
+                elif isinstance(event, kp.Bookmark):
+                    begun = True
+                    task_status.started()
+
+    async with connect(kubeconfig=site.kubeconfig) as client, anyio.create_task_group() as tasks:
+        await tasks.start(count)
+        yield changes
+        tasks.cancel_scope.cancel()

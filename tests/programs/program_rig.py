@@ -1,0 +1,165 @@
+"""What the tests of the example programs share: a server, kubectl, and programs, each a process of its own.
+
+Everything waits for what it needs, up to `LIMIT`; nothing waits for a time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import yaml
+from kubectl_commands.running import kubectl
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+LIMIT: Final = 120.0  # seconds; what takes longer has failed
+LOOKS: Final = 200  # how often kubectl is asked for what it cannot wait for
+
+
+class Site:
+    """A server that kubectl and programs reach by a kubeconfig, in a namespace of their own."""
+
+    def __init__(self, folder: Path, kubeconfig: str, *, real: bool, namespace: str = "") -> None:
+        self.folder = folder
+        self.real = real
+        self.namespace = namespace
+        self.kubeconfig = folder / f"{namespace or 'cluster'}.kubeconfig"
+        self.kubeconfig.write_text(kubeconfig)
+        self._given = kubeconfig
+
+    @contextmanager
+    def within(self, namespace: str) -> Generator[Site]:
+        """The same in a new namespace, which is deleted afterwards."""
+        document = yaml.safe_load(self._given)
+        for context in document["contexts"]:
+            context["context"]["namespace"] = namespace
+        self.kubectl(f"create namespace {namespace}")
+        site = Site(self.folder, yaml.safe_dump(document), real=self.real, namespace=namespace)
+        site.kubectl("wait --for=create serviceaccount/default --timeout=60s")  # pods are refused before
+        try:
+            yield site
+        finally:
+            self.kubectl(f"delete namespace {namespace} --wait=false")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        # kubectl is a process of 100 ms, which needs no garbage collector.
+        given = {"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder), "GOGC": "off"}
+        return {**os.environ, **given, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "error"}
+
+    def attempt(self, command: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """Call kubectl; its words have no spaces but where there is a `~`."""
+        program = kubectl()
+        assert program is not None, "kubectl is here, but not the version that the tests ask for"
+        words = [word.replace("~", " ") for word in command.split()]
+        return subprocess.run(
+            [program, *words], input=given, env=self.environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT,
+        )  # fmt: skip
+
+    def kubectl(self, command: str, given: str = "") -> str:
+        """What kubectl prints, which has to succeed."""
+        done = self.attempt(command, given)
+        assert done.returncode == 0, f"kubectl {command}: {done.stdout}"
+        return done.stdout.strip()
+
+    def refused(self, command: str, given: str = "") -> str:
+        """What kubectl prints where it has to fail."""
+        done = self.attempt(command, given)
+        assert done.returncode != 0, f"kubectl {command}: {done.stdout}"
+        return done.stdout.strip()
+
+    def wait(self, what: str, *conditions: str) -> None:
+        """Wait for conditions of `kubectl wait --for`, one after the other."""
+        for condition in conditions:
+            self.kubectl(f"wait {what} --for={condition} --timeout={LIMIT:.0f}s")
+
+    def until(self, command: str, pattern: str, given: str = "") -> str:
+        """Call kubectl until what it prints matches: for what `kubectl wait` cannot see."""
+        looks, printed = threading.Event(), ""
+        for _ in range(LOOKS):
+            if re.fullmatch(pattern, printed := self.attempt(command, given).stdout.strip(), re.DOTALL):
+                return printed
+            looks.wait(0.2)  # kubectl tells of no change: it is asked again
+        raise AssertionError(f"kubectl {command} goes on to print {printed!r}, and not {pattern}")
+
+    def printed(self, program: str, *options: str) -> str:
+        """What a program of the examples prints, and then ends."""
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "examples" / program), *options],
+            env=self.environment, text=True, check=True, stdout=subprocess.PIPE, timeout=LIMIT,
+        )  # fmt: skip
+        return done.stdout
+
+    @contextmanager
+    def running(self, program: str, *options: str, **environment: str) -> Generator[Program]:
+        """A program of the examples, until the block is left."""
+        command = [sys.executable, str(ROOT / "examples" / program), *options]
+        running = Program(command, {**self.environment, **environment})
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+class Program:
+    """A process, and the lines that it has printed so far."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        self.lines: list[str] = []
+        self._news = threading.Condition()
+        self._ended = False
+        self.process = subprocess.Popen(
+            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._news:
+                self.lines.append(line.rstrip("\n"))
+                self._news.notify_all()
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
+
+    @property
+    def printed(self) -> str:
+        return "\n".join(self.lines)
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Wait for a line in which the pattern is found, now or earlier."""
+
+        def found() -> re.Match[str] | None:
+            return next(filter(None, (re.search(pattern, line) for line in self.lines)), None)
+
+        with self._news:
+            self._news.wait_for(lambda: found() or self._ended, LIMIT)
+            match = found()
+        assert match is not None, f"{pattern} was not printed, but:\n{self.printed}"
+        return match
+
+    def terminate(self) -> int:
+        """End it as a cluster does, and return its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(LIMIT)
+        self._reader.join(LIMIT)
+        return status
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self.process.kill()
+        self.process.wait(LIMIT)
+        self._reader.join(LIMIT)
+        if self.process.stdout is not None:
+            self.process.stdout.close()

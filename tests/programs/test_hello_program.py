@@ -1,0 +1,207 @@
+"""The Hello operator as a process, driven by kubectl, on the served simulator and on a real server."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+import trustme
+from killing import Operator, kill_and_check
+from program_rig import Site
+
+pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
+
+PROGRAM = "hello/hello.py"
+WORLD = """
+apiVersion: fraim.co.jp/v1
+kind: Hello
+metadata: {name: world}
+spec: {replicas: 2, text: "Hello, world!"}
+"""
+
+
+@pytest.fixture(scope="module")
+def defined(cluster: Site) -> Generator[Site]:
+    cluster.kubectl("apply -f -", cluster.printed(PROGRAM, "--definition"))
+    cluster.wait("crd/hellos.fraim.co.jp", "condition=Established")
+    yield cluster
+    cluster.kubectl("delete crd hellos.fraim.co.jp --wait=false")
+
+
+def runs_as_a_kubelet_would(site: Site, name: str) -> None:
+    """Say of each pod of a Hello what the kubelet of its node would say."""
+    ready = '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
+    for pod in site.kubectl(f"get pods -l app.kubernetes.io/instance={name} -o name").split():
+        site.kubectl(f"patch {pod} --subresource=status --type=merge -p {ready}")
+
+
+def test_the_life_of_a_hello(defined: Site, site: Site) -> None:
+    with site.running(PROGRAM, "--port", "0", OTEL_TRACES_EXPORTER="console") as operator:
+        port = operator.until(r"health and metrics on port (\d+)")[1]
+        assert site.kubectl("apply -f -", WORLD) == "hello.fraim.co.jp/world created"
+        site.wait("deployment/world", "create", "jsonpath={.status.unavailableReplicas}=2")
+        site.wait("hello/world", "jsonpath={.status.conditions[0].reason}=Progressing")
+        assert site.kubectl("get hello/world --no-headers").split()[:4] == [
+            "world",
+            "2",
+            "False",
+            "Progressing",
+        ]
+        path = "{.spec.template.spec.containers[0].args[0]}"
+        assert site.kubectl(f"get deployment/world -o jsonpath={path}") == "-text=Hello, world!"
+        assert (
+            site.kubectl("get hello/world -o jsonpath={.metadata.finalizers}")
+            == '["fraim.co.jp/hello-operator"]'
+        )
+
+        site.until("get pods -o name", r"(pod/world-\S+\n?){2}")
+        runs_as_a_kubelet_would(site, "world")
+        site.wait("hello/world", "condition=Ready")
+        assert site.kubectl("get hello/world -o jsonpath={.status.replicas}") == "2"
+
+        assert site.kubectl("scale hello/world --replicas=5") == "hello.fraim.co.jp/world scaled"
+        site.wait("deployment/world", "jsonpath={.spec.replicas}=5")
+        site.kubectl("scale deployment/world --replicas=1")  # somebody else's wish does not last
+        site.wait("deployment/world", "jsonpath={.spec.replicas}=5")
+        site.kubectl("delete deployment/world")
+        site.wait("deployment/world", "create", "jsonpath={.spec.replicas}=5")
+        too_many = site.refused('patch hello/world --type=merge -p {"spec":{"replicas":21}}')
+        assert too_many == (
+            'The Hello "world" is invalid: spec.replicas: Invalid value: 21: '
+            "spec.replicas in body should be less than or equal to 20"
+        )
+
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as page:
+            assert b"[-]" not in page.read()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            assert (
+                'controller_runtime_reconcile_total{controller="hello",result="success"}'
+                in page.read().decode()
+            )
+
+        other = '[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/other"}]'
+        site.kubectl(f"patch hello/world --type=json -p {other}")
+        site.kubectl("delete hello/world --wait=false")
+        site.wait("hello/world", "jsonpath={.metadata.finalizers[*]}=example.com/other")
+        site.wait("deployment/world", "delete")
+        site.kubectl('patch hello/world --type=merge -p {"metadata":{"finalizers":null}}')
+        site.wait("hello/world", "delete")
+        site.until("get pods,replicasets -o name", "")
+        site.until("get events --field-selector reason=Goodbye -o jsonpath={.items[0].type}", "Normal")
+
+        assert operator.terminate() == 0
+        operator.until("drained: every run has ended")
+        operator.until('"name": "reconcile Hello"')
+        assert site.kubectl("get lease/hello-operator -o jsonpath={.spec.holderIdentity}") == ""
+
+
+def a_hello(name: str, replicas: int) -> str:
+    head = f"apiVersion: fraim.co.jp/v1\nkind: Hello\nmetadata: {{name: {name}}}"
+    return f"{head}\nspec: {{replicas: {replicas}}}\n"
+
+
+def test_killed_three_times_it_reaches_what_is_asked_for_and_leaves_nothing(
+    defined: Site, site: Site
+) -> None:
+    kill_and_check(site, Operator(PROGRAM, "hello", a_hello), range(3))
+
+
+def test_what_it_cannot_do_is_said_where_kubectl_shows_it(defined: Site, site: Site) -> None:
+    site.kubectl("create deployment taken --image=theirs:1 --replicas=0")
+    with site.running(PROGRAM):
+        site.kubectl("apply -f -", a_hello("taken", 1))
+        site.wait("hello/taken", "jsonpath={.status.conditions[0].reason}=NameTaken")
+        site.kubectl("delete hello/taken")  # which leaves their Deployment alone
+        image = "{.spec.template.spec.containers[0].image}"
+        assert site.kubectl(f"get deployment/taken -o jsonpath={image}") == "theirs:1"
+        site.kubectl("create quota none --hard=count/deployments.apps=1")
+        site.wait("quota/none", "jsonpath={.status.used.count/deployments\\.apps}=1")
+        site.kubectl("apply -f -", a_hello("beyond", 1))
+        refusal = site.until(
+            "get events --field-selector reason=Refused -o jsonpath={.items[0].message}", ".+"
+        )
+        assert "exceeded quota: none, requested: count/deployments.apps=1" in refusal
+        site.kubectl("delete hello/beyond")
+
+
+def test_what_an_older_definition_let_through_is_reported_and_can_be_deleted(
+    defined: Site, site: Site
+) -> None:
+    definition = defined.printed(PROGRAM, "--definition")
+    assert "maximum: 20" in definition
+    defined.kubectl("apply -f -", definition.replace("maximum: 20", "maximum: 100"))
+    # A server validates by the old definition for a moment.
+    site.kubectl("apply -f -", a_hello("crowd", 7))
+    more = 'patch hello/crowd --type=json -p [{"op":"add","path":"/metadata/finalizers","value":["%s"]},%s]'
+    many = '{"op":"replace","path":"/spec/replicas","value":50}'
+    site.until(more % ("fraim.co.jp/hello-operator", many), "hello.fraim.co.jp/crowd patched")
+    defined.kubectl("apply -f -", definition)
+    with site.running(PROGRAM):
+        fields = "{.items[0]['type','involvedObject.name','message']}"
+        shown = site.until(
+            f"get events --field-selector reason=InvalidSpec -o jsonpath={fields}", "Warning .+"
+        )
+        place = f"Hello {site.namespace}/crowd"
+        assert shown == f"Warning crowd {place}: Expected `int` <= 20 - at `$.spec.replicas`"
+        assert site.kubectl("describe hello/crowd").count("InvalidSpec") == 1
+        assert site.kubectl("get deployments -o name") == ""
+        site.kubectl("delete hello/crowd")
+
+
+OLD = """
+apiVersion: fraim.co.jp/v1alpha1
+kind: Hello
+metadata: {name: old}
+spec: {size: 3}
+"""
+
+
+def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_path: Path) -> None:
+    authority = trustme.CA()
+    made = authority.issue_cert("127.0.0.1")
+    (tmp_path / "tls.crt").write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
+    (tmp_path / "tls.key").write_bytes(made.private_key_pem.bytes())
+    (tmp_path / "ca.crt").write_bytes(authority.cert_pem.bytes())
+    with site.running(PROGRAM, "--certificates", str(tmp_path), "--webhook-port", "0") as operator:
+        url = f"https://127.0.0.1:{operator.until(r'serving .*/validate/.* on port ([0-9]+)')[1]}"
+        where = ("--webhooks-url", url, "--webhooks-ca", str(tmp_path / "ca.crt"))
+        configured = defined.printed(PROGRAM, "--definition", *where)
+        try:
+            defined.kubectl("apply -f -", configured)
+            # A server takes a while until it calls webhooks that it has just learnt of.
+            site.until(
+                "create --dry-run=server -o jsonpath={.spec.text} -f -",
+                ".*Hello from quiet!",
+                a_hello("quiet", 0),
+            )
+            shown = site.kubectl("apply -f -", a_hello("quiet", 0))
+            assert shown.startswith("Warning: Hello quiet has no replicas: nobody will say hello")
+            site.wait("deployment/quiet", "create")
+            refusal = site.refused('patch hello/quiet --type=merge -p {"spec":{"text":"~"}}')
+            assert refusal.endswith(
+                'The Hello "quiet" is invalid: spec.text: Invalid value: " ": it cannot be read'
+            )
+            long = "a" * 64
+            assert "a Hello's name is a label too" in site.refused("create -f -", a_hello(long, 1))
+            if site.real:  # the simulator converts nothing yet
+                converts(site)
+            site.kubectl("delete hello --all")
+        finally:
+            configurations = "validatingwebhookconfiguration,mutatingwebhookconfiguration"
+            defined.kubectl(f"delete {configurations} hello-operator")
+        assert operator.terminate() == 0
+
+
+def converts(site: Site) -> None:
+    """What was written in one version is read in the other."""
+    site.until("apply -f -", ".*hello.fraim.co.jp/old (created|unchanged)", OLD)
+    fields = "{.apiVersion}/{.spec.replicas}/{.spec.text}"
+    new = site.kubectl(f"get hellos.v1.fraim.co.jp/old -o jsonpath={fields}")
+    assert new == "fraim.co.jp/v1/3/Hello from old!"
+    fields = "{.apiVersion}/{.spec.size}/{.spec.text}"
+    old = site.kubectl(f"get hellos.v1alpha1.fraim.co.jp/old -o jsonpath={fields}")
+    assert old.startswith("Warning: fraim.co.jp/v1alpha1 Hello is deprecated: use fraim.co.jp/v1")
+    assert old.endswith("fraim.co.jp/v1alpha1/3/Hello from old!")
+    site.wait("deployment/old", "create", "jsonpath={.spec.replicas}=3")
