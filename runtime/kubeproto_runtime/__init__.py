@@ -12,7 +12,7 @@ from .controllers import Controller, Events, finalizer, recording
 from .operator import LeaderElector, Operator, Run
 from .reconciling import Context, ReconcileTimeout, Terminal
 from .watching import WaitTimeout
-from .writing import ApplyError, apply_manifests
+from .writing import ApplyError, MigrationError, apply_manifests
 
 __all__ = [
     "Action",
@@ -28,6 +28,7 @@ __all__ = [
     "KindNotServed",
     "LeaderElector",
     "LeaseLost",
+    "MigrationError",
     "Operator",
     "ReconcileTimeout",
     "Run",

@@ -24,6 +24,7 @@ PATHS: Final = (
     "tests/admission",
     "tests/crd",
     "tests/objects",
+    "tests/runtime",
     "tests/webhooks",
     "tests/workloads",
     "examples",

@@ -16,6 +16,7 @@ from kubeproto.requests import health, openapi_document, openapi_index, version
 from ..calls._discovery import discover, require
 from ..calls._effects import Follow
 from ..writing._applying import Applying, apply
+from ..writing._migrating import Migrating, migrate
 from ._object_verbs import BlockingObjectVerbs
 from ._resync_driver import BlockingResyncDriver
 from ._verbs import BlockingApi
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kubeproto.requests import AllNamespaces, Health, ServerVersion
 
     from ..writing._applying import Applied, Manifests
+    from ..writing._migrating import Migration
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
@@ -63,6 +65,15 @@ class BlockingClient(BlockingObjectVerbs):
         object it was; a text that cannot be read is an `InvalidManifest` that names the line.
         """
         return self.run(apply(self, manifests, options))
+
+    def migrate_storage(self, kind: type[KubeObject] | str, **options: Unpack[Migrating]) -> Migration:
+        """Rewrite all objects of a custom kind in the version that is stored now; see `Migrating`.
+
+        `kind` is a class, or the name of a definition. Versions before it go from ``status.storedVersions``
+        and can then be taken out of the definition. A `MigrationError` says what stands in the way; then
+        nothing has gone, and it may be run again.
+        """
+        return self.run(migrate(self, kind, options))
 
     def version(self) -> ServerVersion:
         """Return the version of the server."""

@@ -17,6 +17,7 @@ from ..calls._discovery import discover, require
 from ..calls._effects import Follow
 from ..watching._resync_driver import ResyncDriver
 from ..writing._applying import Applying, apply
+from ..writing._migrating import Migrating, migrate
 from ._object_verbs import ObjectVerbs
 from ._verbs import BoundApi
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     )
 
     from ..writing._applying import Applied, Manifests
+    from ..writing._migrating import Migration
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
@@ -67,6 +69,15 @@ class Client(ObjectVerbs):
         object it was; a text that cannot be read is an `InvalidManifest` that names the line.
         """
         return await self.run(apply(self, manifests, options))
+
+    async def migrate_storage(self, kind: type[KubeObject] | str, **options: Unpack[Migrating]) -> Migration:
+        """Rewrite all objects of a custom kind in the version that is stored now; see `Migrating`.
+
+        `kind` is a class, or the name of a definition. Versions before it go from ``status.storedVersions``
+        and can then be taken out of the definition. A `MigrationError` says what stands in the way; then
+        nothing has gone, and it may be run again.
+        """
+        return await self.run(migrate(self, kind, options))
 
     # The server
 

@@ -2,5 +2,14 @@
 
 from ._applying import Applied, ApplyError, apply_manifests
 from ._entry import BlockingEntry, Entry
+from ._migrating import Migration, MigrationError
 
-__all__ = ["Applied", "ApplyError", "BlockingEntry", "Entry", "apply_manifests"]
+__all__ = [
+    "Applied",
+    "ApplyError",
+    "BlockingEntry",
+    "Entry",
+    "Migration",
+    "MigrationError",
+    "apply_manifests",
+]

@@ -1,0 +1,21 @@
+"""A real server's objects are migrated to another stored version, and the one before can go."""
+
+from __future__ import annotations
+
+import anyio
+from migration_scenarios import books_are_migrated
+
+from kubeproto_httpx import HttpxTransport
+from kubeproto_runtime import Client
+from realserver import RealServer
+
+BOUND = 120.0
+
+
+def test_objects_are_migrated_and_read_when_their_version_is_gone(real_server: RealServer) -> None:
+    async def main() -> None:
+        async with HttpxTransport(real_server.connection) as transport:
+            with anyio.fail_after(BOUND):
+                await books_are_migrated(Client(transport))
+
+    anyio.run(main)
