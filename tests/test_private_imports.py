@@ -16,31 +16,16 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto._yaml": "the parser is fuzzed by itself; what uses it refuses most of what it must survive",
     "kubeproto.config._oidc": "fuzzed by itself: the machine hides which answer of a provider failed",
     "kubeproto.config._plugin": "fuzzed by itself: the machine hides which output of a plugin failed",
-    "kubeproto.control._election_values": "the rows of the table hold what the states hold, `ObservedLease`",
     "kubeproto.control._queue": "the queue's limits, which a test cannot reach in reasonable time",
     "kubeproto.control._transforms": "the transform that readers of a Store must not need",
     "kubeproto.crd._urls": "compared with Go's by itself; a rule shows one part of a URL at a time",
     "kubeproto.crd.cel._syntax": "the trees that expressions become; a rule shows their verdict alone",
     "kubeproto.crd.cel._versions": "compared with Go's by itself; a rule shows one number at a time",
-    "kubeproto.crd.cel._evaluation": "which CEL library is there, as the skip of its tests",
-    "kubeproto.kinds.__main__": "the command line, called as a function",
-    "kubeproto.kinds._crds": "definitions as the generator reads them, before they are source",
     "kubeproto.kinds._names": "names of fields and modules, one by one; generated source shows each once",
-    "kubeproto.kinds._source": "the source of a module, which the command line writes to a file",
-    "kubeproto.objects._codec": "the size from which an object is read in parts, on both sides of it",
-    "kubeproto.objects._labels": "the operators of a selector, whose text does not name them",
-    "kubeproto.objects._names": "the rules of names, whose refusals callers put into their own",
     "kubeproto.objects._values": "how a field of a generated kind is decoded by itself",
-    "kubeproto.objects._views": "that an object still holds the text it came as",
-    "kubeproto.requests._logs": "how logs are cut into lines, at every place of a chunk",
-    "kubeproto.sim._chance": "one draw of the faults, to be the same for two servers",
-    "kubeproto.sim.faults._faults": "the union of all faults, as a type",
     "kubeproto.sim.access": "rules compared with Go's verdicts one by one; a request needs several at once",
-    "kubeproto.sim.admission": "hooks and replies one by one; a write shows what all of them decide",
     "kubeproto.sim.apply": "compared with Go's own cases of structured-merge-diff, which have no request",
     "kubeproto.sim.kinds._quick": "that the quick check agrees with the whole one, which a write cannot show",
-    "kubeproto.sim.reading._shards": "the hash of Go, for names that are in no cluster",
-    "kubeproto.sim.reading._tokens": "tokens with times and versions that no list gives out",
     "kubeproto.sim.storage._storage": "the history behind a watch, which its model compares entry by entry",
     "kubeproto.sim.workloads": "indexes, orders and shares against a search; a cluster needs all at once",
     "kubeproto.sim.writing._cron": "schedules one by one; a CronJob would have to wait for each",
@@ -51,7 +36,6 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.wire._bodies": "a limit that a page of the documentation states",
     "kubeproto.wire._inflate": "a limit that a page of the documentation states",
     "kubeproto.wire._responses": "a limit that a page of the documentation states",
-    "kubeproto_asyncio._connection": "what asyncio hands to a transport whose peer is gone",
     "kubeproto_asyncio._dialled": "sockets that break while they connect, handed over by asyncio",
     "kubeproto_asyncio._dialling": "a limit that a page of the documentation states",
     "kubeproto_asyncio._socket": "a limit that a page of the documentation states",
@@ -64,10 +48,8 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_cli._serve": "the cluster that options describe, without a process",
     "kubeproto_httpx._merging": "how pieces that come together are merged, piece by piece",
     "kubeproto_httpx._network": "streams under a transport of httpx, to be cut at every byte",
-    "kubeproto_runtime.blocking._resync_driver": "the driver with a sink of the test's own",
     "kubeproto_runtime.caches._reflector": "the sink of the driver, without a cache that others share",
     "kubeproto_runtime.calls._attempts": "a limit that a page of the documentation states, and warnings once",
-    "kubeproto_runtime.calls._metered": "the wrapper that operators put under a client, by itself",
     "kubeproto_runtime.client._connect": "what is installed, which a test replaces",
     "kubeproto_runtime.credentials._files": "how files are found and tokens kept, without connecting",
     "kubeproto_runtime.credentials._plugins": "one run of a plugin and its terminal, without a server",
@@ -78,10 +60,8 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.reconciling._workers": "limits and cancellations of workers, without a controller",
     "kubeproto_runtime.tasks._accepting": "a listener without file descriptors, handed over by the test",
     "kubeproto_runtime.tasks._background": "which event loop runs, for every loop and for none",
-    "kubeproto_runtime.watching._resync_driver": "the driver with a sink of the test's own",
     "kubeproto_runtime.webhooks._issuing": "what stands in a Secret, which no caller is to look into",
     "kubeproto_trio._dialling": "a limit that a page of the documentation states",
-    "kubeproto_serve._fixtures": "the fixtures that pytest loads by their module's name",
 }
 
 
@@ -99,7 +79,9 @@ def private(path: Path) -> Iterator[str]:
             continue
         for alias in node.names:
             parts = f"{node.module}.{alias.name}".split(".")
-            at = next((i for i, part in enumerate(parts) if part.startswith("_")), None)
+            at = next(
+                (i for i, part in enumerate(parts) if part.startswith("_") and part != "__main__"), None
+            )
             if at is not None:
                 yield ".".join(parts[: at + 1])
 

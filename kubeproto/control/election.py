@@ -119,6 +119,7 @@ __all__ = [
     "Leaving",
     "Looking",
     "NewLeader",
+    "ObservedLease",
     "Renewing",
     "SendCreate",
     "SendGet",

@@ -8,7 +8,14 @@ from ._state import Modes
 from ._streams import Conversation, Stream
 from ._transports import BlockingSimTransport, Receiving, SimTransport, begin_conversation
 from .access._users import User
-from .admission._calls import PendingCalls, WebhookCall, WebhookError, WebhookHandlers, WebhookReply
+from .admission._calls import (
+    PendingCalls,
+    WebhookCall,
+    WebhookError,
+    WebhookFault,
+    WebhookHandlers,
+    WebhookReply,
+)
 from .faults._faults import (
     Cut,
     Delay,
@@ -80,6 +87,7 @@ __all__ = [
     "Watch",
     "WebhookCall",
     "WebhookError",
+    "WebhookFault",
     "WebhookHandlers",
     "WebhookReply",
     "begin_conversation",

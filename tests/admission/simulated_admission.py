@@ -8,7 +8,6 @@ from typing import Any
 from admission_cases import HOOKS, NAMESPACE, Behaviour, Case, Json, Step
 
 from kubeproto import sim
-from kubeproto.sim.admission._calls import WebhookFault
 from kubeproto.wire import Head, warnings
 
 ADMIN = sim.User("admin", "1", ("system:masters",))
@@ -53,7 +52,7 @@ class SimulatedTaker:
     def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
         self.calls.clear()
         self.behaviours = dict(step.webhooks)
-        faults: dict[str, WebhookFault] = {"timeout": "timeout", "refused": "refused"}
+        faults: dict[str, sim.WebhookFault] = {"timeout": "timeout", "refused": "refused"}
         for path, behave in step.webhooks.items():
             answer = behave({"object": None})
             if isinstance(answer, str):

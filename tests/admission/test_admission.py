@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from kubeproto import sim
 from kubeproto.crd import AdmissionRequest, AdmissionVerdict, allow, change, deny
-from kubeproto.sim.admission._hooks import AdmittedWrite, HookReader
 from kubeproto.wire import Head
 
 HOOKS: Final = "/apis/admissionregistration.k8s.io/v1"
 MAPS: Final = "/api/v1/namespaces/default/configmaps"
+PODS: Final = "/api/v1/namespaces/default/pods"
 Json = dict[str, Any]
 Handler = Callable[[AdmissionRequest], AdmissionVerdict]
 
@@ -153,15 +153,21 @@ def test_a_rule_names_resources_and_their_subresources(
     resources: list[str], plural: str, subresource: str, fits: bool
 ) -> None:
     cluster = sim.Cluster()
-    served = cluster._state.kinds.find("", "v1", plural)
-    assert served is not None
+    name, path = (
+        ("b", f"/api/v1/namespaces/default/{plural}") if not subresource else ("a", f"{PODS}/a/status")
+    )
+    pod: Json = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }  # fmt: skip
+    cluster.put(pod)
     rule = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": resources}
-    write = AdmittedWrite(
-        served=served, operation="CREATE", name="a", namespace="default", subresource=subresource, obj={},
-        old=None,
-        options={},
-    )  # fmt: skip
-    assert (HookReader(cluster._state).version_for({"rules": [rule]}, write) is served) == fits
+    configure(cluster, "validating", "validate", rules=[rule])
+    cluster.webhooks.handle("default/hooks/validate", lambda _: deny("it fits"))
+    body = config(name) if plural == "configmaps" else {**pod, "metadata": {"name": name}}
+    answer, _ = send(cluster, "PUT" if subresource else "POST", path, body)
+    assert (answer.status == 403) == fits
+    assert fits or answer.status in (200, 201)
 
 
 class Sender:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 import kubeproto as kp
 from kubeproto import LocalProtocolError
 from kubeproto.control import election
-from kubeproto.control._election_values import ObservedLease
 from kubeproto.control.election import (
     Abandon,
     Action,
@@ -30,6 +29,7 @@ from kubeproto.control.election import (
     Leaving,
     Looking,
     NewLeader,
+    ObservedLease,
     Renewing,
     SendCreate,
     SendGet,

@@ -21,7 +21,7 @@ from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_httpx import BlockingHttpxTransport
 from kubeproto_runtime import BlockingClient, conditions
-from kubeproto_serve._fixtures import SimServer, serving
+from kubeproto_serve import SimServer, serving
 
 pytestmark = pytest.mark.one_python
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import json
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,9 +15,7 @@ from typing import Any
 import pytest
 
 import kubeproto as kp
-from kubeproto.kinds import _crds
 from kubeproto.kinds.__main__ import main
-from kubeproto.kinds._source import write
 from kubeproto.objects import HasScale, HasStatus, decode, encode
 
 SPEC: dict[str, Any] = {
@@ -81,11 +81,20 @@ FULL = crd(
 FULL["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = ["spec"]
 
 
+def source_of(*documents: Any) -> str:
+    """The source that the command line prints for these documents."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
+        path = Path(folder, "crds.json")
+        path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": documents}))
+        assert main([str(path)]) == 0
+    return printed.getvalue()
+
+
 def load(*documents: Any) -> Any:
     """The module that is made of these documents, imported."""
     made = ModuleType("library")
     sys.modules["library"] = made  # msgspec looks there for what annotations mean
-    exec(compile(write(_crds.module_of(documents)), "library.py", "exec"), vars(made))
+    exec(compile(source_of(*documents), "library.py", "exec"), vars(made))
     return made
 
 
@@ -225,7 +234,7 @@ def test_no_definition_can_smuggle_code_into_the_module() -> None:
     definition["metadata"]["name"] = '"""\nraise SystemExit'
     definition["spec"]["names"] |= {"kind": evil, "plural": evil, "categories": [evil, evil]}
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = '"""\nraise SystemExit'
-    text = write(_crds.module_of([definition]))
+    text = source_of(definition)
     tree = ast.parse(text)
     assert {type(node).__name__ for node in tree.body} == {
         "Expr",

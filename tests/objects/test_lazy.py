@@ -16,7 +16,6 @@ import pytest
 import kubeproto as kp
 from kubeproto import InvalidObject, LocalProtocolError
 from kubeproto.objects import decode, encode, settle
-from kubeproto.objects._codec import LONG
 
 
 class BookSpec(kp.Fields):
@@ -46,7 +45,7 @@ METADATA: Final = (
     '{"name":"a","namespace":"n","uid":"u","resourceVersion":"1","creationTimestamp":"2026-11-21T01:40:52Z",'
     '"labels":{"x": "y"},"managedFields":[{"manager":"m","fieldsV1":{"f:a":{}}}]}'
 )
-PAD: Final = "x" * LONG
+PAD: Final = "x" * 4096  # objects of this size are read in parts
 SHORT: Final = (
     f'{{"kind":"Book","apiVersion":"example.io/v1","metadata":{METADATA},'
     '"spec":{"title":"t", "extra":null},"status":{"copies":3}}'

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.objects import _names as names
+from kubeproto import objects as names
 
 Check = Callable[[str], None]
 

@@ -10,7 +10,7 @@ from kubeproto.control import Change, Store
 from kubeproto.watching import resync
 from kubeproto.wire import Outcome
 from kubeproto_runtime import Client
-from kubeproto_runtime.watching._resync_driver import ResyncDriver
+from kubeproto_runtime.watching import ResyncDriver
 
 
 class BookSpec(kp.Fields):

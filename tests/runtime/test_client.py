@@ -186,6 +186,26 @@ def test_a_warning_is_logged_once_and_told_each_time(go: Go, caplog: pytest.LogC
     assert line.endswith("moby: v1 is old")
 
 
+def test_a_warning_of_a_server_is_escaped_and_cut(go: Go, caplog: pytest.LogCaptureFixture) -> None:
+    forged = "\x1b[2J ERROR forged\u202e\x9b"
+    warned = (
+        200,
+        (*JSON, ("Warning", f'299 - "{forged}"'), ("Warning", f'299 - "{"y" * 1_000_000}"')),
+        OK[2],
+    )
+
+    async def main() -> None:
+        client, _ = scripted(warned)
+        await client.call(client.requests(Book).get("moby"))
+
+    with caplog.at_level(logging.WARNING, "kubeproto.client"):
+        go(main)
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 2
+    assert all(line.isprintable() for line in lines)
+    assert max(map(len, lines)) < 3000
+
+
 def test_a_stream_that_is_left_in_the_middle_leaves_nothing_behind(go: Go) -> None:
     async def main() -> None:
         cluster = library()

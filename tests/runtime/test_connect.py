@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from importlib.metadata import EntryPoint
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,15 +12,13 @@ import pytest
 from credential_rig import PEM, SERVER, Net, accepting
 
 import kubeproto as kp
+import kubeproto_asyncio
+import kubeproto_httpx
+import kubeproto_trio
 from kubeproto.config import Config, ConfigError, Connection, Impersonation, PluginPolicy
 from kubeproto.requests import version
 from kubeproto.wire import NO_RETRIES, header
-from kubeproto_asyncio import AsyncioTransport
-from kubeproto_httpx import HttpxTransport
 from kubeproto_runtime import connect
-from kubeproto_runtime.client._connect import TRANSPORTS, find_opener
-from kubeproto_runtime.tasks._background import event_loop
-from kubeproto_trio import TrioTransport
 
 KUBECONFIG: Final = f"""
 apiVersion: v1
@@ -51,13 +48,6 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.chmod(0o600)
     monkeypatch.setenv("KUBECONFIG", str(path))
     return path
-
-
-def points(*found: tuple[str, str]) -> Any:
-    def installed(group: str) -> Iterable[EntryPoint]:
-        return [EntryPoint(name, value, group) for name, value in found]
-
-    return installed
 
 
 def asked(**wanted: Any) -> tuple[Connection, kp.Head, str]:
@@ -160,51 +150,85 @@ def test_a_client_takes_its_options_along() -> None:
     anyio.run(main)
 
 
-@pytest.mark.parametrize(("backend", "door"), [("asyncio", AsyncioTransport), ("trio", TrioTransport)])
-def test_the_door_on_the_event_loop_itself_is_taken_where_it_is_installed(backend: str, door: Any) -> None:
+def chosen(backend: str, transport: str | None = None) -> str:
+    """The installed transport that `connect` takes on this event loop."""
+    nets = {name: Net(lambda _, head: (200, VERSION)) for _, name in TRANSPORTS}
+
     async def main() -> None:
-        assert event_loop() == backend
-        assert find_opener(None, TRANSPORTS, event_loop()) is door
-        async with connect():
-            pass
+        config = Config(connection=Connection(server=SERVER))
+        async with connect(config=config, transport=transport) as client:
+            await client.call(version())
 
-    anyio.run(main, backend=backend)
+    with pytest.MonkeyPatch.context() as patch:
+        for home, name in TRANSPORTS:
+            patch.setattr(home, name, nets[name].open)
+        anyio.run(main, backend=backend)
+    [taken] = [name for name, net in nets.items() if net.opened]
+    return taken
 
 
-def test_a_door_whose_library_is_missing_gives_way_to_httpx() -> None:
-    there = points(("trio", "no_such_library:Transport"), ("httpx", "kubeproto_httpx:HttpxTransport"))
-    assert find_opener(None, TRANSPORTS, "trio", there) is HttpxTransport
+def install(monkeypatch: pytest.MonkeyPatch, *transports: tuple[str, str]) -> None:
+    """Have these transports installed, and no others."""
+
+    def entry_points(*, group: str) -> list[metadata.EntryPoint]:
+        return [metadata.EntryPoint(name, value, group) for name, value in transports]
+
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
 
 
-def test_a_transport_by_name_is_that_one_and_no_other() -> None:
-    assert find_opener("httpx", TRANSPORTS, "trio") is HttpxTransport
+TRANSPORTS: Final = (
+    (kubeproto_asyncio, "AsyncioTransport"),
+    (kubeproto_trio, "TrioTransport"),
+    (kubeproto_httpx, "HttpxTransport"),
+)
+HALF_INSTALLED: Final = (("trio", "no_such_library:Transport"), ("httpx", "kubeproto_httpx:HttpxTransport"))
+
+
+@pytest.mark.parametrize(("backend", "taken"), [("asyncio", "AsyncioTransport"), ("trio", "TrioTransport")])
+def test_the_transport_of_the_event_loop_itself_is_taken_where_it_is_installed(
+    backend: str, taken: str
+) -> None:
+    assert chosen(backend) == taken
+
+
+def test_a_transport_whose_library_is_missing_gives_way_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, *HALF_INSTALLED)
+    assert chosen("trio") == "HttpxTransport"
+
+
+def test_a_transport_by_name_is_that_one_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen("trio", "httpx") == "HttpxTransport"
     with pytest.raises(ConfigError, match=r"no transport 'pigeon'; there is asyncio, httpx, trio$"):
-        find_opener("pigeon", TRANSPORTS, "trio")
-    there = points(("trio", "no_such_library:Transport"), ("httpx", "kubeproto_httpx:HttpxTransport"))
+        chosen("trio", "pigeon")
+    install(monkeypatch, *HALF_INSTALLED)
     with pytest.raises(
         ConfigError, match=r"No module named 'no_such_library'\): pip install 'kubeproto\[trio\]'$"
     ):
-        find_opener("trio", TRANSPORTS, "trio", there)
+        chosen("trio", "trio")
 
 
-def test_a_door_of_another_event_loop_is_refused_by_name() -> None:
+def test_a_transport_of_another_event_loop_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match=r"the transport 'trio' does not run on asyncio, which runs here$"):
-        find_opener("trio", TRANSPORTS, "asyncio")
+        chosen("asyncio", "trio")
     with pytest.raises(ConfigError, match=r"the transport 'asyncio' does not run on trio"):
-        find_opener("asyncio", TRANSPORTS, "trio")
+        chosen("trio", "asyncio")
 
 
-def test_where_no_transport_is_installed_it_is_said_what_to_install() -> None:
+def test_where_no_transport_is_installed_the_error_names_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch)
     with pytest.raises(ConfigError) as failed:
-        find_opener(None, TRANSPORTS, "trio", points())
+        chosen("trio")
     assert str(failed.value) == (
         "there is no transport for trio (it is not installed): "
         "pip install 'kubeproto[trio]' or pip install 'kubeproto[httpx]'"
     )
 
 
-def test_what_makes_a_transport_is_taken_as_it_is() -> None:
-    assert find_opener(TrioTransport, TRANSPORTS, "asyncio") is TrioTransport
+def test_what_makes_a_transport_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    assert asked()[2] == "books"
 
 
 def test_an_unusable_certificate_is_a_configuration_error_of_the_first_request(kubeconfig: Path) -> None:

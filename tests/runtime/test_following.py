@@ -22,7 +22,7 @@ from kubeproto.wire import Outcome
 from kubeproto_runtime import Caches, Client
 from kubeproto_runtime.caches._reflector import Reflector
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
-from kubeproto_runtime.watching._resync_driver import ResyncDriver
+from kubeproto_runtime.watching import ResyncDriver
 
 __all__ = ["go"]
 

@@ -13,7 +13,7 @@ import kubeproto as kp
 from kubeproto.watching import resync
 from kubeproto.wire import Head, Headers, Outcome, ServerFailed
 from kubeproto_runtime import Client
-from kubeproto_runtime.watching._resync_driver import ResyncDriver
+from kubeproto_runtime.watching import ResyncDriver
 
 LIST = b'{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[]}'
 BUSY = b'{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}'

@@ -17,7 +17,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, OwnWrites, WorkQueue, await_change, requeue
 from kubeproto_runtime import Context, Controller, Operator, Terminal
-from kubeproto_runtime.calls._metered import Meter, MeteredTransport
+from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.reconciling._metrics import ControllerStats, ReconcileStats, exposition
 from kubeproto_runtime.reconciling._tracing import find_tracer
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated

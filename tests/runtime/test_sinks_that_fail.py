@@ -15,9 +15,9 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Store
 from kubeproto.watching import resync
-from kubeproto_runtime.blocking._resync_driver import BlockingResyncDriver
+from kubeproto_runtime.blocking import BlockingResyncDriver
 from kubeproto_runtime.testing import simulated
-from kubeproto_runtime.watching._resync_driver import ResyncDriver
+from kubeproto_runtime.watching import ResyncDriver
 
 __all__ = ["go"]
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,12 @@ from credential_rig import PEM, SECRET, SERVER, Clock, Script, Server, accepting
 from sync_rig import Answer
 
 import kubeproto as kp
+import kubeproto_httpx
 from kubeproto.config import Config, ConfigError, Connection, CredentialsError, Identity, Oidc
 from kubeproto.requests import version
 from kubeproto.wire import header
-from kubeproto_httpx import BlockingHttpxTransport
 from kubeproto_runtime import connect_blocking
 from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.client._connect import BLOCKING_TRANSPORTS, find_opener
 
 
 class Net:
@@ -166,14 +165,25 @@ def test_a_client_is_connected_as_the_asynchronous_one_is(
     assert net.closed == net.opened
 
 
-def test_httpx_is_what_threads_use_and_it_is_said_what_to_install() -> None:
-    def points(value: str) -> Callable[[str], list[EntryPoint]]:
-        return lambda group: [EntryPoint("httpx", value, group)]
+def test_httpx_is_what_threads_use_and_the_error_names_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def install(value: str) -> None:
+        def entry_points(*, group: str) -> list[metadata.EntryPoint]:
+            return [metadata.EntryPoint("httpx", value, group)]
 
-    installed = points("kubeproto_httpx:BlockingHttpxTransport")
-    assert find_opener(None, BLOCKING_TRANSPORTS, "threads", installed) is BlockingHttpxTransport
-    with pytest.raises(ConfigError) as failed:
-        find_opener(None, BLOCKING_TRANSPORTS, "threads", points("no_such_library:Transport"))
+        monkeypatch.setattr(metadata, "entry_points", entry_points)
+
+    net = Net(lambda _, head: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
+    monkeypatch.setattr(kubeproto_httpx, "BlockingHttpxTransport", net.open)
+    config = Config(connection=Connection(server=SERVER))
+    install("kubeproto_httpx:BlockingHttpxTransport")
+    with connect_blocking(config=config) as client:
+        assert client.call(version()).value.minor == "36"
+    assert len(net.opened) == 1
+    install("no_such_library:Transport")
+    with pytest.raises(ConfigError) as failed, connect_blocking(config=config):
+        pass
     assert str(failed.value) == (
         "there is no transport for threads (No module named 'no_such_library'): "
         "pip install 'kubeproto[httpx]'"

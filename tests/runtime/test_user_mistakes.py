@@ -16,7 +16,7 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.config import Config, ConfigError, Connection, Identity
 from kubeproto_runtime import Client, connect, connect_blocking
-from kubeproto_runtime.calls._metered import Meter, MeteredTransport
+from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.testing import simulated, simulated_blocking
 
 __all__ = ["go"]

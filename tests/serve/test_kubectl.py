@@ -12,8 +12,7 @@ import pytest
 from kubectl_commands.running import kubectl, run, sections, transcript
 
 from kubeproto import sim
-from kubeproto_serve import self_made
-from kubeproto_serve._fixtures import serving
+from kubeproto_serve import self_made, serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 

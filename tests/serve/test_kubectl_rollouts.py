@@ -14,7 +14,7 @@ import pytest
 from kubectl_commands.running import kubectl
 
 from kubeproto import sim
-from kubeproto_serve._fixtures import serving
+from kubeproto_serve import serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 

@@ -14,7 +14,7 @@ import pytest
 from benchmarks._peer_programs import command
 from benchmarks._peers import PROJECT
 from kubeproto import sim
-from kubeproto_serve._fixtures import serving
+from kubeproto_serve import serving
 
 pytestmark = pytest.mark.one_python
 

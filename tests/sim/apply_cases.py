@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto.sim.apply._apply import AppliedObject, apply
-from kubeproto.sim.apply._conflicts import Conflicts
-from kubeproto.sim.apply._facts import Facts, facts_of_kind, facts_of_schema
-from kubeproto.sim.apply._ownership import update
+from kubeproto.sim.apply import AppliedObject, Conflicts, Facts, apply, facts_of_kind, facts_of_schema, update
 
 Object = dict[str, Any]
 

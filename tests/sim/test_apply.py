@@ -23,9 +23,7 @@ from apply_cases import (
     written,
 )
 
-from kubeproto.sim.apply._apply import AppliedObject, apply
-from kubeproto.sim.apply._facts import NOTHING_KNOWN
-from kubeproto.sim.apply._refusals import ApplyRefused
+from kubeproto.sim.apply import NOTHING_KNOWN, AppliedObject, ApplyRefused, apply
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

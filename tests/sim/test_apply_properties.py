@@ -8,10 +8,11 @@ from apply_cases import FOO, LATER, NOW, Object, applied, applying, foo, owners,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim.apply._apply import AppliedObject
-from kubeproto.sim.apply._conflicts import Conflicts
+from kubeproto.sim.apply import AppliedObject, Conflicts
 from kubeproto.sim.apply._fields import compare, fields_of
-from kubeproto.sim.apply._fieldsets import (
+from kubeproto.sim.apply._merge import merged, removed, with_parents
+from kubeproto.sim.apply._ownership import UNOWNED
+from kubeproto.sim.apply.fieldsets import (
     EMPTY,
     decode_fields,
     difference,
@@ -21,8 +22,6 @@ from kubeproto.sim.apply._fieldsets import (
     paths,
     union,
 )
-from kubeproto.sim.apply._merge import merged, removed, with_parents
-from kubeproto.sim.apply._ownership import UNOWNED
 
 NAMES: st.SearchStrategy[str] = st.sampled_from("abc")
 NUMBERS: st.SearchStrategy[int] = st.integers(0, 2)

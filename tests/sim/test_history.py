@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kubeproto import sim
-from kubeproto.sim.storage._storage import Stored
 
 NAMES = st.sampled_from("abcdef")
 TITLES = st.sampled_from(["Typee", "Omoo"])
@@ -147,7 +146,7 @@ class History(RuleBasedStateMachine):
         shelf = self.cluster._state.storage.resource("books.example.io")
         for version, world in self.worlds.items():
             if version >= self.floor:
-                seen: dict[str, Stored] = shelf.at(version)
+                seen = shelf.at(version)
                 assert {one.name: json.loads(one.data) for one in seen.values()} == world
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,20 +11,19 @@ from asking import Book
 from mirroring import Mirror
 
 from kubeproto import sim
-from kubeproto.sim._chance import Chance
 
 TROUBLE, QUIET = 400.0, 1000.0
 
 
-def storm(cluster: sim.Cluster, chance: Chance) -> None:
+def storm(cluster: sim.Cluster, rng: Random) -> None:
     """Writes of all sorts, at any time while there is trouble; sometimes history is forgotten."""
 
     def write(number: int) -> None:
-        name = f"b{chance.below(8)}"
+        name = f"b{rng.randrange(8)}"
         here = cluster.get(Book, name)
         if number % 23 == 0:
             cluster.compact()
-        elif here is not None and chance.hits(0.3):
+        elif here is not None and rng.random() < 0.3:
             cluster.remove(Book, name)
         else:
             body: dict[str, Any] = {
@@ -33,11 +33,10 @@ def storm(cluster: sim.Cluster, chance: Chance) -> None:
             cluster.put(body)
 
     for number in range(60):
-        cluster.later(chance.below(int(TROUBLE * 10)) / 10, partial(write, number))
+        cluster.later(rng.uniform(0, TROUBLE), partial(write, number))
 
 
 def troubled(seed: int) -> tuple[Mirror, sim.Faults]:
-    chance = Chance(seed)
     modes = (
         sim.Modes(),
         sim.Modes(streaming_lists=False),
@@ -48,7 +47,7 @@ def troubled(seed: int) -> tuple[Mirror, sim.Faults]:
     )[seed % 6]
     cluster = sim.Cluster(crds=[Book], seed=seed, modes=modes, managed_fields=False)
     cluster.keeps_log = False
-    storm(cluster, chance)
+    storm(cluster, Random(seed))
     faults = sim.Faults(cluster, seed=seed, share=0.5)
     cluster.later(TROUBLE, faults.calm)
     mirror = Mirror(cluster, faults.blocking_transport(), seed)

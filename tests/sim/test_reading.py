@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 from asking import BOOKS, CONFIGMAPS, Asker, Book, events, names, told
 
 from kubeproto import sim
-from kubeproto.sim.reading._tokens import read_token, write_token
 
 
 @pytest.fixture
@@ -34,6 +34,16 @@ def test_sv_01_list_pages_keep_one_version_and_what_changes_between_them_is_not_
     assert names(first) + rest == ["a", "b", "c", "d", "e"]
 
 
+def token(version: int, start: str) -> str:
+    """A continue token as servers write them: base64 without its padding."""
+    text = json.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": start})
+    return urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def decoded(token: str) -> Any:
+    return json.loads(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+
+
 def test_sv_02_a_compacted_token_is_a_410_with_a_token_that_gives_the_rest_as_it_is_now(asker: Asker) -> None:
     for name in "abcd":
         asker.config(name)
@@ -43,7 +53,7 @@ def test_sv_02_a_compacted_token_is_a_410_with_a_token_that_gives_the_rest_as_it
     gone = asker.refused("GET", f"{CONFIGMAPS}?limit=2&continue={token}")
     assert (gone["code"], gone["reason"]) == (410, "Expired")
     fresh = gone["metadata"]["continue"]
-    assert read_token(fresh).version == -1
+    assert decoded(fresh)["rv"] == -1
     assert names(asker.ask("GET", f"{CONFIGMAPS}?continue={fresh}")) == ["bb", "c", "d"]
 
 
@@ -103,8 +113,8 @@ def test_an_exact_version_shows_the_past_and_a_newer_one_waits_in_vain(asker: As
 
 
 @pytest.mark.parametrize(
-    ("token", "code"), [("x=", 400), (write_token(0, "/a\0"), 400), (write_token(5, "/../a\0"), 400),
-                        (write_token(10**9, "/a\0"), 504)]
+    ("token", "code"), [("x=", 400), (token(0, "/a\0"), 400), (token(5, "/../a\0"), 400),
+                        (token(10**9, "/a\0"), 504)]
 )  # fmt: skip
 def test_tokens_that_no_server_gave_out_are_refused(asker: Asker, token: str, code: int) -> None:
     assert asker.refused("GET", f"{CONFIGMAPS}?continue={token}")["code"] == code
@@ -114,9 +124,9 @@ def test_a_token_is_read_with_and_without_the_slash_and_gives_the_rest_without_a
     for name in "abc":
         asker.config(name)
     for start in ("/a\0", "a\0"):
-        assert names(asker.ask("GET", f"{CONFIGMAPS}?continue={write_token(-1, start)}")) == ["b", "c"]
+        assert names(asker.ask("GET", f"{CONFIGMAPS}?continue={token(-1, start)}")) == ["b", "c"]
     everywhere = asker.ask("GET", "/api/v1/configmaps?limit=1")["metadata"]["continue"]
-    assert read_token(everywhere).start == "/default/a\0"
+    assert decoded(everywhere)["start"] == "/default/a\0"
 
 
 def test_selectors_select(asker: Asker) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim.apply._facts import NOTHING_KNOWN
-from kubeproto.sim.apply._ownership import update
+from kubeproto.sim.apply import NOTHING_KNOWN, update
 from kubeproto.sim.writing._shapes import difference, shape_of
 
 VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -36,7 +36,7 @@ from kubeproto.sim import (
 )
 
 if TYPE_CHECKING:
-    from kubeproto.sim.faults._faults import Fault
+    from kubeproto.sim import Fault
 
     from .world import World
 

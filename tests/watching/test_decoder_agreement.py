@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -27,8 +27,9 @@ from strategies import (
 import kubeproto as kp
 from kubeproto import RemoteProtocolError
 from kubeproto.objects import decode, encode, settle
-from kubeproto.objects._codec import LONG
 from kubeproto.watching import Added, Bookmark, Deleted, Malformed, Modified, WatchDecoder
+
+PADDING: Final = 4096  # objects of this size are read in parts
 
 KINDS = (Widget, Settings, Realm)
 kinds: st.SearchStrategy[Any] = st.sampled_from(KINDS)
@@ -103,7 +104,7 @@ def test_what_is_encoded_again_says_the_same(data: st.DataObject) -> None:
 def test_a_long_object_in_a_servers_order_is_read_from_its_front(data: st.DataObject, kind: Any) -> None:
     obj = data.draw(objects(kind, whole=True))
     obj["metadata"]["labels"] = {"a": "b"}
-    obj["data" if kind is Settings else "spec"]["pad"] = "x" * LONG
+    obj["data" if kind is Settings else "spec"]["pad"] = "x" * PADDING
     text = written(data.draw, obj, "server")
     line = b'{"type":"ADDED","object":' + text.encode() + b"}\n"
     event = fed(line, kind)
@@ -192,7 +193,7 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
 def test_no_order_of_keys_deceives_the_front(what: str, kind: Any) -> None:
-    line = b'{"type":"MODIFIED","object":{%s}}' % HOSTILE[what].replace("PAD", "x" * LONG).encode()
+    line = b'{"type":"MODIFIED","object":{%s}}' % HOSTILE[what].replace("PAD", "x" * PADDING).encode()
     event = fed(line + b"\n", kind)
     wanted = plain(line, kind)[1]
     assert (event.object.kind, event.object.api_version) == ("Widget", "x.io/v1")
@@ -217,7 +218,7 @@ def test_a_mark_inside_a_string_is_none(mark: str) -> None:
 def test_a_key_that_stands_twice_breaks_nothing(one: str, two: str) -> None:
     meta = f'"metadata":{{{ID},"name":{json.dumps(one)},"labels":{{}}}}'
     other = meta.replace('"u"', json.dumps(two))
-    obj = f'{{{meta},{other},"spec":{{"title":"{"x" * LONG}"}}}}'
+    obj = f'{{{meta},{other},"spec":{{"title":"{"x" * PADDING}"}}}}'
     text = f'{{"type":"ADDED","object":{obj},"object":{{{other}}}}}'
     for kind in (Widget, kp.Dynamic):
         for event in read([text.encode()], kind):
@@ -258,7 +259,7 @@ def line(name: str, *, labels: bool) -> bytes:
     text = (
         f'{{"metadata":{{"name":"{name}","namespace":"n","uid":"{"u" * 40}","resourceVersion":"1"{extra}}},'
     )
-    return f'{{"type":"ADDED","object":{text}"data":{{"k":"{"x" * LONG}"}}}}}}\n'.encode()
+    return f'{{"type":"ADDED","object":{text}"data":{{"k":"{"x" * PADDING}"}}}}}}\n'.encode()
 
 
 @settings(max_examples=30)
@@ -267,7 +268,7 @@ def test_events_come_in_the_order_of_their_lines(
     shapes: list[tuple[bool, bool]], data: st.DataObject
 ) -> None:
     stream = b"".join(
-        line(str(n), labels=labels) if long else line(str(n), labels=labels).replace(b"x" * LONG, b"x")
+        line(str(n), labels=labels) if long else line(str(n), labels=labels).replace(b"x" * PADDING, b"x")
         for n, (long, labels) in enumerate(shapes)
     )
     for kind in (Settings, kp.Dynamic):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import Dynamic, Head, InvalidRequest, KubeprotoError, ObjectMeta, Status, TransportError
+from kubeproto import Head, InvalidRequest, KubeprotoError, Status, TransportError
 from kubeproto.watching import resync
 from kubeproto.wire import classify, printable, refusal
-from kubeproto_runtime.calls._attempts import Warned
 
 ESC = "\x1b[2J\r\nERROR forged\u202e\x9b"
 
@@ -29,8 +26,6 @@ def test_a_text_is_shown_on_one_line_and_cut(text: str, limit: int) -> None:
 def test_a_refusal_forges_no_line_of_a_log(code: int) -> None:
     import json
 
-    from kubeproto import Head
-
     body = json.dumps({"kind": "Status", "status": "Failure", "message": ESC, "reason": ESC, "code": code})
     error = refusal(Head("GET", "/x"), code, (), body.encode())
     assert str(error).isprintable()
@@ -46,14 +41,6 @@ def test_no_message_repeats_ten_megabytes(kind: type[KubeprotoError]) -> None:
     assert len(str(error)) < 10_000
     assert str(error).endswith("(10000009 characters)")
     assert str(kind("two\nlines\x1b")) == "two\nlines\\x1b"
-
-
-def test_a_warning_of_a_server_is_escaped_and_cut(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        named = Dynamic(kind="Book", api_version="v1", metadata=ObjectMeta(name=ESC))
-        Warned().say((ESC, "y" * 1_000_000), Head("GET", "/api/v1/books/moby?limit=1"), named)
-    assert all(record.getMessage().isprintable() for record in caplog.records)
-    assert max(len(record.getMessage()) for record in caplog.records) < 3000
 
 
 def test_a_version_is_not_told_whole() -> None:

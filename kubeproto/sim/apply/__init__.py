@@ -1,1 +1,39 @@
-"""Server-side apply and strategic merge patches: which manager owns which field."""
+"""Server-side apply and strategic merge patches as functions: who owns which field, and what a merge gives.
+
+The simulated server stands on them. By themselves they say what an apply would do to an object at hand: what
+Go offers as structured-merge-diff and strategicpatch. What a kind's lists and maps are is in `Facts`, from
+the API's description (`facts_of_kind`) or from the schema of a custom resource (`facts_of_schema`);
+`kubeproto.sim.apply.fieldsets` reads and writes the fields of managedFields.
+"""
+
+from . import fieldsets
+from ._apply import AppliedObject, apply, check_applied
+from ._conflicts import Conflicts, FieldConflict
+from ._facts import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
+from ._managers import OwnedFields, Owner, decode_managers, encode_managers
+from ._ownership import update
+from ._refusals import ApplyRefused
+from ._strategic import PatchRefused, strategic_merge
+
+__all__ = [
+    "ABSENT",
+    "NOTHING_KNOWN",
+    "UNTYPED",
+    "AppliedObject",
+    "ApplyRefused",
+    "Conflicts",
+    "Facts",
+    "FieldConflict",
+    "OwnedFields",
+    "Owner",
+    "PatchRefused",
+    "apply",
+    "check_applied",
+    "decode_managers",
+    "encode_managers",
+    "facts_of_kind",
+    "facts_of_schema",
+    "fieldsets",
+    "strategic_merge",
+    "update",
+]

@@ -29,7 +29,6 @@ from ..storage._values import members
 from ._conflicts import Conflicts, FieldConflict
 from ._facts import Facts
 from ._fields import compare, fields_of
-from ._fieldsets import EMPTY, FieldSet, difference, intersection, paths, union
 from ._kubectl import allowed_by_last_applied, with_last_applied
 from ._managers import (
     BEFORE_FIRST_APPLY,
@@ -44,6 +43,7 @@ from ._merge import merged, removed, with_parents
 from ._ownership import UNOWNED, Entries, Object, taken_by, update, without_managed_fields
 from ._refusals import ApplyRefused
 from ._typing import misfits
+from .fieldsets import EMPTY, FieldSet, difference, intersection, paths, union
 
 __all__ = ["AppliedObject", "ApplyRefused", "Conflicts", "FieldConflict", "apply", "check_applied", "update"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...objects import StatusCause
-from ._fieldsets import FieldSet, Path, fieldset, format_path, intersection
 from ._managers import Owner
+from .fieldsets import FieldSet, Path, fieldset, format_path, intersection
 
 
 class FieldConflict(Struct, frozen=True):

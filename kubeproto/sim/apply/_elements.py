@@ -7,7 +7,7 @@ from typing import Any
 
 from ..storage._values import is_list, is_map
 from ._facts import Facts
-from ._fieldsets import keys_step, value_step
+from .fieldsets import keys_step, value_step
 
 
 class Unidentified(ValueError):

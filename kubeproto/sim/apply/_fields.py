@@ -15,7 +15,7 @@ from ...objects import json_equal
 from ..storage._values import is_list, is_map
 from ._elements import by_step
 from ._facts import ABSENT, UNTYPED, Facts
-from ._fieldsets import EMPTY, FieldSet, field_step, node, union
+from .fieldsets import EMPTY, FieldSet, field_step, node, union
 
 
 class Changes(Struct, frozen=True, gc=False):

@@ -13,7 +13,7 @@ import msgspec
 from ..storage._values import is_map, members
 from ._facts import Facts
 from ._fields import fields_of
-from ._fieldsets import EMPTY, FieldSet
+from .fieldsets import EMPTY, FieldSet
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 

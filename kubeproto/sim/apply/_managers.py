@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ...objects import parse_time
 from ..storage._values import is_list, is_map, members
-from ._fieldsets import FieldSet, decode_fields, encode_fields, union
+from .fieldsets import FieldSet, decode_fields, encode_fields, union
 
 # A server keeps this many managers that write without applying; KEP-555 wants objects to stay small.
 MAX_UPDATERS: Final = 10

@@ -8,7 +8,7 @@ from typing import Any
 from ..storage._values import copied, is_list, is_map
 from ._elements import Unidentified, by_step, step_of
 from ._facts import ABSENT, UNTYPED, Facts
-from ._fieldsets import FieldSet, below, field_step, has, node
+from .fieldsets import FieldSet, below, field_step, has, node
 
 
 def merged(live: Any, applied: Any, facts: Facts) -> Any:

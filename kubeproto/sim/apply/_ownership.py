@@ -7,7 +7,6 @@ from typing import Any, Final
 from ..storage._values import is_list, members
 from ._facts import Facts
 from ._fields import compare
-from ._fieldsets import EMPTY, difference, field_step, fieldset, intersection, union
 from ._managers import (
     Managers,
     OwnedFields,
@@ -18,6 +17,7 @@ from ._managers import (
     owner_of,
     read_managers,
 )
+from .fieldsets import EMPTY, difference, field_step, fieldset, intersection, union
 
 Object = dict[str, Any]
 Entries = list[dict[str, Any]]

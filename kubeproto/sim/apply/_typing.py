@@ -8,7 +8,7 @@ from typing import Any
 from ..storage._values import go_source, go_text, go_type, is_list, is_map
 from ._elements import Unidentified, step_of
 from ._facts import Facts
-from ._fieldsets import Path, field_step, format_path
+from .fieldsets import Path, field_step, format_path
 
 
 def misfits(value: Any, facts: Facts) -> str:

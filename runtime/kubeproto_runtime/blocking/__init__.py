@@ -4,6 +4,7 @@ from ._authorized import BlockingAuthorized
 from ._client import BlockingClient
 from ._connect import connect_blocking
 from ._reflector import BlockingReflector
+from ._resync_driver import BlockingResyncDriver
 from ._verbs import BlockingApi, BlockingSubresource, BlockingTables
 from ._watch import BlockingFollowed
 
@@ -13,6 +14,7 @@ __all__ = [
     "BlockingClient",
     "BlockingFollowed",
     "BlockingReflector",
+    "BlockingResyncDriver",
     "BlockingSubresource",
     "BlockingTables",
     "connect_blocking",

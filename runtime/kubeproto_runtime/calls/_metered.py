@@ -13,14 +13,14 @@ plain function that is given to `Operator.run` closes over a client that the ope
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from kubeproto import KubeprotoError, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from contextlib import AbstractAsyncContextManager
 
     from kubeproto import Head, Incoming, Transport
@@ -54,6 +54,15 @@ class Meter:
         self.name = ""
         self._adopted: dict[Sender, MeteredTransport] = {}
         self._ended = False
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Count what is sent by this task, and by those that it starts, as this operator's."""
+        token = current.set(self)
+        try:
+            yield
+        finally:
+            current.reset(token)
 
     def adopt(self, client: Sender) -> None:
         """Put a `MeteredTransport` under a client, or use the one that another operator has put there."""

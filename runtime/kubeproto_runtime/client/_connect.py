@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib.metadata import EntryPoint, entry_points
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict, Unpack
 
 from kubeproto.config import Config, ConfigError, Impersonation, Overrides, PluginPolicy
@@ -184,12 +184,11 @@ def find_opener(
     wanted: str | Callable[..., Any] | None,
     group: str,
     runs_on: str,
-    installed: Callable[[str], Iterable[EntryPoint]] = lambda group: entry_points(group=group),
 ) -> Any:
     """Return what makes a transport from a `Connection`: the given one, that of the name, or the best one."""
     if wanted is not None and not isinstance(wanted, str):
         return wanted
-    there = {point.name: point for point in installed(group)}
+    there = {point.name: point for point in metadata.entry_points(group=group)}
     if isinstance(wanted, str) and wanted not in there:
         raise ConfigError(f"there is no transport {wanted!r}; there is {', '.join(sorted(there)) or 'none'}")
     if wanted in PREFERRED and wanted != runs_on:

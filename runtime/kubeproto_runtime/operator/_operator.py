@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import anyio
 
 from ..caches._caches import Caches
-from ..calls._metered import Meter, current
+from ..calls._metered import Meter
 from ..reconciling._plans import ControllerPlan
 from ..reconciling._reconciling import Reconciling
 from ..tasks._stray_cancellations import complain
@@ -121,15 +121,14 @@ class Operator:
             return
         if self._election is not None:
             self._meter.name, self._meter.holds = self._election.name, _holding(self._election)
-        token = current.set(self._meter)
         try:
-            await self._run(stages, parts)
+            with self._meter.running():
+                await self._run(stages, parts)
         except BaseExceptionGroup as group:
             error = only_error(group)
         else:
             return
         finally:
-            current.reset(token)
             self._meter.end()
         raise error  # outside, so that its context stays what it was
 
@@ -145,11 +144,8 @@ class Operator:
         if stages.following is None:
             raise RuntimeError("this operator has ended: make another one to run more")
         for part in parts:
-            token = current.set(self._meter)  # tasks inherit it, whichever task adds them
-            try:
+            with self._meter.running():  # tasks inherit it, whichever task adds them
                 self._add(part, stages, stages.following)
-            finally:
-                current.reset(token)
 
     def stop(self) -> None:
         """Accept nothing more, let runs end for as long as the grace lasts, and then end."""

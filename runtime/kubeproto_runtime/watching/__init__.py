@@ -2,6 +2,8 @@
 
 from ._followed import Followed, Told
 from ._pages import BlockingItems, BlockingPages, Items, ListPages
+from ._resync_driver import ResyncDriver
+from ._sinks import Sink
 from ._waiting import WaitTimeout
 
 __all__ = [
@@ -10,6 +12,8 @@ __all__ = [
     "Followed",
     "Items",
     "ListPages",
+    "ResyncDriver",
+    "Sink",
     "Told",
     "WaitTimeout",
 ]

@@ -14,9 +14,8 @@ from contract_scripts import answer, chunk, chunked
 from contract_server import Asked, Peer, Script, Server
 from contract_transports import Rig, opener
 
-from kubeproto.config import Config, Overrides
+from kubeproto.config import Config, Needs, infer
 from kubeproto_runtime.credentials import Authorized
-from kubeproto_runtime.credentials._files import find
 
 T = TypeVar("T")
 
@@ -88,7 +87,12 @@ def kubeconfig(folder: Path, server: Server, certificates: Certificates, user: d
     }
     path = folder / "kubeconfig"
     path.write_text(json.dumps(document))
-    return find(Overrides(path=str(path)), {}).config
+    contents: dict[str, bytes] = {}
+    found = infer({"KUBECONFIG": str(path)}, contents)
+    while isinstance(found, Needs):
+        contents |= {name: Path(name).read_bytes() for name in found.paths}
+        found = infer({"KUBECONFIG": str(path)}, contents)
+    return found
 
 
 class Clock:

@@ -12,7 +12,9 @@ from contract_scripts import HELLO, answer, answering
 from contract_server import Server
 from contract_transports import Rig, fetched
 
-from kubeproto import TransportError
+from kubeproto import Head, TransportError
+from kubeproto.config import Connection
+from kubeproto_asyncio import AsyncioTransport
 
 Serve = Callable[..., Server]
 
@@ -52,12 +54,9 @@ def _refusing(refused: list[Any]) -> Callable[..., None]:
 def test_closing_does_not_wait_for_a_connection_that_was_never_made(
     serve: Serve, failure: type[BaseException]
 ) -> None:
-    from kubeproto_asyncio._connection import AsyncioByteStreams
-
     server = serve(answering(answer()))
 
     async def main() -> None:
-        lines = AsyncioByteStreams()
         loop: Any = asyncio.get_running_loop()
 
         async def fail(make: Callable[[], object], sock: socket.socket) -> None:
@@ -65,9 +64,12 @@ def test_closing_does_not_wait_for_a_connection_that_was_never_made(
             raise failure
 
         loop.create_connection = fail
-        with pytest.raises((TransportError, asyncio.CancelledError)):
-            await lines.open("127.0.0.1", server.port)
-        async with asyncio.timeout(10):
-            await lines.close()
+        async with (
+            asyncio.timeout(10),
+            AsyncioTransport(Connection(server=f"http://127.0.0.1:{server.port}")) as transport,
+        ):
+            with pytest.raises((TransportError, asyncio.CancelledError)):
+                async with transport.send(Head("GET", "/")):
+                    pass
 
     asyncio.run(main())

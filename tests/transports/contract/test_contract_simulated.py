@@ -18,7 +18,7 @@ import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity
 from kubeproto.sim import Cluster, Cut, Fault, Faults, HalfOpen, LoseResponse, RefuseConnection, Throttle
 from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.calls._metered import Meter, MeteredTransport
+from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.credentials import Authorized
 
 SHELF: Final = kp.Head(

@@ -21,7 +21,7 @@ from contract_transports import ALL_RIGS, Rig, Wrapper
 
 from kubeproto.config import Config, Connection, Identity
 from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.calls._metered import Meter, MeteredTransport, current
+from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.credentials import Authorized
 
 test_a_body_goes_out_with_its_length = requests.test_a_body_goes_out_with_its_length
@@ -93,11 +93,8 @@ def leading(opener: Any) -> Any:
             transport, meter = MeteredTransport(inner), Meter()
             meter.holds = lambda: True
             transport.meters.append(meter)
-            token = current.set(meter)
-            try:
+            with meter.running():
                 yield transport
-            finally:
-                current.reset(token)
 
     return open_
 

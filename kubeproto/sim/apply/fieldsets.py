@@ -23,6 +23,27 @@ from ..storage._values import is_map
 FieldSet = Mapping[str, "FieldSet"]
 Path = tuple[str, ...]
 
+__all__ = [
+    "EMPTY",
+    "FieldSet",
+    "Path",
+    "below",
+    "decode_fields",
+    "difference",
+    "encode_fields",
+    "field_step",
+    "fieldset",
+    "format_path",
+    "has",
+    "intersection",
+    "keys_step",
+    "leaves",
+    "node",
+    "paths",
+    "union",
+    "value_step",
+]
+
 EMPTY: Final[FieldSet] = {}
 _SELF: Final = "."
 _ME: Final[dict[str, FieldSet]] = {_SELF: {}}
