@@ -15,6 +15,7 @@ help:
 	@echo 'make bench   benchmarks; make bench NAME="import.kubeproto --quick" runs one'
 	@echo 'make kinds   the built-in kinds; ARGS="--server http://127.0.0.1:8001" reads a live server'
 	@echo 'make real    the tests that a real API server must pass too, against one built with Go'
+	@echo 'make real-all  the same against every release from 1.30 on; make real KUBERNETES=1.33 asks one'
 	@echo 'make churn   mirrors of a real API server that crashes, compacts and loses connections'
 	@echo 'make record  ask the real API server anew for the conversations that the tests replay'
 	@echo 'make probe   ask the real API server anew for the defaults and rules of built-in kinds'
@@ -24,6 +25,7 @@ help:
 	@echo 'make access  ask the real API server anew who may do what, for the tests of authorization'
 	@echo 'make workloads  let the controllers of the real control plane work anew, for the tests of controllers'
 	@echo 'make admission  let the real API server call webhooks anew, for the tests of admission'
+	@echo 'make releases  ask older releases of Kubernetes anew what their kinds are; ARGS=1.33 asks one'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make storm   whole programs under faults that a seed decides; SEEDS=0:100, HOURS=8, FAULTS=1000000'
 	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
@@ -73,15 +75,22 @@ format: $(READY)
 kinds: $(READY)
 	@$(BIN)/python -m tools.kinds $(ARGS)
 
-# The real API server is built once, with Go, into .cache/realserver.
+# The real API server is built once, with Go, into .cache/realserver; KUBERNETES=1.33 takes an older release.
 # What a real server does with built-in kinds, for the simulated one; two minutes.
 .PHONY: probe
 probe: $(READY)
 	@$(BIN)/python -m tools.probing
 
-.PHONY: real churn record facts verdicts cel access admission workloads
-real churn record facts verdicts cel access admission workloads: $(READY)
+.PHONY: real churn record facts verdicts cel access admission workloads releases
+real churn record facts verdicts cel access admission workloads releases: $(READY)
 	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)
+
+# Each release that can be built, the oldest first; the first time takes some minutes of building for each.
+.PHONY: real-all
+real-all: $(READY)
+	@for release in $(sort $(basename $(notdir $(wildcard tests/realserver/releases/*.mod)))) 1.36; do \
+	    echo "Kubernetes $$release"; KUBERNETES=$$release $(BIN)/python tests/realserver/run.py real $(ARGS) || exit 1; \
+	done
 
 # New seeds unless SEEDS=from:to says which; ARGS="--show 7" tells what happens in one, "--shrink 7" makes it small.
 .PHONY: storm

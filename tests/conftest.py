@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from asked_release import is_asked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -67,17 +68,26 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "needs(*tools): programs or Python modules without which this test cannot run"
     )
     config.addinivalue_line(
+        "markers",
+        "kubernetes(since, gate): what older releases do otherwise, or those without a feature gate",
+    )
+    config.addinivalue_line(
         "markers", "one_python: says nothing new on a second Python, and runs on one alone"
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--thorough"):
-        return
-    later = [item for item in items if item.get_closest_marker("thorough")]
-    if later:
-        config.hook.pytest_deselected(items=later)
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    left_out = [item for item in items if is_newer(item)]
+    if not config.getoption("--thorough"):
+        left_out += [item for item in items if item.get_closest_marker("thorough")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def is_newer(item: pytest.Item) -> bool:
+    """Whether the release of Kubernetes that is asked does not do what a test is about."""
+    return not all(is_asked(*marker.args, **marker.kwargs) for marker in item.iter_markers("kubernetes"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

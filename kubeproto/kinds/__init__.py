@@ -31,9 +31,11 @@ The fastest way to read little of a kind is a class of one's own, of the same id
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._table import FieldFacts, KindTable, ResourceFacts, SubresourceFacts, TypeFacts, table
+    from ._table import FieldFacts, KindTable, ReleaseFacts, ResourceFacts, SubresourceFacts, TypeFacts, table
 
-__all__ = ["FieldFacts", "KindTable", "ResourceFacts", "SubresourceFacts", "TypeFacts", "table"]
+__all__ = [
+    "FieldFacts", "KindTable", "ReleaseFacts", "ResourceFacts", "SubresourceFacts", "TypeFacts", "table",
+]  # fmt: skip
 
 
 def _on_demand(name: str) -> Any:

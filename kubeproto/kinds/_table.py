@@ -60,12 +60,28 @@ class ResourceFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     subresources: tuple[SubresourceFacts, ...] = ()
 
 
+class ReleaseFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an older release has or lacks beside the newest one, as far as both have the type.
+
+    A resource is named ``apps/v1/deployments``, a subresource ``apps/v1/deployments/scale``, a field
+    ``core_v1.PodSpec.hostUsers``. `optional_fields` are required in the newest release alone.
+    """
+
+    kubernetes: str
+    missing_resources: tuple[str, ...] = ()
+    missing_fields: tuple[str, ...] = ()
+    dropped_fields: dict[str, FieldFacts] = {}
+    dropped_types: dict[str, TypeFacts] = {}  # those of dropped fields
+    optional_fields: tuple[str, ...] = ()
+
+
 class KindTable(Struct, frozen=True, kw_only=True):
     """All that is known of the built-in kinds of one Kubernetes version, in the order of its discovery."""
 
     kubernetes: str
     resources: tuple[ResourceFacts, ...]
     types: dict[str, TypeFacts]
+    releases: dict[str, ReleaseFacts] = {}  # how older ones differ, by number such as 1.30
 
     def type_of(self, gvk: GroupVersionKind) -> str:
         """Return the name of a kind's type; KeyError if there is no built-in kind of this name."""

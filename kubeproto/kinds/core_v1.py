@@ -37,6 +37,7 @@ __all__ = [
     "CephFSVolumeSource",
     "CinderPersistentVolumeSource",
     "CinderVolumeSource",
+    "ClaimSource",
     "ClientIPConfig",
     "ClusterTrustBundleProjection",
     "ComponentCondition",
@@ -228,6 +229,7 @@ __all__ = [
     "VsphereVirtualDiskVolumeSource",
     "WeightedPodAffinityTerm",
     "WindowsSecurityContextOptions",
+    "WorkloadReference",
 ]
 
 
@@ -340,6 +342,11 @@ class CinderVolumeSource(Part):
     fs_type: str | None = None
     read_only: bool | None = None
     secret_ref: LocalObjectReference | None = None
+
+
+class ClaimSource(Part):
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class ClientIPConfig(Part):
@@ -1135,6 +1142,7 @@ class PodResourceClaim(Part):
     name: str
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
+    source: ClaimSource | None = None
 
 
 class PodResourceClaimStatus(Part):
@@ -1209,6 +1217,7 @@ class PodSpec(Part):
     scheduling_gates: list[PodSchedulingGate] | None = None
     scheduling_group: PodSchedulingGroup | None = None
     set_hostname_as_fqdn: bool | None = msgspec.field(default=None, name="setHostnameAsFQDN")
+    workload_ref: WorkloadReference | None = None
 
     def __post_init__(self: Any) -> None:
         if self.containers is None:
@@ -1698,6 +1707,12 @@ class WindowsSecurityContextOptions(Part):
     gmsa_credential_spec_name: str | None = None
     host_process: bool | None = None
     run_as_user_name: str | None = None
+
+
+class WorkloadReference(Part):
+    name: str
+    pod_group: str
+    pod_group_replica_key: str | None = None
 
 
 class Binding(KubeObject, version="v1", plural="bindings", verbs=("create",)):

@@ -43,6 +43,7 @@ from .access._users import User
 from .admission._calls import PendingCalls, Replies, WebhookHandlers
 from .controllers._bootstrap import populate
 from .controllers._manager import ControllerManager, ControllerSwitches
+from .kinds._releases import NEWEST, release_of
 from .reading._watches import Watch
 from .serving._messages import ServerResponse
 from .serving._server import Server
@@ -76,6 +77,8 @@ class Cluster:
 
     `crds` are custom resources that exist from the beginning: classes, definitions or their JSON. `seed`
     determines uids and generated names. `window` is how many events of a kind are kept for watches.
+    `kubernetes="1.30"` is a server of an older release: it lacks later kinds and fields, refuses
+    streaming lists and ignores shards as that release does.
     `populated` clusters begin with the objects of a new cluster: roles, priority classes, service accounts.
     `authorization="RBAC"` allows a request what the roles and bindings of the cluster allow its user, who is
     given by its transport, by a bearer token in `tokens`, or by the token of a service account; the roles of
@@ -95,6 +98,7 @@ class Cluster:
         crds: Iterable[Definition] = (),
         seed: int = 0,
         window: int = WINDOW,
+        kubernetes: str = NEWEST.number,
         modes: Modes = _NEW,
         managed_fields: bool = True,
         version: int = 0,
@@ -104,12 +108,15 @@ class Cluster:
         controllers: Iterable[str] | bool = False,
         time_zones: TimeZones = utc_alone,
     ) -> None:
+        release = release_of(kubernetes)
         self._populated = populated
         self._runs = controllers if isinstance(controllers, bool) else tuple(controllers)
         self._authorization: AuthorizationMode = authorization
         self._tokens = dict(tokens)
         self.webhooks = WebhookHandlers()
-        self._state = ServerState(seed=seed, window=window, modes=modes)
+        self._state = ServerState(
+            seed=seed, window=window, modes=modes, release=release,
+        )  # fmt: skip
         self._state.tracks = managed_fields
         self._state.time_zone = time_zones
         self._state.storage.version = version
@@ -341,6 +348,11 @@ class Cluster:
         return self._state.storage.version
 
     @property
+    def kubernetes(self) -> str:
+        """The release of Kubernetes that the server is, such as 1.36."""
+        return self._state.release.number
+
+    @property
     def modes(self) -> Modes:
         """How this server differs from a new one; can be set at any time."""
         return self._state.modes
@@ -378,9 +390,11 @@ class Cluster:
         self.settle()
         twin = Cluster.__new__(Cluster)
         old = self._state
-        state = twin._state = ServerState(seed=0, window=old.storage.window, modes=old.modes)
+        state = twin._state = ServerState(
+            seed=0, window=old.storage.window, modes=old.modes, release=old.release
+        )
         state.storage = old.storage.copy()
-        state.kinds = type(old.kinds)(state.storage)
+        state.kinds = type(old.kinds)(state.storage, old.release)
         state.clock.time, state.chance = old.clock.time, old.chance.copy()
         state.tracks, state.lag = old.tracks, old.lag
         state.terminating, state.closing = set(old.terminating), set(old.closing)

@@ -69,7 +69,7 @@ def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
         resource.forget_order()
     storage.version = snapshot.version
     storage.compact()
-    state.storage, state.kinds = storage, Kinds(storage)
+    state.storage, state.kinds = storage, Kinds(storage, state.release)
     state.clock.time = max(state.clock.time, snapshot.time)
     state.chance.state = snapshot.seed
     state.terminating, state.closing, state.quotas = set(), set(), {}

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ._chance import Chance
 from .kinds._kinds import Kinds
+from .kinds._releases import Release
 from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
 
 # Returns the time zone of a name such as Europe/Berlin; None if there is none.
@@ -20,15 +21,16 @@ START: Final = 1_767_225_600.0
 
 
 class Modes(Struct, frozen=True, kw_only=True):
-    """How the server differs from a Kubernetes 1.36 with its watch cache, which is the default.
+    """How the server differs from a Kubernetes of its release with its watch cache, which is the default.
 
-    `streaming_lists=False` refuses `sendInitialEvents` (before 1.32). `end_mark` is the annotation at the end
-    of the initial events: some aggregated servers never send it. `gone` is how the server reports an expired
-    watch: in the stream, or as HTTP 410 with one of two reasons. `too_large` is how three generations of
-    servers report a version that they have not reached. `compress_watches` is Kubernetes 1.37.
+    `streaming_lists` turns a feature gate on or off that each release has set its own way. `end_mark` is the
+    annotation at the end of the initial events: some aggregated servers never send it. `gone` is how the
+    server reports an expired watch: in the stream, or as HTTP 410 with one of two reasons. `too_large` is how
+    three generations of servers report a version that they have not reached. `compress_watches` is Kubernetes
+    1.37.
     """
 
-    streaming_lists: bool = True
+    streaming_lists: bool | None = None
     watch_cache: bool = True
     bookmarks: bool = True
     end_mark: Literal["true", "missing", "false", "without-version"] = "true"
@@ -96,9 +98,10 @@ class NodeExtension(ClusterExtension, Protocol):
 class ServerState:
     """The state of a simulated cluster. It stores and deletes objects, and notifies those who follow that."""
 
-    def __init__(self, *, seed: int, window: int, modes: Modes) -> None:
+    def __init__(self, *, seed: int, window: int, modes: Modes, release: Release) -> None:
         self.storage = Storage(window)
-        self.kinds = Kinds(self.storage)
+        self.release = release
+        self.kinds = Kinds(self.storage, release)
         self.clock = VirtualClock()
         self.chance = Chance(seed)
         # The key that signs the tokens of service accounts.
@@ -114,6 +117,12 @@ class ServerState:
         self.quotas: dict[str, set[str]] = {}  # the keys of the quotas of each namespace
         self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
         self.on_generation: Callable[[ResourceStorage], None] = _ignore
+
+    @property
+    def streaming_lists(self) -> bool:
+        """Whether a watch may begin with the objects that there are."""
+        asked = self.modes.streaming_lists
+        return self.release.streaming_lists if asked is None else asked
 
     @property
     def reached(self) -> int:

@@ -48,6 +48,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     client_certificates: bool = False
     client_ca: str | None = None
     controllers: str = "*"
+    kubernetes: str = "1.36"
     empty: bool = False
     log: bool = False
 
@@ -105,6 +106,10 @@ _DEFAULTS: Final = ServeOptions()
     help="Which controllers to run, as kube-controller-manager names them: '*,-job-controller' is all but"
     " one, '' none.",
 )  # fmt: skip
+@click.option(
+    "--kubernetes", default=_DEFAULTS.kubernetes, show_default=True, metavar="RELEASE",
+    help="The release of Kubernetes to be, from 1.30 on.",
+)  # fmt: skip
 @click.option("--empty", is_flag=True, help="Begin without the objects that a new cluster has.")
 @click.option("--log", is_flag=True, help="Log each request to standard error.")
 def serve(**given: Any) -> None:
@@ -140,7 +145,7 @@ def simulated_cluster(options: ServeOptions) -> Cluster:
         seed=seed, populated=not options.empty, authorization=options.authorization,
         tokens=read_token_file(Path(options.token_auth_file).read_text()) if options.token_auth_file else {},
         controllers=[name.strip() for name in options.controllers.split(",") if name.strip()],
-        time_zones=time_zone,
+        time_zones=time_zone, kubernetes=options.kubernetes,
     )  # fmt: skip
     cluster.keeps_log = False
     for path in options.crd:

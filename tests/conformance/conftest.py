@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asked_release import RELEASE
 
 from conformance.client import Client, fresh_namespace
 from conformance.kinds import BAR, BAZ, FOO
@@ -13,7 +14,7 @@ from conformance.servers import Server, Simulated
 from kubeproto import sim
 
 PLUGIN = "realserver.fixtures"  # which `make real` loads
-OF_THE_SIMULATED = ("test_recordings.py", "test_sequences.py")
+OF_THE_SIMULATED = ("test_older_releases.py", "test_recordings.py", "test_sequences.py")
 OF_BOTH = ("test_differences.py", "test_owner_differences.py", "test_workload_differences.py")
 
 
@@ -30,7 +31,9 @@ def served(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> S
 
         server = Real(request.getfixturevalue(name))
     else:
-        server = Simulated(sim.Cluster(version=100, modes=sim.Modes(watch_cache=watch_cache)))
+        server = Simulated(
+            sim.Cluster(version=100, kubernetes=RELEASE, modes=sim.Modes(watch_cache=watch_cache))
+        )
     client = Client(server)
     for definition in (FOO, BAR, BAZ):
         client.define(definition)

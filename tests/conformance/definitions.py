@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from asked_release import is_on
+
 import kubeproto as kp
 from kubeproto.crd import definition_of
 from kubeproto.objects import is_object
@@ -23,6 +25,17 @@ HERE: Final = Path(__file__).resolve().parent
 NOT_FOR_A_SERVER: Final = ("tests/kinds/test_crd_classes.py:FULL",)
 
 Definition = dict[str, Any]
+
+
+def kept(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of a definition as the server keeps it: some drop the names of selectable fields."""
+    if is_on("CustomResourceFieldSelectors"):
+        return spec
+    versions = [
+        {key: value for key, value in version.items() if key != "selectableFields"}
+        for version in spec["versions"]
+    ]
+    return spec | {"versions": versions}
 
 
 def found_definitions() -> dict[str, Definition]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, over
 import anyio
 import pytest
 from anyio.to_thread import run_sync
+from asked_release import RELEASE
 
 import kubeproto as kp
 from conformance.conftest import PLUGIN
@@ -113,7 +114,7 @@ class Simulated:
     def __init__(self, backend: Backend, *, watch_cache: bool) -> None:
         self.namespace = f"runtime-{next(_numbers)}"
         self._backend: Backend = backend
-        self._cluster = sim.Cluster(version=100, modes=sim.Modes(watch_cache=watch_cache))
+        self._cluster = sim.Cluster(version=100, kubernetes=RELEASE, modes=sim.Modes(watch_cache=watch_cache))
         self._paths = {user: _Path(self._cluster, user) for user in ("admin", "nobody")}
 
     def client(self, user: str = "admin") -> AbstractAsyncContextManager[Client]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from asked_release import RELEASE
+
 from kubeproto import sim
 from kubeproto.wire import BlockingTransport
 
@@ -33,7 +35,7 @@ class Simulated:
     real = False
 
     def __init__(self, cluster: sim.Cluster | None = None) -> None:
-        self.cluster = cluster or sim.Cluster(version=100)
+        self.cluster = cluster or sim.Cluster(version=100, kubernetes=RELEASE)
         self.cluster.keeps_log = False
         self.transport: BlockingTransport = self.cluster.blocking_transport()
 

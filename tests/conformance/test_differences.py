@@ -38,6 +38,7 @@ def beside(real: Client) -> Client:
     return twin
 
 
+@pytest.mark.kubernetes("1.36")
 @pytest.mark.parametrize("number", [1])
 def test_ten_thousand_requests_are_answered_the_same(
     server: Server, capsys: pytest.CaptureFixture[str], number: int

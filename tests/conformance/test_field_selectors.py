@@ -57,6 +57,7 @@ def test_what_is_not_set_has_the_zero_of_go(client: Client) -> None:
     assert names(client, jobs, "status.successful=1") == []
 
 
+@pytest.mark.kubernetes("1.33")
 def test_services_are_selected_by_type_and_address(client: Client) -> None:
     services = f"/api/v1/namespaces/{client.namespace}/services"
     client.create(services, obj("Service", "plain", spec={"ports": [{"port": 80}]}))
@@ -75,10 +76,11 @@ def test_services_are_selected_by_type_and_address(client: Client) -> None:
         ("/api/v1/pods", "spec.priority", "field label not supported: spec.priority"),
         ("/api/v1/events", "regarding.name", "field label not supported: regarding.name"),
         ("/apis/events.k8s.io/v1/events", "involvedObject.name", "field label not supported: involvedObject"),
-        (
+        pytest.param(
             "/apis/resource.k8s.io/v1/resourceslices",
             "spec.pool",
             "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.pool",
+            marks=pytest.mark.kubernetes("1.34"),
         ),
     ],
 )

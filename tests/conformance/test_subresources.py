@@ -24,6 +24,7 @@ def test_sv_12_a_status_is_written_at_its_own_door_only(client: Client) -> None:
     assert client.merge(target, {"spec": {"size": 4}})["metadata"]["generation"] == 2
 
 
+@pytest.mark.kubernetes("1.33")
 def test_a_status_is_validated_from_inside(client: Client) -> None:
     client.create(foos(client.namespace), foo("a"))
     status = client.refused("PATCH", f"{foos(client.namespace)}/a/status", {"status": {"note": 5}},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from conformance.client import DEFINITIONS, METADATA, TABLE, Client, version_of
 from conformance.kinds import BAZ, foo, foos
 
@@ -39,6 +41,7 @@ def test_sv_10_a_watch_from_nothing_begins_with_what_is_there(client: Client) ->
         assert stream.told(1) == [("DELETED", "b")]
 
 
+@pytest.mark.kubernetes(gate="WatchList")
 def test_sv_09_a_streaming_list_marks_the_end_of_what_was_there(client: Client) -> None:
     target = foos(client.namespace)
     client.create(target, foo("a"))
@@ -60,12 +63,14 @@ def test_sv_09_a_streaming_list_marks_the_end_of_what_was_there(client: Client) 
         assert stream.told(1) == [("MODIFIED", "a")]
 
 
+@pytest.mark.kubernetes(gate="WatchList")
 def test_wl_23_a_plain_watch_from_nothing_has_the_end_mark_too(client: Client) -> None:
     with client.watch(f"{foos(client.namespace)}?allowWatchBookmarks=true") as stream:
         [(change, mark)] = stream.take(1)
     assert (change, mark["metadata"]["annotations"]) == ("BOOKMARK", {END_MARK: "true"})
 
 
+@pytest.mark.kubernetes(gate="WatchList")
 def test_sv_09_nothing_is_marked_unless_bookmarks_are_asked_for(client: Client) -> None:
     target = foos(client.namespace)
     with client.watch(f"{target}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan") as stream:
@@ -121,6 +126,11 @@ def test_sv_07_a_version_to_come_is_waited_for(client: Client) -> None:
     query = f"resourceVersion={then}&timeoutSeconds=1"
     with client.watch(f"{client.configmaps}?{query}") as stream:
         assert stream.rest() == []
+
+
+@pytest.mark.kubernetes(gate="WatchList")
+def test_sv_07_a_streaming_list_of_a_version_to_come_ends_after_a_while(client: Client) -> None:
+    then = int(version_of(client.config("a"))) + 1_000_000
     with client.watch(f"{client.configmaps}?{STREAMING}&resourceVersion={then}") as stream:
         [(change, status)] = stream.rest()
     assert (change, status["code"], status["reason"]) == ("ERROR", 504, "Timeout")
@@ -146,6 +156,7 @@ def test_sv_26_a_watch_comes_as_tables_and_as_metadata(client: Client) -> None:
     assert (obj["kind"], obj["metadata"]["name"], "spec" in obj) == ("PartialObjectMetadata", "a", False)
 
 
+@pytest.mark.kubernetes(gate="ShardedListAndWatch")
 def test_shards_of_a_watch_tell_of_each_change_once(client: Client) -> None:
     target = foos(client.namespace)
     since = version_of(client.create(target, foo("first")))

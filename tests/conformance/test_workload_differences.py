@@ -35,6 +35,7 @@ def compare(left: Side, right: Side, ask: Ask) -> None:
         raise Difference(f"{ask}\n--- simulated\n{shown[0]}\n--- real\n{shown[1]}")
 
 
+@pytest.mark.kubernetes("1.36")
 @pytest.mark.parametrize("number", [1])
 def test_three_thousand_requests_about_workloads_are_answered_the_same(
     server: Server, capsys: pytest.CaptureFixture[str], number: int

@@ -13,27 +13,28 @@ import msgspec
 import pytest
 
 from kubeproto.kinds import KindTable, table
-from tools.kinds import _facts
+from tools.kinds import _facts, _releases
 from tools.kinds.__main__ import KINDS, files_of, generate
 from tools.kinds._order import ORDER
 from tools.kinds._server import from_folder, from_server
 from tools.kinds._table import table_of
 
 FACTS = json.loads(_facts.FACTS.read_bytes())
+RELEASES = _releases.read()
 
 
 def test_the_files_are_made_anew_byte_for_byte(tmp_path: Path) -> None:
-    changed = generate(FACTS, tmp_path)
+    changed = generate(FACTS, RELEASES, tmp_path)
     assert sorted(changed) == [*sorted(path.name for path in KINDS.glob("*_v*.py")), "table.json"]
     for name in changed:
         assert (tmp_path / name).read_bytes() == (KINDS / name).read_bytes(), f"{name}: run `make kinds`"
-    assert generate(FACTS, tmp_path) == []
+    assert generate(FACTS, RELEASES, tmp_path) == []
 
 
 def test_a_module_whose_group_version_is_gone_goes_too(tmp_path: Path) -> None:
     (tmp_path / "extensions_v1beta1.py").write_text("")
     (tmp_path / "_names.py").write_text("")
-    assert "extensions_v1beta1.py" in generate(FACTS, tmp_path)
+    assert "extensions_v1beta1.py" in generate(FACTS, RELEASES, tmp_path)
     assert not (tmp_path / "extensions_v1beta1.py").exists()
     assert (tmp_path / "_names.py").exists()
 
@@ -43,8 +44,8 @@ def test_the_facts_are_written_in_one_form() -> None:
 
 
 def test_the_table_that_is_installed_is_that_of_the_facts() -> None:
-    assert table() == table_of(FACTS)
-    assert msgspec.json.decode(files_of(FACTS)["table.json"], type=KindTable) == table()
+    assert table() == table_of(FACTS, RELEASES)
+    assert msgspec.json.decode(files_of(FACTS, RELEASES)["table.json"], type=KindTable) == table()
 
 
 def test_the_order_of_a_server_names_fields_that_there_are() -> None:
@@ -141,7 +142,7 @@ def test_a_live_server_gives_the_facts_of_its_built_in_kinds(server: str) -> Non
     properties = facts["schemas"]["io.k8s.api.gadgets.v1.Gadget"]["properties"]
     assert properties["description"] == {"type": "string"}
     assert facts["resources"][0]["subresources"][0]["group"] == "gadgets.k8s.io"
-    text = files_of(facts)["gadgets_v1.py"].decode()
+    text = files_of(facts, {})["gadgets_v1.py"].decode()
     assert 'part_id: str | None = msgspec.field(default=None, name="partID")' in text
     assert 'group="gadgets.k8s.io"' in text
 

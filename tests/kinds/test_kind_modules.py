@@ -83,7 +83,13 @@ def test_each_field_of_each_type_has_its_attribute_and_its_name_on_the_wire(name
     class_ = class_of(name)
     attributes = dict(zip(class_.__struct_encode_fields__, class_.__struct_fields__, strict=True))
     assert len(attributes) == len(class_.__struct_fields__)
-    assert set(attributes) == set(table().types[name].fields)
+    dropped = {
+        path.removeprefix(f"{name}.")
+        for release in table().releases.values()
+        for path in release.dropped_fields
+        if path.startswith(f"{name}.")
+    }
+    assert set(attributes) == set(table().types[name].fields) | dropped
     assert attributes == {wire: attribute(wire) for wire in attributes}
 
 
@@ -218,3 +224,10 @@ def test_a_module_is_imported_alone_and_the_table_only_when_asked_for() -> None:
     loaded = {name.removeprefix("kubeproto.kinds.") for name in done.stdout.split()}
     assert "networking_v1" in loaded
     assert loaded <= {"_forms", "core_v1", "meta_v1", "networking_v1"}
+
+
+def test_a_replace_keeps_a_field_that_only_older_releases_have() -> None:
+    claim = {"name": "gpu", "source": {"resourceClaimName": "mine"}}
+    sent = {"metadata": {"name": "one"}, "spec": {"containers": [{"name": "c"}], "resourceClaims": [claim]}}
+    pod = read(msgspec.json.encode(sent), class_of("core_v1.Pod"))
+    assert msgspec.json.decode(encode(pod))["spec"]["resourceClaims"] == [claim]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from asked_release import GATES
 
 import kubeproto as kp
 from kubeproto.crd import definition_of
@@ -22,7 +23,10 @@ from ._real_asking import NAMESPACES, Asker
 class Stage:
     """What is done beside a conversation and is not part of it; on a stage of a recording, nothing."""
 
-    def __init__(self, asker: Asker | None = None, compact: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, release: str, asker: Asker | None = None, compact: Callable[[], object] = lambda: None
+    ) -> None:
+        self.release = release
         self.compact = compact
         self._asker = asker
 
@@ -117,10 +121,17 @@ def a_watch_with_a_selector(asker: Asker, _: Stage) -> None:
     assert left.object.metadata.uid == back.object.metadata.uid
 
 
-def streaming_lists(asker: Asker, _: Stage) -> None:
+def streaming_lists(asker: Asker, stage: Stage) -> None:
     books = kp.Api(Book, namespace=in_namespace(asker, "streamed"))
     for name in "abc":
         asker.ask(books.create(book(name)))
+    if stage.release not in GATES["WatchList"]:
+        with asker.watch(books.watch(send_initial_events=True, timeout_seconds=10)) as events:
+            [refused] = events
+        assert isinstance(refused, kp.WatchFailed)
+        assert refused.status.reason == "Invalid"
+        assert "unless the WatchList feature gate is enabled" in refused.status.message
+        return
     for kind in (Book, kp.Metadata[Book], kp.Dynamic):
         api: kp.Api[Any] = kp.Api(kind, namespace="streamed", resource=books.resource)
         watch = api.watch(send_initial_events=True, timeout_seconds=10)

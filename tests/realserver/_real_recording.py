@@ -80,18 +80,19 @@ class Recorder:
             self.exchanges.append(exchange)
             yield _Incoming(incoming.status, incoming.headers, _noted(incoming, exchange))
 
-    def save(self, name: str) -> None:
-        """Write what was said."""
-        FOLDER.mkdir(exist_ok=True)
+    def save(self, release: str, name: str) -> None:
+        """Write what a server of this release said."""
+        folder = FOLDER / release
+        folder.mkdir(parents=True, exist_ok=True)
         content = msgspec.json.format(msgspec.json.encode(scrubbed(self.exchanges)), indent=1)
-        (FOLDER / f"{name}.json").write_bytes(content + b"\n")
+        (folder / f"{name}.json").write_bytes(content + b"\n")
 
 
 class Replay:
     """A transport to nowhere that gives recorded answers, if it is asked what was asked then."""
 
-    def __init__(self, name: str, *, cut: int = 0) -> None:
-        content = (FOLDER / f"{name}.json").read_bytes()
+    def __init__(self, release: str, name: str, *, cut: int = 0) -> None:
+        content = (FOLDER / release / f"{name}.json").read_bytes()
         self.left = msgspec.json.decode(content, type=list[Exchange])
         self._cut = cut
 

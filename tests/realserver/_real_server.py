@@ -22,8 +22,10 @@ from kubeproto.config import (
     infer,
 )
 
-from ._real_build import build
+from ._real_build import asked_release, build
 
+# What tests need and a release has, but does not do unless it is told to.
+GATES: Final = {"1.36": ("ShardedListAndWatch=true",)}
 PATIENCE: Final = 20.0  # seconds for an end, before it is made one
 WANTED: Final[credentials.Event] = credentials.Wanted()
 
@@ -35,11 +37,15 @@ class RealServer:
     `restart`: the port, the certificates and the objects are the same.
     """
 
-    def __init__(self, folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = (), release: str = ""
+    ) -> None:
         self.folder = folder.resolve()
+        self.release = release or asked_release()
         self.kubeconfig = self.folder / "kubeconfig"
         self.port = 0
-        self._options = (f"-watch-cache={str(watch_cache).lower()}", "--", *flags)
+        gates = ",".join(GATES.get(self.release, ()))
+        self._options = (f"-watch-cache={str(watch_cache).lower()}", f"-feature-gates={gates}", "--", *flags)
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -84,7 +90,7 @@ class RealServer:
         self.folder.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [build(), f"-folder={self.folder}", f"-port={self.port}", *self._options],
+                [_program(self.release), f"-folder={self.folder}", f"-port={self.port}", *self._options],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
         try:
@@ -156,6 +162,12 @@ def start(folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()
     server = RealServer(folder, watch_cache=watch_cache, flags=flags)
     server.start()
     return server
+
+
+def _program(release: str) -> Path:
+    """Return the program of a release, which `make real` has built; otherwise it is built now."""
+    named = os.environ.get("KUBEPROTO_REAL")
+    return Path(named) if named and release == asked_release() else build(release)
 
 
 def _credentials(identity: Identity) -> Credentials:

@@ -7,6 +7,8 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from asked_release import RELEASE
+
 from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
@@ -26,9 +28,9 @@ def main(names: list[str]) -> None:
             server = servers[bare]
             with BlockingHttpxTransport(server.connection_for(user)) as transport:
                 recorder = Recorder(transport)
-                conversation(Asker(recorder), Stage(Asker(transport), server.compact))
+                conversation(Asker(recorder), Stage(RELEASE, Asker(transport), server.compact))
             if not names or name in names:
-                recorder.save(name)
+                recorder.save(RELEASE, name)
                 sys.stdout.write(f"{name}: {len(recorder.exchanges)} exchanges\n")
 
 

@@ -1,10 +1,10 @@
 """Runs what needs the real control plane: ``python tests/realserver/run.py COMMAND [ARGUMENT...]``.
 
-The commands are real, churn, record, facts, verdicts, cel, access, admission and
-workloads;
+The commands are real, churn, record, facts, verdicts, cel, access, admission, workloads and releases;
 `make help` explains them.
 
-The control plane is built first. `KUBEPROTO_REAL` then tells the tests which program it is, and the plugin
+The control plane is built first, of the release that the environment variable `KUBERNETES` names (``1.33``),
+or of the newest. `KUBEPROTO_REAL` then tells the tests which program it is, and the plugin
 `realserver.fixtures` starts it for them.
 """
 
@@ -43,16 +43,17 @@ RUNS: Final = {
     "access": ("-m", "realserver.access"),
     "admission": ("-m", "realserver.admission"),
     "workloads": ("-m", "realserver.workloads"),
+    "releases": ("-m", "realserver.kinds"),
 }
 CHURN: Final = 5000  # custom resources
 
 
 def main(what: str, arguments: list[str]) -> int:
     sys.path.insert(0, str(ROOT / "tests"))
-    from realserver._real_build import Unbuildable, build
+    from realserver._real_build import Unbuildable, asked_release, build
 
     try:
-        program = build()
+        program = build(asked_release())
     except Unbuildable as error:
         sys.exit(str(error))
     paths = os.pathsep.join(str(ROOT / path) for path in PATHS)

@@ -14,23 +14,31 @@ from . import _real_build as building
 ROOT = building.HERE.parent.parent
 
 
-def test_every_module_of_kubernetes_is_of_one_release() -> None:
-    _, rest = building.kubernetes_release().split(".", 1)
-    text = (building.HERE / "go.mod").read_text()
+@pytest.mark.parametrize("release", building.releases())
+def test_every_module_of_kubernetes_is_of_one_release(release: str) -> None:
+    major, rest = building.kubernetes_version(release).split(".", 1)
+    assert f"{major}.{rest}".startswith(f"v{release}.")
+    text = building.modules(release).read_text()
     replaced = re.findall(r"^\t(k8s\.io/\S+) => (k8s\.io/\S+) (\S+)$", text, re.MULTILINE)
-    assert len(replaced) > 30
+    assert len(replaced) > 28
     assert {(name == other, version) for name, other, version in replaced} == {(True, f"v0.{rest}")}
 
 
 def test_other_sources_are_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = building.digest()
-    for name in building.SOURCES:
+    for name in ("go.mod", "go.sum", *building.PROGRAMS):
         shutil.copy(building.HERE / name, tmp_path)
     monkeypatch.setattr(building, "HERE", tmp_path)
     assert building.digest() == before
     (tmp_path / "main.go").write_text("package main\n")
     assert building.digest() != before
-    assert {path.name for path in (ROOT / "tests/realserver").glob("*.go")} < set(building.SOURCES)
+    assert {path.name for path in (ROOT / "tests/realserver").glob("*.go")} == set(building.PROGRAMS)
+
+
+def test_each_release_is_another_program_and_one_that_is_not_there_is_told() -> None:
+    assert len({building.program(release) for release in building.releases()}) == len(building.releases())
+    with pytest.raises(building.Unbuildable, match=r"no Kubernetes 1\.12 to build, only 1\.30"):
+        building.program("1.12")
 
 
 def test_without_go_nothing_is_built_and_the_reason_is_told(

@@ -10,19 +10,22 @@ from ._conversations import CONVERSATIONS, Stage
 from ._real_asking import Asker
 from ._real_recording import FOLDER, Exchange, Replay, scrubbed
 
+RELEASES = ("1.30", "1.33", "1.36")
+
 
 @pytest.mark.parametrize("cut", [0, 1, 1000], ids=["as-it-came", "byte-by-byte", "in-pieces"])
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_a_conversation_goes_as_it_went_with_a_real_server(name: str, cut: int) -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_conversation_goes_as_it_went_with_a_real_server(release: str, name: str, cut: int) -> None:
     conversation, _, _ = CONVERSATIONS[name]
-    server = Replay(name, cut=cut)
-    conversation(Asker(server, pause=lambda _: None), Stage())
+    server = Replay(release, name, cut=cut)
+    conversation(Asker(server, pause=lambda _: None), Stage(release))
     assert not server.left
 
 
 def test_every_recording_is_of_a_conversation_and_holds_no_secret() -> None:
-    files = {path.stem: path.read_text() for path in FOLDER.glob("*.json")}
-    assert files.keys() == CONVERSATIONS.keys()
+    files = {(path.parent.name, path.stem): path.read_text() for path in FOLDER.glob("*/*.json")}
+    assert files.keys() == {(release, name) for release in RELEASES for name in CONVERSATIONS}
     for text in files.values():
         assert not re.search("PRIVATE KEY|Bearer|eyJ[a-zA-Z]", text)
         uids = re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", text)

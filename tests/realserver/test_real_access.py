@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from access_cases import Cases, verdicts
 from simulated_access import sender, simulated
 
@@ -11,6 +12,7 @@ from ._seeds import new_seed
 from .access import ask_all, sending
 
 
+@pytest.mark.kubernetes("1.36")
 def test_fresh_roles_and_requests_have_the_same_verdicts(real_server: RealServer) -> None:
     seed = str(new_seed())
     cases, cluster = Cases(seed, 250), simulated()

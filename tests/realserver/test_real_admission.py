@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from admission_cases import CASES, POLICIES, Case, outcome
 from simulated_admission import SimulatedTaker
 
@@ -10,6 +11,7 @@ from realserver import RealServer
 from .admission import taking
 
 
+@pytest.mark.kubernetes("1.36")
 def test_webhooks_are_called_and_answered_alike(real_server: RealServer) -> None:
     with taking(real_server) as taker:
         theirs = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES)}

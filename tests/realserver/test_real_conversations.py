@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from asked_release import RELEASE
 
 from kubeproto_httpx import BlockingHttpxTransport
 from realserver import RealServer
@@ -20,4 +21,4 @@ def test_a_conversation_goes_with_the_server_as_with_its_recording(
     server = uncached_server if bare else real_server
     with BlockingHttpxTransport(server.connection_for(user)) as transport:
         asker = Asker(transport)
-        conversation(asker, Stage(asker, server.compact))
+        conversation(asker, Stage(RELEASE, asker, server.compact))

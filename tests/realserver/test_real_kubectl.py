@@ -11,6 +11,7 @@ from kubectl_commands.running import kubectl, run, sections, transcript
 from ._real_server import RealServer
 
 
+@pytest.mark.kubernetes("1.36")
 @pytest.mark.needs("kubectl")
 def test_kubectl_prints_the_transcript(start_real_server: Callable[..., RealServer], tmp_path: Path) -> None:
     program = kubectl()

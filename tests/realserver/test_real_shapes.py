@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from realserver import RealServer
 
 from ._real_asking import asking
@@ -9,6 +11,7 @@ from ._seeds import new_seed
 from .shapes import ask, differences
 
 
+@pytest.mark.kubernetes("1.36")
 def test_random_classes_are_taken_and_their_instances_judged_alike(real_server: RealServer) -> None:
     seed = str(new_seed())
     with asking(real_server.connection) as asker:

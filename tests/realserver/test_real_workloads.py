@@ -19,11 +19,13 @@ SEEDS: Final = range(100, 104)
 NAMED: Final = ("job-of-many", "set-update", "daemons-surge", "service", "budget", "cron", "quota-of-pods")
 
 
+@pytest.mark.kubernetes("1.36")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_drawn_course_of_a_deployment_goes_alike(real_server: RealServer, seed: int) -> None:
     _compare(real_server, random_case(seed))
 
 
+@pytest.mark.kubernetes("1.36")
 @pytest.mark.parametrize("name", NAMED)
 def test_a_course_of_each_kind_goes_alike(real_server: RealServer, name: str) -> None:
     [case] = [case for case in CASES if case.name == name]

@@ -131,6 +131,7 @@ def in_process(faults: sim.Faults, target: str) -> int:
         (["--tls-cert", "x"], 2, "--tls-cert and --tls-key belong together"),
         (["--client-certificates"], 2, "client certificates need TLS"),
         (["--webhook", "hooks=127.0.0.1:9443"], 2, "expected NAMESPACE/SERVICE=HOST:PORT"),
+        (["--kubernetes", "1.12"], 1, "no simulated Kubernetes '1.12'; there are 1.30, "),
         (["--load", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file or directory"),
     ],
 )

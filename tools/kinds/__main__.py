@@ -2,27 +2,30 @@
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from kubeproto.kinds import ReleaseFacts
 from kubeproto.kinds._source import write
-from tools.kinds import _facts, _table
+from tools.kinds import _facts, _releases, _table
 from tools.kinds._modules import modules_of
 from tools.kinds._server import from_folder, from_server
 
 KINDS: Final = Path(__file__).resolve().parents[2] / "kubeproto" / "kinds"
 
 
-def files_of(facts: _facts.Json) -> dict[str, bytes]:
+def files_of(facts: _facts.Json, releases: Mapping[str, ReleaseFacts]) -> dict[str, bytes]:
     """All generated files, by name."""
-    table = _table.table_of(facts)
-    modules = {f"{name}.py": write(module).encode() for name, module in modules_of(table).items()}
+    table = _table.table_of(facts, releases)
+    classes = modules_of(_releases.with_dropped_fields(table))
+    modules = {f"{name}.py": write(module).encode() for name, module in classes.items()}
     return {**modules, "table.json": _table.dump(table)}
 
 
-def generate(facts: _facts.Json, into: Path) -> list[str]:
+def generate(facts: _facts.Json, releases: Mapping[str, ReleaseFacts], into: Path) -> list[str]:
     """Write the files that differ, drop modules of group-versions that are no more; the names of both."""
-    files = files_of(facts)
+    files = files_of(facts, releases)
     changed = [
         name
         for name, text in sorted(files.items())
@@ -51,7 +54,7 @@ def main() -> None:
     if said.server or said.documents:
         found = from_server(said.server) if said.server else from_folder(said.documents, said.kubernetes)
         said.facts.write_text(_facts.dump(found))
-    changed = generate(json.loads(said.facts.read_bytes()), said.into)
+    changed = generate(json.loads(said.facts.read_bytes()), _releases.read(), said.into)
     print("\n".join(changed) or "nothing to change")
 
 

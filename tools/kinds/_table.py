@@ -1,10 +1,11 @@
 """From facts to the table: schemas become types of named fields, under names such as `core_v1.PodSpec`."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from kubeproto.kinds import FieldFacts, KindTable, ResourceFacts, SubresourceFacts, TypeFacts
+from kubeproto.kinds import FieldFacts, KindTable, ReleaseFacts, ResourceFacts, SubresourceFacts, TypeFacts
 from kubeproto.kinds._names import module_name
 from kubeproto.objects import GroupVersionKind, Resource
 from tools.kinds._facts import Json, ref_of
@@ -24,11 +25,12 @@ _WORDS: Final = {
         "schema-or-strings"
     ),
 }
+_NONE: Final[Mapping[str, ReleaseFacts]] = {}
 _FORMATS: Final = {"byte": "bytes", "date-time": "time", "int-or-string": "int-or-string"}
 
 
-def table_of(facts: Json) -> KindTable:
-    """The table of these facts."""
+def table_of(facts: Json, releases: Mapping[str, ReleaseFacts] = _NONE) -> KindTable:
+    """The table of these facts, and of how older releases differ."""
     schemas: Json = facts["schemas"]
     names = _type_names(schemas)
     kinds = {gvk: names[name] for name, schema in schemas.items() if (gvk := _gvk_of(schema))}
@@ -37,6 +39,7 @@ def table_of(facts: Json) -> KindTable:
         kubernetes=facts["kubernetes"],
         resources=tuple(_resource(found, kinds) for found in facts["resources"]),
         types={name: types[name] for name in sorted(types)},
+        releases=dict(releases),
     )
 
 
@@ -46,8 +49,14 @@ def dump(table: KindTable) -> bytes:
     types = b",\n".join(
         msgspec.json.encode(name) + b":" + msgspec.json.encode(facts) for name, facts in table.types.items()
     )
+    releases = b",\n".join(
+        msgspec.json.encode(number) + b":" + msgspec.json.encode(facts)
+        for number, facts in table.releases.items()
+    )
     version = msgspec.json.encode(table.kubernetes)
-    return b'{"kubernetes":%b,\n"resources":[\n%b\n],\n"types":{\n%b\n}}\n' % (version, resources, types)
+    return b'{"kubernetes":%b,\n"resources":[\n%b\n],\n"types":{\n%b\n},\n"releases":{\n%b\n}}\n' % (
+        version, resources, types, releases,
+    )  # fmt: skip
 
 
 def _type_names(schemas: Json) -> dict[str, str]:

@@ -19,7 +19,8 @@ from ..storage._storage import ResourceStorage, Storage
 from ..storage._values import is_map
 from ._conversions import STORED_WITH, convert
 from ._quick import quick_check
-from ._selectable import BUILT_IN, SelectableField
+from ._releases import Release
+from ._selectable import BUILT_IN, META_FIELDS, SelectableField
 from ._typed import Misfit, TypedCodec, escaped, plan_of
 
 _ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -75,10 +76,6 @@ _ANSWERS_WITH_OBJECT: Final = frozenset((
     "services", "serviceaccounts", "pods", "persistentvolumeclaims", "persistentvolumes", "jobs.batch",
     "replicationcontrollers",
 ))  # fmt: skip
-_DEPRECATED: Final = {
-    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
-}
 _sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 _OBJECT_META: Final = plan_of("meta_v1.ObjectMeta")
 _META_CODEC: Final = TypedCodec("meta_v1.ObjectMeta", "ObjectMeta")
@@ -173,7 +170,7 @@ class Served:
         self.made_by_update = self.full_name in _MADE_BY_UPDATE
         self.replaced_at_a_version = self.custom or self.full_name in _AT_A_VERSION
         self.answers_with_object = self.full_name in _ANSWERS_WITH_OBJECT
-        self.warning = defined.deprecation if defined else _DEPRECATED.get(self.full_name, "")
+        self.warning = defined.deprecation if defined else ""
         self.ready_at = 0.0  # before that, its storage is initializing
         self.stored_as = ""  # the apiVersion of stored objects, where it is another
         # The codecs of all versions of a custom resource, whether they are served or not, by apiVersion.
@@ -260,13 +257,15 @@ class Served:
 class Kinds:
     """Everything that is served, found by group, version and plural."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, release: Release) -> None:
         self.storage = storage
+        self.release = release
         self.by_version: dict[tuple[str, str], dict[str, Served]] = {}
         self._own: frozenset[str] | None = None
         self.by_storage: dict[str, Served] = {}
         for facts in table().resources:
-            self._add(_built_in(facts, storage))
+            if _named(facts) not in release.missing_resources:
+                self._add(_built_in(facts, storage, release))
         for served in self:
             if (home := self.by_storage[served.storage.name]) is not served:
                 served.storage_kind = home
@@ -306,7 +305,10 @@ class Kinds:
         ready = before[0].ready_at if before else ready_at
         self.forget(kind.name)
         codecs = {one.resource.api_version: SchemaCodec(one.schema) for one in kind.versions}
-        made = [_custom(kind, version, self.storage, codecs) for version in kind.versions if version.served]
+        versions = kind.versions
+        if not self.release.selectable_fields:
+            versions = tuple(msgspec.structs.replace(one, selectable_fields=()) for one in versions)
+        made = [_custom(kind, version, self.storage, codecs) for version in versions if version.served]
         for served in made:
             served.ready_at = ready
             served.outdated = bool(served.storage.objects)
@@ -328,12 +330,23 @@ class Kinds:
         self.by_storage.setdefault(served.storage.name, served)
 
 
-def _built_in(facts: ResourceFacts, storage: Storage) -> Served:
+def _named(facts: ResourceFacts) -> str:
+    return f"{facts.resource.gvk.api_version}/{facts.resource.plural}"
+
+
+def _built_in(facts: ResourceFacts, storage: Storage, release: Release) -> Served:
     resource = facts.resource
+    subresources = tuple(
+        one for one in facts.subresources if f"{_named(facts)}/{one.name}" not in release.missing_resources
+    )
     name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     name = STORED_WITH.get(name, name)
-    codec = TypedCodec(facts.type, resource.kind)
-    return Served(resource, storage.resource(name), codec, facts.subresources, type_=facts.type)
+    codec = TypedCodec(facts.type, resource.kind, release)
+    served = Served(resource, storage.resource(name), codec, subresources, type_=facts.type)
+    served.warning = release.deprecation(served.full_name)
+    if not release.has_service_fields and served.full_name == "services":
+        served.fields = META_FIELDS
+    return served
 
 
 def _custom(

@@ -37,6 +37,7 @@ def _same(*names: str) -> dict[str, SelectableField]:
     return {name: SelectableField((name,)) for name in names}
 
 
+META_FIELDS: Final = _same(*META)
 _SOURCE: Final = SelectableField(("source.component", "reportingComponent"))
 _ABOUT: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _SIGNER: Final = _same("metadata.name", "spec.signerName")

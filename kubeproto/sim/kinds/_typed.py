@@ -20,6 +20,7 @@ from ...objects import Quantity, format_time, parse_time
 from ..storage._values import is_list, is_map
 from ._builtin import built_in
 from ._orders import ALWAYS, POINTERS, SHOWN_AS, in_order
+from ._releases import NEWEST, Release
 
 _LEAVES: Final[dict[str, Any]] = {
     "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str, "time": str,
@@ -43,9 +44,10 @@ class Misfit(ValueError):
 class FieldPlan:
     """What reading does to the fields of one type: nothing (None), or what the rule says."""
 
-    def __init__(self, type_: str) -> None:
+    def __init__(self, type_: str, release: Release) -> None:
         self.fields: dict[str, tuple[tuple[str, ...], FieldPlan | str | None, bool]] = {}
         self._type = type_
+        self._release = release
         # Numbers and booleans of which a server was observed to leave out the zero.
         self._dropped: frozenset[str] = frozenset()
 
@@ -55,9 +57,11 @@ class FieldPlan:
             zeros = built_in().zeros.get(self._type, {})
             self._dropped = frozenset(name for name, kept in zeros.items() if not kept)
             for name, field in facts.fields.items():
+                if f"{self._type}.{name}" in self._release.missing_fields:
+                    continue
                 leaf: FieldPlan | str | None = None
                 if "." in field.type:
-                    leaf = plan_of(field.type)
+                    leaf = plan_of(field.type, self._release)
                 elif field.type in ("quantity", "time", "micro-time", "any", "object"):
                     leaf = field.type
                 elif field.type.startswith("schema-"):
@@ -112,18 +116,18 @@ class FieldPlan:
 
 
 @cache
-def plan_of(type_: str) -> FieldPlan:
-    """Return the plan for a type of the table."""
-    return FieldPlan(type_)
+def plan_of(type_: str, release: Release = NEWEST) -> FieldPlan:
+    """Return the plan for a type of the table, as a release knows it."""
+    return FieldPlan(type_, release)
 
 
 class TypedCodec:
     """Reads and writes the objects of one built-in kind."""
 
-    def __init__(self, type_: str, kind: str) -> None:
+    def __init__(self, type_: str, kind: str, release: Release = NEWEST) -> None:
         self.type = type_
         self.kind = kind
-        self.plan = plan_of(type_)
+        self.plan = plan_of(type_, release)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
         """Bring an object into the form that is stored; return the paths of undeclared fields."""

@@ -113,7 +113,7 @@ def seconds(text: str) -> float | None:
     return sign * total if body else None
 
 
-def list_options(query: Query, *, watching: bool, streaming_lists: bool) -> ListQuery:
+def list_options(query: Query, *, watching: bool, streaming_lists: bool, sharded: bool) -> ListQuery:
     """Return the options of a list or watch, defaulted and checked; or a refusal."""
     limit = number(query, "limit") or 0
     timeout = number(query, "timeoutSeconds")
@@ -137,7 +137,7 @@ def list_options(query: Query, *, watching: bool, streaming_lists: bool) -> List
         watch=watching,
         bookmarks=is_true(query.get("allowWatchBookmarks") or None),
         initial_events=initial,
-        shards=query.get("shardSelector", ""),
+        shards=query.get("shardSelector", "") if sharded else "",
     )
     if wrong := _violations(options, streaming_lists):
         raise invalid_options("ListOptions", wrong)

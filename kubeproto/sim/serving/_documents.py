@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
-from ...kinds import table
 from ...wire import Head
 from .._refusals import method_not_allowed, unknown_path
 from .._state import ServerState
 from ..kinds._kinds import Served
+from ..kinds._releases import Release
 from ..reading._negotiation import negotiate
 from ..reading._query import Query
 from ..reading._routes import unknown_version
@@ -36,7 +36,7 @@ def document(
         return openapi(state, head, segments[1:], query, headers)
     match segments:
         case ["version"]:
-            found: Any = _version()
+            found: Any = _version(state.release)
         case ["api" | "apis"]:
             accepted = negotiate(headers.get("accept", ""), "get")
             if accepted.view == "discovery":
@@ -217,8 +217,8 @@ def _storage_hash(served: Served) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
-def _version() -> dict[str, str]:
-    full = table().kubernetes
+def _version(release: Release) -> dict[str, str]:
+    full = release.version
     major, minor, _ = full.split(".")
     return {
         "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,

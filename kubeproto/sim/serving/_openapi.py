@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ...kinds import FieldFacts, TypeFacts, table
 from ..kinds._kinds import Kinds, Served
+from ..kinds._releases import Release, release_of
 from ..storage._values import is_list, is_map
 
 Json = dict[str, Any]
@@ -71,10 +72,10 @@ def index(kinds: Kinds, hashes: dict[tuple[str, str], str]) -> Json:
 def document_v3(kinds: Kinds, group: str, version: str) -> Json:
     """Return the document of one group version."""
     served = list(kinds.by_version[group, version].values())
-    schemas = _schemas(served, _V3)
+    schemas = _schemas(served, _V3, kinds.release)
     return {
         "openapi": "3.0.0",
-        "info": _info(),
+        "info": _info(kinds.release),
         "paths": _paths(served, _V3),
         "components": {"schemas": schemas},
     }
@@ -85,21 +86,21 @@ def document_v2(kinds: Kinds) -> Json:
     served = list(kinds)
     return {
         "swagger": "2.0",
-        "info": _info(),
+        "info": _info(kinds.release),
         "paths": _paths(served, _V2),
-        "definitions": _schemas(served, _V2),
+        "definitions": _schemas(served, _V2, kinds.release),
     }
 
 
-def _info() -> Json:
-    return {"title": "Kubernetes", "version": f"v{table().kubernetes}"}
+def _info(release: Release) -> Json:
+    return {"title": "Kubernetes", "version": f"v{release.version}"}
 
 
 def _path(group: str, version: str) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
 
 
-def _schemas(kinds: list[Served], refs: str) -> Json:
+def _schemas(kinds: list[Served], refs: str, release: Release) -> Json:
     found: Json = {}
     wanted = ["meta_v1.DeleteOptions", "meta_v1.ObjectMeta"]
     for served in kinds:
@@ -108,7 +109,7 @@ def _schemas(kinds: list[Served], refs: str) -> Json:
         else:
             wanted.append(served.type)
         wanted += [_type_of_subresource(served, name) for name in served.subresources]
-    for name, schema in _closure(tuple(sorted(set(wanted) - {""})), refs).items():
+    for name, schema in _closure(tuple(sorted(set(wanted) - {""})), refs, release.number).items():
         found[name] = schema
     return dict(sorted(found.items()))
 
@@ -122,15 +123,16 @@ def _type_of_subresource(served: Served, name: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _closure(wanted: tuple[str, ...], refs: str) -> Json:
-    """Return the schemas of these types and of all that they refer to."""
+def _closure(wanted: tuple[str, ...], refs: str, release: str) -> Json:
+    """Return the schemas of these types and of all that they refer to, as a release has them."""
+    known = release_of(release)
     todo, found = list(wanted), dict[str, Json](_SHARED)
     types = table().types
     while todo:
         name = todo.pop()
         if _name(name) in found:
             continue
-        facts = types[name]
+        facts = known.type_facts(name, types[name])
         found[_name(name)] = _schema(facts, refs)
         todo += [field.type for field in facts.fields.values() if "." in field.type]
     return found

@@ -37,7 +37,7 @@ from ..reading._negotiation import (
     takes_gzip,
 )
 from ..reading._open_watches import OpenWatches
-from ..reading._query import is_true, list_options, seconds, split_target, write_options
+from ..reading._query import ListQuery, Query, is_true, list_options, seconds, split_target, write_options
 from ..reading._routes import Route, find_route
 from ..reading._views import Viewer
 from ..reading._watches import open_watch
@@ -193,20 +193,23 @@ class Server:
         return object_response(self.state, route, request, stored.data, warnings)
 
     def _list(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-        options = list_options(
-            request.query, watching=False, streaming_lists=self.state.modes.streaming_lists
-        )
+        options = self._list_options(request.query, watching=False)
         listed = list_objects(self.state, route, options)
         check_arity(request.accepted, route.served, listed=True)
         viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
         body = list_body(route.served, viewer, listed, self.state.clock.time)
         return body_response(200, body, request, warnings)
 
+    def _list_options(self, query: Query, *, watching: bool) -> ListQuery:
+        """Return the options of a list or watch, as far as this release knows them; or a refusal."""
+        streaming, sharded = self.state.streaming_lists, self.state.release.shards
+        return list_options(query, watching=watching, streaming_lists=streaming, sharded=sharded)
+
     def _watch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         modes, query = self.state.modes, request.query
         if route.watched:
             query = query | {"fieldSelector": f"metadata.name={route.watched}"}
-        options = list_options(query, watching=True, streaming_lists=modes.streaming_lists)
+        options = self._list_options(query, watching=True)
         viewer = Viewer(route.served, request.accepted.view, query.get("includeObject", ""))
         gzip = (
             modes.compress_watches
@@ -253,9 +256,7 @@ class Server:
 
     def _delete_collection(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         served = route.served
-        listing = list_options(
-            request.query, watching=False, streaming_lists=self.state.modes.streaming_lists
-        )
+        listing = self._list_options(request.query, watching=False)
         options = read_delete_options(
             request.query, request.head.body, request.headers.get("content-type", "")
         )

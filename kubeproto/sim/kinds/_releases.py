@@ -1,0 +1,103 @@
+"""Which release of Kubernetes the server is: what an older one does not serve, know or do."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import Final
+
+from msgspec import Struct, structs
+
+from ...kinds import ReleaseFacts, TypeFacts, table
+
+_NO_FACTS: Final = ReleaseFacts(kubernetes="")
+# Streaming lists were on in 1.32, off again in 1.33, and are on for good since 1.34.
+_STREAMING_LISTS: Final = (32, 34, 35, 36)
+_SELECTABLE_FIELDS_SINCE: Final = 31
+_SERVICE_FIELDS_SINCE: Final = 31
+_SHARDS_SINCE: Final = 36
+# The warning of a deprecated kind, and the release that began to send it.
+_DEPRECATED: Final = {
+    "endpoints": (33, "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+    "componentstatuses": (19, "v1 ComponentStatus is deprecated in v1.19+"),
+}
+
+
+class Release(Struct, frozen=True, eq=False, dict=True):
+    """A release of Kubernetes by its number, such as 1.36, and how its kinds differ from the newest ones."""
+
+    number: str
+    facts: ReleaseFacts = _NO_FACTS
+
+    @property
+    def minor(self) -> int:
+        """The second part of the number."""
+        return int(self.number.partition(".")[2])
+
+    @property
+    def version(self) -> str:
+        """The version that the server reports, such as 1.36.3."""
+        return self.facts.kubernetes or table().kubernetes
+
+    @property
+    def streaming_lists(self) -> bool:
+        """Whether a watch may begin with the objects that there are, unless a mode says otherwise."""
+        return self.minor in _STREAMING_LISTS
+
+    @property
+    def shards(self) -> bool:
+        """Whether a list or a watch may ask for a part of the objects by their hash."""
+        return self.minor >= _SHARDS_SINCE
+
+    @property
+    def selectable_fields(self) -> bool:
+        """Whether a definition may name fields to select custom resources by."""
+        return self.minor >= _SELECTABLE_FIELDS_SINCE
+
+    @property
+    def has_service_fields(self) -> bool:
+        """Whether Services may be selected by address and type."""
+        return self.minor >= _SERVICE_FIELDS_SINCE
+
+    def deprecation(self, kind: str) -> str:
+        """Return the warning of a deprecated built-in kind; empty if it is not deprecated yet."""
+        since, warning = _DEPRECATED.get(kind, (0, ""))
+        return warning if self.minor >= since else ""
+
+    @cached_property
+    def missing_resources(self) -> frozenset[str]:
+        """What it does not serve: ``apps/v1/deployments``, ``v1/pods/resize``."""
+        return frozenset(self.facts.missing_resources)
+
+    @cached_property
+    def missing_fields(self) -> frozenset[str]:
+        """What it does not know: ``core_v1.PodSpec.resources``."""
+        return frozenset(self.facts.missing_fields)
+
+    def type_facts(self, name: str, facts: TypeFacts) -> TypeFacts:
+        """Return the facts of a type of the newest release as this release has them."""
+        if not self.facts.missing_fields:
+            return facts
+        fields = {
+            wire: structs.replace(field, required=False)
+            if f"{name}.{wire}" in self.facts.optional_fields
+            else field
+            for wire, field in facts.fields.items()
+            if f"{name}.{wire}" not in self.missing_fields
+        }
+        return structs.replace(facts, fields=fields)
+
+
+# The release whose kinds the package brings.
+NEWEST: Final = Release("1.36")
+
+
+@cache
+def release_of(number: str) -> Release:
+    """Return the release of this number; ValueError if the simulator cannot be it."""
+    if number == NEWEST.number:
+        return NEWEST
+    facts = table().releases.get(number)
+    if facts is None:
+        known = ", ".join((*table().releases, NEWEST.number))
+        raise ValueError(f"there is no simulated Kubernetes {number!r}; there are {known}")
+    return Release(number, facts)

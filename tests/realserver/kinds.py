@@ -1,0 +1,48 @@
+"""Asks each older release what its kinds are, and writes `tools/kinds/releases.json`; `make kinds` uses that.
+
+``python tests/realserver/run.py releases`` builds each of them first: some minutes each.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from kubeproto.wire import BlockingTransport, Head
+from kubeproto_httpx import BlockingHttpxTransport
+from tools.kinds import _facts, _releases
+from tools.kinds._server import from_reader
+from tools.kinds._table import table_of
+
+from . import RealServer
+from ._real_build import releases
+
+
+def main(asked: list[str]) -> None:
+    """Renew what is known of these releases, or of all."""
+    newest = table_of(json.loads(_facts.FACTS.read_bytes()))
+    known = _releases.read()
+    for release in asked or [one for one in releases() if not newest.kubernetes.startswith(f"{one}.")]:
+        with tempfile.TemporaryDirectory() as folder, RealServer(Path(folder), release=release) as server:
+            server.start()
+            with BlockingHttpxTransport(server.connection) as transport:
+                known[release] = _releases.difference(newest, table_of(facts_of(transport)))
+        sys.stdout.write(f"{release}: {known[release].kubernetes}\n")
+    _releases.RELEASES.write_text(_releases.dump(dict(sorted(known.items()))))
+
+
+def facts_of(transport: BlockingTransport) -> dict[str, Any]:
+    """What a server says of its kinds."""
+
+    def read(path: str, accept: str) -> Any:
+        with transport.send(Head("GET", path, (("Accept", accept),)), timeout=60.0) as incoming:
+            return json.loads(b"".join(incoming))
+
+    return from_reader(read)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,127 @@
+"""Writes which modules a control plane of each release is built from: ``python -m realserver.releases 1.33``.
+
+A release of Kubernetes names its staging modules by folders of its repository, which nobody else has; each is
+published as a module of its own too, as v0.33.13 for v1.33.13. Everything else keeps the version that the
+release itself requires. Go then adds what it needs to read these modules, and their hashes.
+
+The newest patch release is taken of which every module can be had: the module proxy lacks some.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from ._real_build import ENVIRONMENT, HERE, RELEASES, Unbuildable, find_go
+
+_KUBERNETES: Final = "k8s.io/kubernetes"
+_MODULE: Final = "kubeproto.test/realserver"
+
+
+def main(releases: list[str]) -> int:
+    for release in releases:
+        version = newest_complete(release)
+        RELEASES.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{release}.mod"
+            path.write_text(go_mod(version))
+            _go("list", f"-modfile={path}", "-mod=mod", "-deps", ".")
+            # Only now, for a module that cannot be had ends it.
+            for made in (path, path.with_suffix(".sum")):
+                shutil.copy(made, RELEASES)
+        print(f"releases/{release}.mod: {version}")  # noqa: T201
+    return 0
+
+
+def newest_complete(release: str) -> str:
+    """Return the newest version of a release whose modules can all be had, such as v1.33.13 of 1.33."""
+    versions = _go("list", "-m", "-versions", _KUBERNETES).split()
+    numbers = [int(one.rpartition(".")[2]) for one in versions if re.fullmatch(rf"v{release}\.\d+", one)]
+    # The list is not complete, so each number up to the highest is tried.
+    for number in range(max(numbers, default=-1), -1, -1):
+        version = f"v{release}.{number}"
+        missing = missing_modules(version)
+        if not missing:
+            return version
+        print(f"{version} cannot be built: {', '.join(missing)} cannot be had", file=sys.stderr)  # noqa: T201
+    raise Unbuildable(f"there is no Kubernetes {release} all of whose modules can be had")
+
+
+def missing_modules(version: str) -> list[str]:
+    """Return which staging modules of a version the module proxy does not hand out."""
+    missing = unavailable([f"{_KUBERNETES}@{version}"])
+    if missing:
+        return missing
+    return unavailable([f"{module}@{staging_version(version)}" for module in staging_modules(version)])
+
+
+def unavailable(wanted: list[str]) -> list[str]:
+    """Return which of these modules the module proxy does not hand out."""
+    done = subprocess.run(
+        [find_go(), "mod", "download", "-json", *wanted], cwd=HERE, env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
+    )  # fmt: skip
+    decoder, text, missing = json.JSONDecoder(), done.stdout.strip(), list[str]()
+    while text:
+        module, end = decoder.raw_decode(text)
+        if "Error" in module:
+            missing.append(module["Path"])
+        text = text[end:].lstrip()
+    return missing
+
+
+def go_mod(version: str) -> str:
+    """Return a go.mod for a control plane of this version of Kubernetes."""
+    theirs = their_go_mod(version)
+    staging = staging_version(version)
+    staged = staging_modules(version)
+    required = {one["Path"]: one["Version"] for one in theirs["Require"]}
+    required |= dict.fromkeys(staged, staging)
+    required[_KUBERNETES] = version
+    godebug = "".join(f"godebug {one['Key']}={one['Value']}\n" for one in theirs.get("Godebug") or ())
+    lines = "".join(f"\t{name} {one}\n" for name, one in sorted(required.items()))
+    replaced = "".join(f"\t{name} => {name} {staging}\n" for name in staged)
+    return (
+        f"module {_MODULE}\n\ngo {theirs['Go']}\n\n{godebug}\nrequire (\n{lines})\n\nreplace (\n{replaced})\n"
+    )
+
+
+def their_go_mod(version: str) -> dict[str, Any]:
+    """Return the go.mod of Kubernetes itself, as Go reads it."""
+    downloaded = json.loads(_go("mod", "download", "-json", f"{_KUBERNETES}@{version}"))
+    parsed: dict[str, Any] = json.loads(_go("mod", "edit", "-json", downloaded["GoMod"]))
+    return parsed
+
+
+def staging_modules(version: str) -> list[str]:
+    """Return the modules that stand in the repository of Kubernetes itself."""
+    return sorted(one["Old"]["Path"] for one in their_go_mod(version)["Replace"])
+
+
+def staging_version(version: str) -> str:
+    """Return the version of the staging modules: v0.33.13 for v1.33.13."""
+    return f"v0.{version.partition('.')[2]}"
+
+
+def _go(*arguments: str) -> str:
+    done = subprocess.run(
+        [find_go(), *arguments], cwd=HERE, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE,
+        text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise Unbuildable(f"go {arguments[0]} failed; Go says above why")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Unbuildable as error:
+        sys.exit(str(error))

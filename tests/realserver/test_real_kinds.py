@@ -1,0 +1,76 @@
+"""What the package knows of the kinds of each release is what a server of that release says and does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+from asked_release import NEWEST, RELEASE
+
+from kubeproto.kinds import table
+from kubeproto.wire import Head
+from kubeproto_httpx import BlockingHttpxTransport
+from realserver import RealServer
+from tools.kinds._releases import difference
+from tools.kinds._table import table_of
+
+from .kinds import facts_of
+
+BINDINGS: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+AUTOSCALERS: Final = "namespaces/default/horizontalpodautoscalers"
+# Objects without a field that only the schemas of newer releases call required. The first word is the type.
+WITHOUT: Final[dict[str, tuple[str, dict[str, Any], int]]] = {
+    "admissionregistration_v1.ValidatingAdmissionPolicyBinding.spec": (BINDINGS, {}, 422),
+    "admissionregistration_v1.ValidatingAdmissionPolicyBindingSpec.policyName": (
+        BINDINGS, {"spec": {"validationActions": ["Deny"]}}, 422,
+    ),
+    "admissionregistration_v1.ValidatingAdmissionPolicyBindingSpec.validationActions": (
+        BINDINGS, {"spec": {"policyName": "policy"}}, 422,
+    ),
+    "authentication_v1.TokenReviewSpec.token": (
+        "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {}}, 400,
+    ),
+    "autoscaling_v1.HorizontalPodAutoscaler.spec": (f"/apis/autoscaling/v1/{AUTOSCALERS}", {}, 422),
+    "autoscaling_v2.HorizontalPodAutoscaler.spec": (f"/apis/autoscaling/v2/{AUTOSCALERS}", {}, 422),
+    "batch_v1.CronJob.spec": ("/apis/batch/v1/namespaces/default/cronjobs", {}, 422),
+    "networking_v1.IPAddress.spec": ("/apis/networking.k8s.io/v1/ipaddresses", {}, 422),
+}  # fmt: skip
+
+
+def test_the_table_says_what_this_release_has_and_lacks(real_server: RealServer) -> None:
+    with BlockingHttpxTransport(real_server.connection) as transport:
+        theirs = table_of(facts_of(transport))
+    if RELEASE == NEWEST:
+        assert (theirs.resources, theirs.types) == (table().resources, table().types)
+    else:
+        assert difference(table(), theirs) == table().releases[RELEASE]
+
+
+def test_each_field_that_became_required_is_tried() -> None:
+    assert {path for facts in table().releases.values() for path in facts.optional_fields} == set(WITHOUT)
+
+
+@pytest.mark.parametrize("field", WITHOUT)
+def test_what_became_required_was_refused_before_where_it_is_missing(
+    real_server: RealServer, field: str
+) -> None:
+    path, body, status = WITHOUT[field]
+    _, _, plural = path.rpartition("/")
+    api_version = path.removeprefix("/apis/").removesuffix(f"/{plural}").removesuffix("/namespaces/default")
+    if (
+        RELEASE in table().releases
+        and f"{api_version}/{plural}" in table().releases[RELEASE].missing_resources
+    ):
+        return  # nobody can send one to this release
+    head = Head(
+        "POST",
+        path,
+        (("Content-Type", "application/json"),),
+        json.dumps({"metadata": {"name": "x"}, **body}).encode(),
+    )
+    with (
+        BlockingHttpxTransport(real_server.connection) as transport,
+        transport.send(head, timeout=60.0) as incoming,
+    ):
+        assert incoming.status == status

@@ -1,0 +1,140 @@
+"""A simulated server of an older Kubernetes: what it does not serve, know or do."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from asking import CONFIGMAPS, Asker
+
+from kubeproto.kinds import table
+from kubeproto.sim import Cluster, Modes
+
+OLDER: Final = tuple(table().releases)
+NEWEST: Final = "1.36"
+PODS: Final = "/api/v1/namespaces/default/pods"
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+STREAMING: Final = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1"
+
+
+def server(release: str) -> Asker:
+    return Asker(Cluster(kubernetes=release))
+
+
+def test_the_newest_release_is_the_one_whose_kinds_there_are() -> None:
+    assert table().kubernetes.rpartition(".")[0] == NEWEST
+    assert Cluster().kubernetes == NEWEST
+
+
+def test_a_release_that_is_not_there_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"no simulated Kubernetes '1\.12'; there are 1\.30, .*1\.36"):
+        Cluster(kubernetes="1.12")
+
+
+@pytest.mark.parametrize("release", [*OLDER, NEWEST])
+def test_a_server_says_which_release_it_is(release: str) -> None:
+    asker = server(release)
+    version = asker.ask("GET", "/version")
+    assert f"{version['major']}.{version['minor']}" == release
+    assert version["gitVersion"].startswith(f"v{release}.")
+    assert asker.ask("GET", "/openapi/v3/api/v1")["info"]["version"] == version["gitVersion"]
+
+
+@pytest.mark.parametrize("release", OLDER)
+def test_what_came_later_is_not_served(release: str) -> None:
+    asker, newest = server(release), server(NEWEST)
+    for missing in table().releases[release].missing_resources:
+        api_version, _, rest = missing.rpartition("/")
+        plural, subresource = rest, ""
+        if api_version.count("/") == 2 or api_version == "v1/pods":
+            (api_version, _, plural), subresource = api_version.rpartition("/"), rest
+        root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        name = f"{plural}/{subresource}" if subresource else plural
+        assert name in _served(newest, root)
+        assert name not in _served(asker, root)
+        if not subresource:
+            assert newest.send("GET", f"{root}/{plural}").status == 200
+            assert asker.send("GET", f"{root}/{plural}").status == 404
+
+
+def _served(asker: Asker, root: str) -> set[str]:
+    if asker.send("GET", root).status == 404:
+        return set()
+    return {one["name"] for one in asker.ask("GET", root)["resources"]}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "one"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+
+
+@pytest.mark.parametrize("release", ["1.30", "1.33"])
+def test_a_field_that_came_later_is_unknown_to_the_server(release: str) -> None:
+    asker = server(release)
+    refused = asker.ask("POST", f"{PODS}?fieldValidation=Strict", pod(hostnameOverride="other"))
+    assert 'unknown field "spec.hostnameOverride"' in refused["message"]
+    created = asker.send("POST", PODS, pod(hostnameOverride="other"))
+    assert created.status == 201
+    assert ("Warning", '299 - "unknown field \\"spec.hostnameOverride\\""') in created.headers
+    assert "hostnameOverride" not in asker.ask("GET", f"{PODS}/one")["spec"]
+    schemas = asker.ask("GET", "/openapi/v3/api/v1")["components"]["schemas"]
+    assert "hostnameOverride" not in schemas["io.k8s.api.core.v1.PodSpec"]["properties"]
+    newest = server(NEWEST)
+    assert newest.ask("POST", PODS, pod(hostnameOverride="other"))["spec"]["hostnameOverride"] == "other"
+
+
+@pytest.mark.parametrize("release", [*OLDER, NEWEST])
+def test_streaming_lists_are_refused_where_the_release_does_not_have_them_on(release: str) -> None:
+    answer = server(release).send("GET", CONFIGMAPS + STREAMING)
+    assert answer.status == (200 if release in ("1.32", "1.34", "1.35", NEWEST) else 422)
+
+
+def test_a_mode_decides_what_a_feature_gate_may_turn_on() -> None:
+    asker = Asker(Cluster(kubernetes="1.33", modes=Modes(streaming_lists=True)))
+    assert asker.send("GET", CONFIGMAPS + STREAMING).status == 200
+
+
+@pytest.mark.parametrize("release", [*OLDER, NEWEST])
+def test_a_shard_is_everything_where_the_release_knows_none(release: str) -> None:
+    asker = server(release)
+    for name in "abcd":
+        asker.made(CONFIGMAPS, {"metadata": {"name": name}})
+    shard = "shardRange(object.metadata.uid,'0x0000000000000000','0x4000000000000000')"
+    listed = asker.ask("GET", f"{CONFIGMAPS}?shardSelector={shard}")
+    assert (len(listed["items"]) == 4) == (release != NEWEST)
+
+
+@pytest.mark.parametrize("release", [*OLDER, NEWEST])
+def test_selectable_fields_of_a_definition_are_dropped_where_the_gate_was_off(release: str) -> None:
+    asker = server(release)
+    schema = {"type": "object", "properties": {"title": {"type": "string"}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    version["selectableFields"] = [{"jsonPath": ".title"}]
+    spec = {"group": "example.com", "names": {"kind": "Book", "plural": "books"}, "scope": "Namespaced"}
+    name = {"name": "books.example.com"}
+    made = asker.made(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
+    asker.cluster.advance(10)
+    assert ("selectableFields" in made["spec"]["versions"][0]) == (release != "1.30")
+    answer = asker.send("GET", "/apis/example.com/v1/books?fieldSelector=title%3DMoby")
+    assert answer.status == (400 if release == "1.30" else 200)
+
+
+def test_a_fork_and_a_restored_snapshot_are_of_the_same_release() -> None:
+    cluster = Cluster(kubernetes="1.30")
+    twin = cluster.fork()
+    assert twin.kubernetes == "1.30"
+    assert Asker(twin).send("GET", "/apis/networking.k8s.io/v1/ipaddresses").status == 404
+
+
+def test_an_older_release_begins_with_the_objects_of_a_new_cluster_too() -> None:
+    older = Asker(Cluster(kubernetes="1.30", populated=True, controllers=True))
+    older.cluster.advance(60)
+    assert older.ask("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin")["rules"]
+
+
+def test_what_began_with_a_release_is_not_done_by_an_older_one() -> None:
+    older, newest = server("1.30"), server(NEWEST)
+    services = "/api/v1/namespaces/default/services?fieldSelector=spec.type%3DClusterIP"
+    assert (older.send("GET", services).status, newest.send("GET", services).status) == (400, 200)
+    endpoints = "/api/v1/namespaces/default/endpoints"
+    assert not any(name == "Warning" for name, _ in older.send("GET", endpoints).headers)
+    assert any(name == "Warning" for name, _ in newest.send("GET", endpoints).headers)
