@@ -11,7 +11,7 @@ import yaml
 from program_rig import Site
 
 from kubeproto import sim
-from kubeproto_serve._fixtures import serving
+from kubeproto_serve import serving
 
 PLUGIN = "realserver.fixtures"  # which `make real` loads
 _numbers = itertools.count(1)
