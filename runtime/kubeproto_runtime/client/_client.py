@@ -15,6 +15,8 @@ from kubeproto.requests import health, openapi_document, openapi_index, version
 
 from ..calls._discovery import discover, require
 from ..calls._effects import Follow
+from ..sets._performing import Performing, perform
+from ..sets._surveying import Planning, plan
 from ..watching._resync_driver import ResyncDriver
 from ..writing._applying import Applying, apply
 from ..writing._migrating import Migrating, migrate
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
         ServerVersion,
     )
 
+    from ..sets._apply_set import ApplySet
+    from ..sets._manifests import ManifestFiles
+    from ..sets._performing import Performed
+    from ..sets._plan import Plan
     from ..writing._applying import Applied, Manifests
     from ..writing._migrating import Migration
 
@@ -78,6 +84,26 @@ class Client(ObjectVerbs):
         nothing has gone, and it may be run again.
         """
         return await self.run(migrate(self, kind, options))
+
+    async def plan(
+        self,
+        manifests: Manifests | ManifestFiles,
+        applyset: ApplySet | str | None = None,
+        **options: Unpack[Planning],
+    ) -> Plan:
+        """Return what applying a set of objects would do, by dry runs on the server; see `Planning`.
+
+        The members of an ApplySet that are not in `manifests` are deletions. Without one, nothing is deleted.
+        Print the plan, and `perform` it.
+        """
+        return await self.run(plan(self, manifests, applyset, options))
+
+    async def perform(self, plan: Plan, **options: Unpack[Performing]) -> Performed:
+        """Do what a plan says; see `Performing`.
+
+        `PlanRefused`, before anything is written, if something in it is refused.
+        """
+        return await self.run(perform(self, plan, options))
 
     # The server
 

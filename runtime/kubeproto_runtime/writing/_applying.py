@@ -1,14 +1,12 @@
 """`apply_manifests`: a whole file is applied in an order in which each object finds what it needs.
 
-Namespaces come first, then definitions of custom resources, which are waited for if the file goes on with
-objects of theirs; then what others refer to (rights, configuration, volumes, services), then what runs, then
-all kinds that are not known here, and last what can block requests: webhooks and aggregated APIs.
-Within a rank the order is that of the file. Nothing is deleted.
+The order is that of `_ranks`, and within a rank that of the file. Definitions of custom resources are waited
+for if the file goes on with objects of theirs. Nothing is deleted.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 
 from msgspec import Struct
 
@@ -31,6 +29,7 @@ from ..calls._discovery import KindNotServed, discover
 from ..calls._effects import SleepUntil
 from ..conditions import established
 from ..watching._waiting import Waiting
+from ._ranks import NAMESPACE, group_kind, kinds_defined, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,35 +44,6 @@ Manifests: TypeAlias = "str | bytes | Iterable[KubeObject]"
 
 _SERVED_WITHIN: Final = 30.0  # seconds from the definition to its kind; mostly it is one or two
 _AGAIN: Final = 0.5
-
-_DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
-_NAMESPACE: Final = ("", "Namespace")
-
-_RANKS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
-    (_NAMESPACE,),
-    (_DEFINITION,),
-    (("scheduling.k8s.io", "PriorityClass"), ("storage.k8s.io", "StorageClass"),
-     ("node.k8s.io", "RuntimeClass"), ("networking.k8s.io", "IngressClass"), ("", "ResourceQuota"),
-     ("", "LimitRange")),
-    (("", "ServiceAccount"), ("rbac.authorization.k8s.io", "ClusterRole"),
-     ("rbac.authorization.k8s.io", "Role")),
-    (("rbac.authorization.k8s.io", "ClusterRoleBinding"), ("rbac.authorization.k8s.io", "RoleBinding")),
-    (("", "ConfigMap"), ("", "Secret"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim")),
-    (("", "Service"), ("networking.k8s.io", "NetworkPolicy"), ("policy", "PodDisruptionBudget")),
-    (("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
-     ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"),
-     ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")),
-    (),  # all else, custom resources above all: their controllers run by now
-    (("apiregistration.k8s.io", "APIService"),
-     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")),
-)  # fmt: skip
-_RANK: Final[dict[tuple[str, str], int]] = {kind: rank for rank, kinds in enumerate(_RANKS) for kind in kinds}
-_OTHERS: Final = _RANKS.index(())
 
 
 class Applying(TypedDict, total=False):
@@ -96,6 +66,9 @@ class Applied(Struct, frozen=True):
 
     obj: Dynamic
     outcome: Literal["created", "configured", "not sent"]
+
+    def __repr__(self) -> str:
+        return f"<{self}>"  # it may be a Secret
 
     def __str__(self) -> str:
         return f"{ObjectRef.of(self.obj)} {self.outcome}"
@@ -121,7 +94,7 @@ async def apply_manifests(
 def apply(client: ClientCore, manifests: Manifests, options: Applying) -> Effects[list[Applied]]:
     """Apply every object of a file, or of several objects, in order of rank."""
     given = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
-    return (yield from _Application(client, [_dynamic(obj) for obj in given], options).run())
+    return (yield from _Application(client, [dynamic(obj) for obj in given], options).run())
 
 
 class _Application:
@@ -133,11 +106,11 @@ class _Application:
             raise InvalidRequest("apply_manifests needs a field_manager: the name by which fields are owned")
         self.client = client
         self.places = {id(obj): place for place, obj in enumerate(objects, start=1)}
-        self.objects = sorted(objects, key=_rank)
+        self.objects = sorted(objects, key=lambda obj: rank(group_kind(obj)))
         self.options = options
         self.dry = options.get("dry_run", False)
-        self.defined = _kinds_defined(objects)
-        self.namespaces = {obj.metadata.name for obj in objects if _kind(obj) == _NAMESPACE}
+        self.defined = kinds_defined(objects)
+        self.namespaces = {obj.metadata.name for obj in objects if group_kind(obj) == NAMESPACE}
         self.applied: list[Applied] = []
         self.found: Discovery | None = None
 
@@ -203,27 +176,6 @@ class _Application:
         return found
 
 
-def _dynamic(obj: KubeObject) -> Dynamic:
+def dynamic(obj: KubeObject) -> Dynamic:
+    """Return an object of any class as one without a class."""
     return obj if isinstance(obj, Dynamic) else decode(encode(obj), Dynamic)
-
-
-def _kind(obj: KubeObject) -> tuple[str, str]:
-    group, slash, _ = obj.api_version.partition("/")
-    return group if slash else "", obj.kind
-
-
-def _rank(obj: KubeObject) -> int:
-    return _RANK.get(_kind(obj), _OTHERS)
-
-
-def _kinds_defined(objects: list[Dynamic]) -> dict[GroupVersionKind, Dynamic]:
-    """Return the kinds that definitions in these objects make."""
-    defined: dict[GroupVersionKind, Dynamic] = {}
-    for obj in objects:
-        if _kind(obj) == _DEFINITION:
-            spec: dict[str, Any] = obj.get("spec") or {}
-            names: dict[str, Any] = spec.get("names") or {}
-            for version in spec.get("versions") or ():
-                kind = names.get("kind", "")
-                defined[GroupVersionKind(spec.get("group", ""), version.get("name", ""), kind)] = obj
-    return defined

@@ -1,0 +1,71 @@
+"""`read_manifests`: the objects of files, folders and standard input, as ``kubectl apply -f`` reads them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from kubeproto import Dynamic, InvalidManifest, parse_manifest
+from kubeproto.objects import TooDeep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+class ManifestFiles(Struct, frozen=True):
+    """The objects of several files; `failures` says which files cannot be read, and why.
+
+    A plan of such files withholds deletions while there are failures: an object that nobody wants any more,
+    and one whose file has a mistake in it, look the same.
+    """
+
+    objects: tuple[Dynamic, ...] = ()
+    failures: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{len(self.objects)} objects, {len(self.failures)} failures>"
+
+
+def read_manifests(
+    *paths: str | Path, recursive: bool = False, stdin: BinaryIO | None = None
+) -> ManifestFiles:
+    """Read the objects of files and folders; ``-`` is standard input.
+
+    Of a folder the files that end in .yaml, .yml or .json are read, in the order of their names; with
+    `recursive`, those of the folders in it too. A folder without any is a failure: it is more often a mistake
+    than meant.
+    """
+    objects: list[Dynamic] = []
+    failures: list[str] = []
+    for path in paths:
+        try:
+            for name, text in _texts(path, recursive, stdin):
+                try:
+                    objects += parse_manifest(text)
+                except (InvalidManifest, TooDeep) as error:
+                    failures.append(f"{name}: {error}")
+        except OSError as error:
+            failures.append(f"{path}: {error.strerror or error}")
+    return ManifestFiles(tuple(objects), tuple(failures))
+
+
+def _texts(path: str | Path, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[str, bytes]]:
+    if str(path) == "-":
+        yield "standard input", (stdin or sys.stdin.buffer).read()
+        return
+    place = Path(path)
+    if not place.is_dir():
+        yield str(place), place.read_bytes()
+        return
+    found = sorted(place.rglob("*") if recursive else place.iterdir())
+    files = [file for file in found if file.suffix in _SUFFIXES and file.is_file()]
+    if not files:
+        raise FileNotFoundError(0, f"it contains no file that ends in {', '.join(_SUFFIXES)}")
+    for file in files:
+        yield str(file), file.read_bytes()

@@ -1,0 +1,80 @@
+"""The parent of a set, read before a plan and written before and after it is performed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kubeproto import AlreadyExists, Dynamic, decode, encode
+
+from .._documents import parsed
+from ..calls._core import call
+from ..calls._kinds import resource_named
+from ..calls._reading import find_object
+from ._apply_set import PARENT_TYPE, ApplySet, ApplySetError, Extent, Parent, is_built_in, read_parent
+
+if TYPE_CHECKING:
+    from kubeproto import Api, Discovery, Resource
+
+    from ..calls._core import ClientCore
+    from ..calls._effects import Effects
+
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+def find_parent(client: ClientCore, applyset: ApplySet, served: Discovery) -> Effects[Parent]:
+    """Read the parent of a set; `ApplySetError` if it cannot be one, or is another tool's."""
+    word, name = applyset.type_and_name
+    resource = yield from resource_named(client, word)
+    namespace = (applyset.namespace or client.namespace) if resource.namespaced else ""
+    parent = Parent(applyset, resource, name, namespace)
+    if not is_built_in(resource):
+        yield from _check_type(client, resource)
+    found = yield from find_object(client, _api(client, parent), name)
+    if found is None and namespace:
+        yield from _check_namespace(client, parent)
+    return read_parent(parent, None if found is None else parsed(found[1]), served)
+
+
+def write_parent(client: ClientCore, parent: Parent, extent: Extent, version: str) -> Effects[str]:
+    """Write the extent of a set, and return the new version of the parent.
+
+    It is a `Conflict` or `AlreadyExists` if the parent is not at `version` any more, or exists where there
+    was none: somebody else is at work on the set.
+    """
+    api, document = _api(client, parent), parent.document(extent, version)
+    if version:
+        request = api.apply(document, field_manager=parent.field_manager, force=True)
+        return (yield from call(client, request)).value.metadata.resource_version
+    # An apply would not notice that somebody else has made the parent meanwhile, and take members out of it.
+    made = decode(encode(document), Dynamic)
+    try:
+        request = api.create(made, field_manager=parent.field_manager)
+        return (yield from call(client, request)).value.metadata.resource_version
+    except AlreadyExists:
+        found = (yield from call(client, api.get(parent.name))).value.metadata
+        if (found.labels, found.annotations) != (made.metadata.labels, made.metadata.annotations):
+            raise
+        return found.resource_version  # the response to an earlier attempt was lost
+
+
+def _api(client: ClientCore, parent: Parent) -> Api[Dynamic]:
+    return client.requests(Dynamic, namespace=parent.namespace, resource=parent.resource)
+
+
+def _check_type(client: ClientCore, resource: Resource) -> Effects[None]:
+    name = f"{resource.plural}.{resource.group}"
+    definitions = client.requests(Dynamic, resource=(yield from resource_named(client, _DEFINITIONS)))
+    found = yield from find_object(client, definitions, name)
+    if found is None or PARENT_TYPE not in found[0].metadata.labels:
+        raise ApplySetError(
+            f"a {resource.kind} cannot be the parent of a set:"
+            f" its definition {name} lacks the label {PARENT_TYPE}"
+        )
+
+
+def _check_namespace(client: ClientCore, parent: Parent) -> Effects[None]:
+    namespaces = client.requests(Dynamic, resource=(yield from resource_named(client, "namespaces")))
+    if (yield from find_object(client, namespaces, parent.namespace)) is None:
+        raise ApplySetError(
+            f"the namespace of {parent} does not exist: create it first, or keep the parent in another one"
+        )

@@ -1,0 +1,253 @@
+"""`plan`: what applying a set would do, found by reads and dry runs. It writes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from kubeproto import (
+    ApiError,
+    Dynamic,
+    InvalidRequest,
+    KubeprotoError,
+    ObjectRef,
+    Resource,
+    decode,
+    encode,
+    parse_manifest,
+)
+from kubeproto.objects import GroupVersionKind
+
+from .._documents import parsed, plain
+from ..calls._core import call
+from ..calls._discovery import KindNotServed, discover
+from ..calls._reading import find_object
+from ..writing._applying import dynamic
+from ..writing._ranks import NAMESPACE, group_kind, kinds_defined, rank
+from ._apply_set import ApplySet, ApplySetError
+from ._deciding import (
+    DryRun,
+    Listing,
+    NotApplied,
+    NotTried,
+    Observation,
+    Returned,
+    as_json,
+    decide_plan,
+    refuses_dry_runs,
+)
+from ._diffs import differ
+from ._manifests import ManifestFiles
+from ._members import list_members
+from ._parents import find_parent
+from ._plan import Plan, PlannedRefusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kubeproto import Api, Discovery, KubeObject
+
+    from ..calls._core import ClientCore
+    from ..calls._effects import Effects
+    from ..writing._applying import Manifests
+    from ._apply_set import Parent
+
+
+class Planning(TypedDict, total=False):
+    """How a set is planned: `field_manager` owns the fields, and is named as the tool if it is not given.
+
+    `force` takes over fields of other managers. `namespace` is for objects without one.
+    """
+
+    field_manager: str
+    force: bool
+    namespace: str
+
+
+def plan(
+    client: ClientCore,
+    manifests: Manifests | ManifestFiles,
+    applyset: ApplySet | str | None,
+    options: Planning,
+) -> Effects[Plan]:
+    """Return what applying a set would do; without an ApplySet, of objects that nothing holds together."""
+    given = ApplySet(applyset) if isinstance(applyset, str) else applyset
+    objects, unreadable = _read(manifests)
+    return (yield from _Survey(client, objects, unreadable, given, options).run())
+
+
+def _read(manifests: Manifests | ManifestFiles) -> tuple[list[Dynamic], tuple[str, ...]]:
+    if isinstance(manifests, ManifestFiles):
+        return list(manifests.objects), manifests.failures
+    given: Iterable[KubeObject]
+    given = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
+    return [dynamic(obj) for obj in given], ()
+
+
+class _Survey:
+    """One plan in the making."""
+
+    def __init__(
+        self,
+        client: ClientCore,
+        objects: list[Dynamic],
+        unreadable: tuple[str, ...],
+        applyset: ApplySet | None,
+        options: Planning,
+    ) -> None:
+        self.client = client
+        self.objects = sorted(objects, key=lambda obj: rank(group_kind(obj)))
+        self.unreadable = unreadable
+        self.applyset = applyset
+        self.namespace = options.get("namespace", "") or client.namespace
+        self.force = options.get("force", False)
+        tool = applyset.tool if applyset is not None else "kubeproto"
+        self.manager = options.get("field_manager", "") or tool
+        self.defined = kinds_defined(objects)
+        self.known: dict[tuple[GroupVersionKind, str, str], dict[str, Any]] = {}
+        self.absent: set[str] = set()  # namespaces that the set brings
+        self.awaited: set[int] = set()  # definitions of kinds that are not served yet and are in the set
+
+    def run(self) -> Effects[Plan]:
+        self.served: Discovery = yield from discover(self.client)
+        self.awaited = {
+            id(self.defined[gvk])
+            for gvk in map(_gvk, self.objects)
+            if gvk in self.defined and self.served.get(gvk) is None
+        }
+        parent = None
+        try:
+            if self.applyset is not None:
+                parent = yield from find_parent(self.client, self.applyset, self.served)
+        except (ApplySetError, KindNotServed, ApiError) as error:
+            return self._refused(error)
+        listings: list[Listing] = []
+        if parent is not None:
+            listings = yield from list_members(self.client, parent, self.served)
+        self._remember(listings)
+        observations: list[Observation] = []
+        refs: set[ObjectRef[Any]] = set()
+        for obj in self.objects:
+            resource, ref = self._place(obj)
+            if ref in refs:
+                twice = InvalidRequest("it is in the set twice")
+                observations.append(Observation(ref, obj, None, NotApplied(twice)))
+            else:
+                refs.add(ref)
+                observations.append((yield from self._observe(obj, ref, resource, parent)))
+        return decide_plan(
+            observations,
+            listings,
+            membership=None if parent is None else parent.membership,
+            parent=parent,
+            unreadable=self.unreadable,
+            field_manager=self.manager,
+            force=self.force,
+            namespace=self.namespace,
+        )
+
+    def _refused(self, error: KubeprotoError) -> Plan:
+        assert self.applyset is not None
+        word, name = self.applyset.type_and_name
+        ref: ObjectRef[Any] = ObjectRef("", word, self.applyset.namespace or self.client.namespace, name)
+        return Plan(
+            refusals=(PlannedRefusal(ref, str(error), final=True),),
+            withheld_because="the parent of the set cannot be used",
+            field_manager=self.manager,
+        )
+
+    def _remember(self, listings: list[Listing]) -> None:
+        for listing in listings:
+            for member in listing.members:
+                metadata = member["metadata"]
+                key = listing.resource.gvk, metadata.get("namespace", ""), metadata["name"]
+                self.known[key] = member
+
+    # The wanted objects
+
+    def _place(self, obj: Dynamic) -> tuple[Resource | None, ObjectRef[Any]]:
+        """Return how the server names the kind, if it does yet, and which object it is."""
+        gvk = _gvk(obj)
+        resource = self.served.get(gvk)
+        if resource is not None:
+            namespaced = resource.namespaced
+        elif gvk in self.defined:
+            spec: dict[str, Any] = self.defined[gvk].get("spec") or {}
+            namespaced = spec.get("scope") == "Namespaced"
+        else:
+            namespaced = bool(obj.metadata.namespace)
+        place = (obj.metadata.namespace or self.namespace) if namespaced else ""
+        return resource, ObjectRef(gvk.group, gvk.kind, place, obj.metadata.name)
+
+    def _observe(
+        self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None, parent: Parent | None
+    ) -> Effects[Observation]:
+        awaited = id(obj) in self.awaited
+        if (why := self._why_not(obj, ref, resource, parent)) is not None:
+            return Observation(ref, obj, None, NotApplied(why))
+        document = as_json(obj)  # a copy: the caller's object stays as it is
+        if parent is not None:
+            document = parent.membership.marked(document)
+        if ref.namespace:
+            document["metadata"]["namespace"] = ref.namespace
+        obj = decode(encode(document), Dynamic)
+        live, outcome = yield from self._try(obj, ref, resource)
+        same = live is not None and isinstance(outcome, Returned) and not differ(live, outcome.document)
+        if awaited and same:
+            # Somebody was interrupted after it was applied: applying it again waits until it is established.
+            outcome = NotTried("its kind is not served yet")
+        return Observation(ref, obj, live, outcome)
+
+    def _why_not(
+        self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None, parent: Parent | None
+    ) -> KubeprotoError | None:
+        """Return why an object cannot be applied, as far as that is known without the server."""
+        gvk = _gvk(obj)
+        if not ref.name:
+            return InvalidRequest("it has no name: a member of a set is applied, which needs one")
+        if resource is None and gvk not in self.defined:
+            return KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
+        if parent is None:
+            return None
+        if ref == parent.ref:
+            return InvalidRequest("it is the parent of the set, which is not a member of it")
+        why = parent.membership.why_foreign(as_json(obj))
+        return InvalidRequest(why) if why else None
+
+    def _try(
+        self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None
+    ) -> Effects[tuple[dict[str, Any] | None, DryRun]]:
+        if resource is None:
+            return None, NotTried("the set brings its definition")
+        if ref.namespace in self.absent:
+            return None, NotTried("the set brings its namespace")
+        api = self.client.requests(Dynamic, namespace=ref.namespace, resource=resource)
+        try:
+            live = yield from self._live(api, ref, resource)
+            if live is None and (ref.group, ref.kind) == NAMESPACE:
+                self.absent.add(ref.name)
+            return live, (yield from self._dry_run(api, obj))
+        except KubeprotoError as error:
+            return None, NotApplied(error)
+
+    def _live(
+        self, api: Api[Dynamic], ref: ObjectRef[Any], resource: Resource
+    ) -> Effects[dict[str, Any] | None]:
+        known = self.known.get((resource.gvk, ref.namespace, ref.name))
+        if known is not None:
+            return known
+        found = yield from find_object(self.client, api, ref.name)
+        return None if found is None else parsed(found[1])
+
+    def _dry_run(self, api: Api[Dynamic], obj: Dynamic) -> Effects[DryRun]:
+        request = api.apply(obj, field_manager=self.manager, force=self.force, dry_run=True)
+        try:
+            reply = yield from call(self.client, request)
+        except ApiError as error:
+            if refuses_dry_runs(error):
+                return NotTried("an admission webhook has side effects, and refuses dry runs")
+            return NotApplied(error)
+        return Returned(plain(reply.value))
+
+
+def _gvk(obj: Dynamic) -> GroupVersionKind:
+    return GroupVersionKind.of(obj.api_version, obj.kind)

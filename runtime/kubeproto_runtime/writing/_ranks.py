@@ -1,0 +1,73 @@
+"""The order in which objects of different kinds are applied: each finds what it needs.
+
+Namespaces come first, then definitions of custom resources, then what others refer to (rights, configuration,
+volumes, services), then what runs, then all kinds that are not known here, and last what can block requests:
+webhooks and aggregated APIs. Deletions go the other way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from kubeproto.objects import GroupVersionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kubeproto import Dynamic, KubeObject
+
+GroupKind: TypeAlias = tuple[str, str]
+"""A kind without its version: what objects have in common that are one object in several versions."""
+
+DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
+NAMESPACE: Final = ("", "Namespace")
+
+_RANKS: Final[tuple[tuple[GroupKind, ...], ...]] = (
+    (NAMESPACE,),
+    (DEFINITION,),
+    (("scheduling.k8s.io", "PriorityClass"), ("storage.k8s.io", "StorageClass"),
+     ("node.k8s.io", "RuntimeClass"), ("networking.k8s.io", "IngressClass"), ("", "ResourceQuota"),
+     ("", "LimitRange")),
+    (("", "ServiceAccount"), ("rbac.authorization.k8s.io", "ClusterRole"),
+     ("rbac.authorization.k8s.io", "Role")),
+    (("rbac.authorization.k8s.io", "ClusterRoleBinding"), ("rbac.authorization.k8s.io", "RoleBinding")),
+    (("", "ConfigMap"), ("", "Secret"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim")),
+    (("", "Service"), ("networking.k8s.io", "NetworkPolicy"), ("policy", "PodDisruptionBudget")),
+    (("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
+     ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"),
+     ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")),
+    (),  # all else, custom resources above all: their controllers run by now
+    (("apiregistration.k8s.io", "APIService"),
+     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")),
+)  # fmt: skip
+_RANK: Final[dict[GroupKind, int]] = {kind: rank for rank, kinds in enumerate(_RANKS) for kind in kinds}
+_OTHERS: Final = _RANKS.index(())
+
+
+def group_kind(obj: KubeObject) -> GroupKind:
+    """Return the group and the kind that an object names."""
+    group, slash, _ = obj.api_version.partition("/")
+    return group if slash else "", obj.kind
+
+
+def rank(kind: GroupKind) -> int:
+    """Return the place of a kind in the order of application."""
+    return _RANK.get(kind, _OTHERS)
+
+
+def kinds_defined(objects: Iterable[Dynamic]) -> dict[GroupVersionKind, Dynamic]:
+    """Return the kinds that definitions in these objects make."""
+    defined: dict[GroupVersionKind, Dynamic] = {}
+    for obj in objects:
+        if group_kind(obj) == DEFINITION:
+            spec: dict[str, Any] = obj.get("spec") or {}
+            names: dict[str, Any] = spec.get("names") or {}
+            for version in spec.get("versions") or ():
+                kind = names.get("kind", "")
+                defined[GroupVersionKind(spec.get("group", ""), version.get("name", ""), kind)] = obj
+    return defined

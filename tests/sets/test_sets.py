@@ -1,0 +1,521 @@
+"""Sets on the simulator: what is planned, applied in order, pruned, refused, and left for the next plan."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+from sets_rig import (
+    PARENT,
+    Gadget,
+    Refusing,
+    account,
+    client_of,
+    config,
+    definition,
+    dynamic,
+    gadget,
+    namespace,
+    outcome,
+    secret,
+    webhooks,
+    writes,
+)
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto_runtime import ApplyError
+from kubeproto_runtime.sets import (
+    ApplySet,
+    DeletionHeld,
+    PlanRefused,
+    StalePlan,
+    applyset_id,
+)
+from kubeproto_runtime.testing import BACKENDS, SimulatedBlockingClient, run, simulated, simulated_blocking
+
+KINDS: Final = "applyset.kubernetes.io/contains-group-kinds"
+NAMESPACES: Final = "applyset.kubernetes.io/additional-namespaces"
+TOOLING: Final = "applyset.kubernetes.io/tooling"
+ID: Final = "applyset.kubernetes.io/id"
+
+
+@pytest.fixture
+def cluster() -> sim.Cluster:
+    return sim.Cluster()
+
+
+@pytest.fixture
+def client(cluster: sim.Cluster) -> SimulatedBlockingClient:
+    with simulated_blocking(cluster) as made:
+        return made
+
+
+def written_on(cluster: sim.Cluster, kind: str = "v1/ConfigMap", name: str = "shop") -> dict[str, str]:
+    found: Any = cluster.get(kind, name)
+    given: dict[str, str] = found["metadata"]["annotations"]
+    return given
+
+
+def test_a_set_is_applied_changed_and_pruned(cluster: sim.Cluster, client: SimulatedBlockingClient) -> None:
+    first = [namespace("there"), config("a", k="1"), config("b", "there"), account("robot")]
+    plan = client.plan(first, PARENT)
+    assert outcome(plan) == {
+        "created": [
+            "Namespace there",
+            "ServiceAccount default/robot",
+            "ConfigMap default/a",
+            "ConfigMap there/b",
+        ]
+    }
+    assert writes(cluster) == []
+    client.perform(plan)
+    assert written_on(cluster)[KINDS] == "ConfigMap,Namespace,ServiceAccount"
+    assert written_on(cluster)[NAMESPACES] == "there"
+    again = client.plan(first, PARENT)
+    assert again.clean
+    assert again.summary == "4 unchanged"
+
+    done = len(cluster.log)
+    assert str(client.perform(again)) == ""
+    assert writes(cluster, done) == []
+
+    plan = client.plan([config("a", k="2"), config("c")], PARENT)
+    assert outcome(plan) == {
+        "created": ["ConfigMap default/c"],
+        "changed": ["ConfigMap default/a"],
+        "deleted": ["ConfigMap there/b", "ServiceAccount default/robot", "Namespace there"],
+    }
+    done = len(cluster.log)
+    said = client.perform(plan)
+    assert writes(cluster, done) == [
+        "PATCH configmaps/a",
+        "PATCH configmaps/c",
+        "DELETE configmaps/b",
+        "DELETE serviceaccounts/robot",
+        "DELETE namespaces/there",
+        "PATCH configmaps/shop",
+    ]
+    assert names_of(said.deleted) == ["ConfigMap there/b", "ServiceAccount default/robot", "Namespace there"]
+    assert written_on(cluster)[KINDS] == "ConfigMap"
+    assert written_on(cluster)[NAMESPACES] == ""
+    assert client.plan([config("a", k="2"), config("c")], PARENT).clean
+
+
+def names_of(refs: Any) -> list[str]:
+    return list(map(str, refs))
+
+
+def test_the_parent_names_all_members_before_any_is_applied_and_until_all_are_pruned(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("a"), secret("s", k="v")], PARENT))
+    plan = client.plan([config("a"), account("robot")], PARENT)
+    done = len(cluster.log)
+    client.perform(plan)
+    assert writes(cluster, done) == [
+        "PATCH configmaps/shop",
+        "PATCH serviceaccounts/robot",
+        "DELETE secrets/s",
+        "PATCH configmaps/shop",
+    ]
+    manager = "fieldManager=kubeproto-applyset"
+    grown, shrunk = [one.head.body for one in cluster.log[done:] if manager in one.head.target]
+    assert b"ConfigMap,Secret,ServiceAccount" in grown
+    assert b'"ConfigMap,ServiceAccount"' in shrunk
+
+
+def test_definitions_are_waited_for_and_webhooks_come_last(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    things = [webhooks("checks"), gadget("one"), definition(), config("a")]
+    plan = client.plan(things, PARENT)
+    assert [(str(one.ref), one.unverified) for one in plan.creations] == [
+        ("CustomResourceDefinition.apiextensions.k8s.io gadgets.example.com", ""),
+        ("ConfigMap default/a", ""),
+        ("Gadget.example.com default/one", "the set brings its definition"),
+        ("ValidatingWebhookConfiguration.admissionregistration.k8s.io checks", ""),
+    ]
+    client.perform(plan)
+    assert cluster.get(Gadget, "one") is not None
+    assert client.plan(things, PARENT).clean
+    done = len(cluster.log)
+    client.perform(client.plan([], PARENT))
+    assert writes(cluster, done)[:-1] == [
+        "DELETE validatingwebhookconfigurations/checks",
+        "DELETE gadgets/one",
+        "DELETE configmaps/a",
+        "DELETE customresourcedefinitions/gadgets.example.com",
+    ]
+
+
+def test_both_clients_plan_and_perform_alike() -> None:
+    made: list[str] = []
+    for backend in BACKENDS:
+        cluster = sim.Cluster()
+
+        async def main(cluster: sim.Cluster = cluster) -> None:
+            async with simulated(cluster) as client:
+                plan = await client.plan([config("a"), secret("s", k="v")], PARENT)
+                done = await client.perform(plan)
+                made.append(f"{plan}\n{done}\n{await client.plan([], PARENT)}")
+
+        run(main, backend=backend)
+    with simulated_blocking(sim.Cluster()) as client:
+        plan = client.plan([config("a"), secret("s", k="v")], PARENT)
+        made.append(f"{plan}\n{client.perform(plan)}\n{client.plan([], PARENT)}")
+    assert len(set(made)) == 1
+
+
+# Whose the set is
+
+
+@pytest.mark.parametrize(
+    ("parent", "change", "words"),
+    [
+        (PARENT, {"annotations": {TOOLING: "helm/v3"}}, "managed by 'helm', and not by 'kubeproto'"),
+        (PARENT, {"annotations": None}, "is not the parent of a set"),
+        (PARENT, {"labels": {ID: "applyset-x-v1"}}, f"has the label {ID}='applyset-x-v1'"),
+        (PARENT, {"annotations": {KINDS: None}}, "does not say of which kinds"),
+        ("gadgets/shop", None, "serves no resource 'gadgets'"),
+        ("namespaces/default", None, "cannot be the parent of a set: its definition namespaces. lacks the"),
+    ],
+)
+def test_a_parent_that_is_not_ours_is_refused_and_nothing_is_written(
+    cluster: sim.Cluster, client: SimulatedBlockingClient, parent: str, change: Any, words: str
+) -> None:
+    client.perform(client.plan([config("a")], PARENT))
+    if change:
+        client.api(kp.Dynamic, resource=CONFIGS).merge_patch("shop", {"metadata": change})
+    done = len(cluster.log)
+    plan = client.plan([config("b")], parent)
+    assert words in str(plan)
+    for partial in (False, True):
+        with pytest.raises(PlanRefused):
+            client.perform(plan, partial=partial)
+    assert writes(cluster, done) == []
+
+
+CONFIGS: Final = kp.Resource("", "v1", "ConfigMap", "configmaps")
+
+
+def test_a_custom_parent_needs_a_definition_that_permits_it(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    crd = definition()
+    cluster.put(crd)
+    client.require(Gadget, within=30)
+    assert "lacks the label applyset.kubernetes.io/is-parent-type" in str(client.plan([], "gadgets/shop"))
+    crd.metadata.labels = {"applyset.kubernetes.io/is-parent-type": "true"}
+    cluster.put(crd)
+    assert "does not exist: a custom resource is made a parent by its owner" in str(
+        client.plan([], "gadgets/shop")
+    )
+    the_id = applyset_id("shop", "default", "Gadget", "example.com")
+    empty = {TOOLING: "kubeproto/v0.0.1", KINDS: ""}
+    cluster.put(gadget("shop", namespace="default", labels={ID: the_id}, annotations=empty))
+    client.perform(client.plan([config("a")], "gadgets.example.com/shop"))
+    assert written_on(cluster, "example.com/v1/Gadget")[KINDS] == "ConfigMap"
+    assert outcome(client.plan([], "gadgets/shop")) == {"deleted": ["ConfigMap default/a"]}
+
+
+def test_kinds_named_as_older_kubectl_did_are_read(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("a")], PARENT))
+    old = {"contains-group-resources": "configmaps", "contains-group-kinds": None}
+    patch = {
+        "metadata": {"annotations": {f"applyset.kubernetes.io/{key}": value for key, value in old.items()}}
+    }
+    client.api(kp.Dynamic, resource=CONFIGS).merge_patch("shop", patch)
+    assert outcome(client.plan([], PARENT)) == {"deleted": ["ConfigMap default/a"]}
+
+
+def test_a_parent_whose_namespace_does_not_exist_is_refused(client: SimulatedBlockingClient) -> None:
+    plan = client.plan([namespace("shop")], ApplySet("shop", namespace="shop"))
+    assert "the namespace of Secret shop/shop does not exist: create it first" in str(plan)
+
+
+def test_a_plan_that_somebody_has_overtaken_is_stale(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("a")], PARENT))
+    mine, theirs = client.plan([account("mine")], PARENT), client.plan([account("theirs")], PARENT)
+    client.perform(theirs)
+    done = len(cluster.log)
+    with pytest.raises(
+        StalePlan, match="ConfigMap default/shop has changed since the plan was made: plan again"
+    ):
+        client.perform(mine)
+    assert writes(cluster, done) == ["PATCH configmaps/shop"]
+    assert cluster.get("v1/ServiceAccount", "mine") is None
+
+
+def test_a_parent_that_another_tool_has_made_meanwhile_is_not_taken(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    mine = client.plan([config("a")], PARENT)
+    client.perform(client.plan([config("b")], ApplySet(PARENT, tooling="kubectl/v1.32.0")))
+    with pytest.raises(StalePlan):
+        client.perform(mine)
+    assert written_on(cluster)[TOOLING] == "kubectl/v1.32.0"
+
+
+# What is refused
+
+
+def test_conflicts_are_refusals_unless_they_are_forced(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    api = client.api(kp.Dynamic, resource=CONFIGS)
+    api.apply(config("a", k="theirs", l="same"), field_manager="them")
+    wanted = [config("a", k="ours"), config("b")]
+    plan = client.plan(wanted, PARENT)
+    assert outcome(plan) == {"created": ["ConfigMap default/b"], "refused": ["ConfigMap default/a"]}
+    assert "! ConfigMap default/a: them owns .data.k: apply with force to take the fields over" in str(plan)
+    with pytest.raises(PlanRefused, match=r"them owns \.data\.k") as caught:
+        client.perform(plan)
+    assert caught.value.plan is plan
+    assert cluster.get("v1/ConfigMap", "b") is None
+    client.perform(client.plan(wanted, PARENT, force=True))
+    found: Any = cluster.get("v1/ConfigMap", "a")
+    assert found["data"] == {"k": "ours", "l": "same"}
+
+
+def test_a_part_of_a_set_is_applied_on_request_and_nothing_is_pruned(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("old"), secret("s", k="v")], PARENT))
+    plan = client.plan([config("good"), config("Bad_Name")], PARENT)
+    assert outcome(plan)["withheld"] == ["ConfigMap default/old", "Secret default/s"]
+    client.perform(plan, partial=True)
+    assert cluster.get("v1/ConfigMap", "good") is not None
+    assert cluster.get("v1/ConfigMap", "old") is not None
+    assert written_on(cluster)[KINDS] == "ConfigMap,Secret"
+    plan = client.plan([config("good")], PARENT)
+    assert outcome(plan)["deleted"] == ["ConfigMap default/old", "Secret default/s"]
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ([gadget("one")], "the definition of Gadget (example.com/v1) is not installed"),
+        ([config("a"), config("a", "default")], "it is in the set twice"),
+        ([config("shop")], "it is the parent of the set"),
+        ([config("", generateName="x")], "it has no name"),
+        ([config("a", "nowhere")], 'namespaces "nowhere" not found'),
+        ([config("theirs")], "it belongs to another set"),
+        ([config("held")], "it is being deleted, held by example.com/hold"),
+    ],
+)
+def test_what_cannot_be_applied_is_refused_with_the_reason(
+    cluster: sim.Cluster, client: SimulatedBlockingClient, objects: list[kp.Dynamic], words: str
+) -> None:
+    client.perform(client.plan([config("theirs")], "configmaps/other"))
+    hold = {"name": "held", "namespace": "default", "finalizers": ["example.com/hold"]}
+    cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": hold})
+    client.api(kp.Dynamic, resource=CONFIGS).delete("held")
+    plan = client.plan([config("old")], PARENT)
+    client.perform(plan)
+    plan = client.plan(objects, PARENT)
+    assert words in str(plan)
+    assert plan.deletions == ()
+    assert outcome(plan)["withheld"] == ["ConfigMap default/old"]
+
+
+def test_a_webhook_with_side_effects_leaves_an_object_unverified(cluster: sim.Cluster) -> None:
+    said = 'admission webhook "x.io" does not support dry run'
+    status = kp.Status(status="Failure", code=400, reason="BadRequest", message=said)
+
+    def refuse(head: kp.Head) -> kp.Status | None:
+        return status if "dryRun" in head.target else None
+
+    client = client_of(cluster, Refusing(cluster, refuse))
+    plan = client.plan([config("a")], PARENT)
+    assert [one.unverified for one in plan.creations] == [
+        "an admission webhook has side effects, and refuses dry runs"
+    ]
+    client.perform(plan)
+    assert [one.unverified for one in client.plan([config("a")], PARENT).changes] != []
+
+
+# What must not be deleted
+
+
+def forbid(verb: str, part: str) -> Callable[[kp.Head], kp.Status | None]:
+    status = kp.Status(status="Failure", code=403, reason="Forbidden", message="you may not")
+
+    def refuse(head: kp.Head) -> kp.Status | None:
+        return status if head.method == verb and part in head.target else None
+
+    return refuse
+
+
+def test_nothing_is_pruned_while_a_kind_cannot_be_listed(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("a"), secret("s", k="v")], PARENT))
+    limited = client_of(cluster, Refusing(cluster, forbid("GET", "/secrets?")))
+    plan = limited.plan([], PARENT)
+    assert outcome(plan) == {"withheld": ["ConfigMap default/a"]}
+    assert "Secret in namespace default cannot be listed" in plan.withheld_because
+    assert "you may not" in plan.withheld_because
+    assert plan.complete
+    assert not plan.clean
+    limited.perform(plan)
+    assert written_on(cluster)[KINDS] == "ConfigMap,Secret"
+    assert outcome(client.plan([], PARENT))["deleted"] == ["ConfigMap default/a", "Secret default/s"]
+
+
+def test_nothing_is_pruned_while_a_kind_is_defined_and_not_served(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([definition(), gadget("one"), config("a")], PARENT))
+    crd: Any = cluster.get("apiextensions.k8s.io/v1/CustomResourceDefinition", "gadgets.example.com")
+    crd["spec"]["versions"][0]["served"] = False
+    cluster.put(crd)
+    plan = client.plan([definition()], PARENT)
+    assert outcome(plan)["withheld"] == ["ConfigMap default/a"]
+    assert "Gadget.example.com cannot be listed: gadgets.example.com defines it" in plan.withheld_because
+    limited = client_of(cluster, Refusing(cluster, forbid("GET", "/customresourcedefinitions?")))
+    assert "whether it is defined is not known" in limited.plan([], PARENT).withheld_because
+
+
+def test_a_kind_that_nothing_defines_any_more_holds_nothing_up(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([definition(), gadget("one"), config("a")], PARENT))
+    cluster.remove("apiextensions.k8s.io/v1/CustomResourceDefinition", "gadgets.example.com")
+    plan = client.plan([], PARENT)
+    assert outcome(plan) == {"deleted": ["ConfigMap default/a"]}
+    client.perform(plan)
+    assert written_on(cluster)[KINDS] == ""
+
+
+def test_a_member_that_changes_is_deleted_and_one_that_leaves_the_set_is_not(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("moved"), config("changed"), config("gone")], PARENT))
+    plan = client.plan([], PARENT)
+    api = client.api(kp.Dynamic, resource=CONFIGS)
+    api.merge_patch("changed", {"data": {"k": "v"}})
+    api.merge_patch("moved", {"metadata": {"labels": {"applyset.kubernetes.io/part-of": "applyset-x-v1"}}})
+    api.delete("gone")
+    api.create(config("gone", k="somebody else's"))
+    done = client.perform(plan)
+    assert names_of(done.left) == ["ConfigMap default/moved"]
+    assert "ConfigMap default/moved left alone: it is not a member any more" in str(done)
+    assert cluster.get("v1/ConfigMap", "changed") is None
+    assert cluster.get("v1/ConfigMap", "moved") is not None
+    assert cluster.get("v1/ConfigMap", "gone") is not None
+
+
+def test_deletion_waits_for_finalizers_before_it_goes_on(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    held = gadget("one", finalizers=["example.com/hold"])
+    client.perform(client.plan([definition(), held, config("a")], PARENT))
+    with pytest.raises(
+        DeletionHeld, match=r"Gadget.example.com default/one: .* held by example.com/hold"
+    ) as caught:
+        client.perform(client.plan([], PARENT), timeout=5)
+    assert "what comes after it was not deleted" in str(caught.value)
+    assert cluster.get("v1/ConfigMap", "a") is not None
+    plan = client.plan([], PARENT)
+    assert "Gadget.example.com default/one (it is being deleted already)" in str(plan)
+    client.api(Gadget).merge_patch("one", {"metadata": {"finalizers": None}})
+    client.perform(client.plan([], PARENT), timeout=5)
+    assert client.plan([], PARENT).clean
+    assert written_on(cluster)[KINDS] == ""
+
+
+def test_an_error_while_it_is_applied_prunes_nothing(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("old")], PARENT))
+    limited = client_of(cluster, Refusing(cluster, lambda head: forbid("PATCH", "configmaps/new")(head)
+                                          if "dryRun" not in head.target else None))  # fmt: skip
+    with pytest.raises(ApplyError, match="you may not"):
+        limited.perform(limited.plan([config("new")], PARENT))
+    assert cluster.get("v1/ConfigMap", "old") is not None
+
+
+# Without a set
+
+
+def test_without_a_set_objects_are_compared_and_applied_and_never_pruned(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    given = config("a", k="1")
+    before = kp.encode(given)
+    client.perform(client.plan([given], field_manager="me"))
+    assert kp.encode(given) == before  # the caller's own object
+    plan = client.plan([config("a", k="2")], field_manager="me")
+    assert outcome(plan) == {"changed": ["ConfigMap default/a"]}
+    assert [line for line in plan.changes[0].diff if line[0] in "+-"] == ["-  k: '1'", "+  k: '2'"]
+    found: Any = cluster.get("v1/ConfigMap", "a")
+    assert "labels" not in found["metadata"]
+
+
+# What is shown
+
+
+def test_the_values_of_secrets_are_never_shown(cluster: sim.Cluster, client: SimulatedBlockingClient) -> None:
+    client.perform(client.plan([secret("s", password="hunter2", same="unchanged-value")], PARENT))
+    last = "kubectl.kubernetes.io/last-applied-configuration"
+    wanted = secret("s", password="correct-horse", same="unchanged-value", more="brand-new")
+    wanted.metadata.annotations = {last: '{"stringData":{"password":"correct-horse"}}'}
+    plan = client.plan([wanted, secret("t", password="other-value")], PARENT)
+    done = client.perform(plan)
+    bad = dynamic(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "u"}, "data": {"k": "no base64!"}}
+    )
+    refused = client.plan([bad, secret("t", password="other-value")], PARENT)
+    wrong = secret("v")
+    wrong["data"] = ["listed-value"]
+    shown = [repr(plan), str(plan), repr(done), str(done), repr(plan.creations), repr(plan.changes)]
+    shown += ["".join(one.diff) for one in plan.writes]
+    shown += [str(refused), repr(refused), repr(done.applied), str(client.plan([wrong], PARENT))]
+    for value in (
+        "hunter2",
+        "correct-horse",
+        "unchanged-value",
+        "brand-new",
+        "other-value",
+        "no base64!",
+        "listed-value",
+    ):
+        for text in (value, b64encode(value.encode()).decode()):
+            assert text not in "\n".join(shown), value
+    assert "password: '*** (before)'" in str(plan)
+    assert "password: '*** (after)'" in str(plan)
+    assert "more: '***'" in str(plan)
+    assert "same: '***'" in str(plan)
+    assert refused.refusals
+
+
+def test_a_plan_renders_with_and_without_color_and_diffs(client: SimulatedBlockingClient) -> None:
+    client.perform(client.plan([config("a", k="1"), config("old")], PARENT))
+    plan = client.plan([config("a", k="2"), config("new"), gadget("g")], PARENT)
+    assert plan.render(diffs=False).splitlines() == [
+        "~ ConfigMap default/a",
+        "+ ConfigMap default/new",
+        "! Gadget.example.com g: the definition of Gadget (example.com/v1) is not installed",
+        "nothing is deleted: 1 of the wanted objects cannot be applied",
+        "  kept: ConfigMap default/old",
+        "1 to create, 1 to change, 1 refused, 1 not deleted yet",
+    ]
+    colored = plan.render(color=True)
+    assert "\x1b[33m~ ConfigMap default/a\x1b[0m" in colored
+    assert "    \x1b[31m-  k: '1'\x1b[0m" in colored
+    assert re.sub(r"\x1b\[\d*m", "", colored) == plan.render() == str(plan)
+
+
+def test_what_others_wrote_cannot_talk_to_a_terminal(client: SimulatedBlockingClient) -> None:
+    client.api(kp.Dynamic, resource=CONFIGS).apply(config("a", k="\x1b[2J"), field_manager="m")
+    for force in (False, True):
+        shown = str(client.plan([config("a", k="x"), config("b\x1b[2J")], PARENT, force=force))
+        assert "\x1b" not in shown
