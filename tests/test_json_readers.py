@@ -44,6 +44,7 @@ PERMITTED: Final = {
     "kubeproto/sim/reading/_fields.py": _STORED,
     "kubeproto/sim/reading/_tokens.py": _CATCHES,
     "kubeproto/sim/reading/_views.py": _STORED,
+    "kubeproto/sim/reading/_watches.py": _STORED,
     "kubeproto/sim/serving": _STORED,
     "kubeproto/sim/writing": "`_bodies` reads what clients send, the others read its storage",
     "kubeproto/streams/_commands.py": _CATCHES,

@@ -7,7 +7,7 @@ from .cel._rules import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_r
 from .definitions._changes import SchemaChange, compare_definitions
 from .definitions._definition_checks import check_definition
 from .definitions._definitions import CustomResourceDefinition, DefinitionError, definition_of
-from .definitions._reading import DefinedKind, DefinedVersion, read_definition
+from .definitions._reading import DefinedKind, DefinedVersion, KindConversion, read_definition
 from .definitions._structural import check_schema
 from .reviews._admission import (
     AdmissionRequest,
@@ -36,6 +36,7 @@ __all__ = [
     "DefinedKind",
     "DefinedVersion",
     "DefinitionError",
+    "KindConversion",
     "NotEvaluated",
     "Passed",
     "RuleOutcome",

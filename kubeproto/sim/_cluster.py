@@ -40,7 +40,7 @@ from .access._access import Access
 from .access._access import Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
-from .admission._calls import PendingCalls, Replies, WebhookHandlers
+from .admission._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply
 from .controllers._bootstrap import populate
 from .controllers._manager import ControllerManager, ControllerSwitches
 from .kinds._releases import NEWEST, release_of
@@ -137,6 +137,7 @@ class Cluster:
     def _begin(self) -> None:
         state = self._state
         self._server = Server(state, Access(state, self._authorization, self._tokens), self.webhooks)
+        self._server.conversions.on_pending = self._notify_due
         self._plans: list[tuple[float, int, Callable[[], object]]] = []
         self._planned = 0
         self._controllers = ControllerManager(
@@ -156,15 +157,28 @@ class Cluster:
         that can send requests to webhooks gives `replies`, empty at first: `PendingCalls` then says what to
         send, and the request is made again with the reply to each call under its `key`.
         """
-        chance = self._state.chance.state
+        chance, faults = self._state.chance.state, self.webhooks.begin()
         try:
             answer = self._server.answer(head, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
             self._state.chance.state = chance
+            self.webhooks.take_back(faults)
             raise
         if self.keeps_log:
             self.log.append(RecordedExchange(self.now, head, answer.status))
         return answer
+
+    def background_calls(self) -> tuple[WebhookCall, ...]:
+        """Return the calls of webhooks that open watches wait for, each once; `take_reply` takes the replies.
+
+        They convert objects. `on_due` is called when there are some.
+        """
+        return self._server.conversions.take_calls()
+
+    def take_reply(self, call: WebhookCall, reply: WebhookReply) -> None:
+        """Let the watches go on that wait for one of the `background_calls`."""
+        self._server.conversions.take_reply(call, reply)
+        self._server.watches.wake_all()
 
     def transport(self, user: User | str | None = None) -> SimTransport:
         """Return an async transport to this cluster. It needs no event loop and never waits: time jumps.

@@ -60,11 +60,11 @@ def put_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes, man
     else:
         meta["resourceVersion"] = str(stored.version)
         written = Writer(state, Route(served, "update", namespace, name), {}, manager).replace(found, [])
-    made: dict[str, Any] = _decode(written.data)
+    made: dict[str, Any] = _decode(served.shown(written.data))
     if status is not None and served.has_status:
         made["status"] = status
         route = Route(served, "update", namespace, made["metadata"]["name"], "status")
-        made = _decode(Writer(state, route, {}, manager).replace(made, []).data)
+        made = _decode(served.shown(Writer(state, route, {}, manager).replace(made, []).data))
     return made
 
 

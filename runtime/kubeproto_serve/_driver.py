@@ -80,6 +80,9 @@ class ClusterDriver:
     async def _call(self, call: WebhookCall, replies: dict[str, WebhookReply]) -> None:
         replies[call.key] = await self._webhooks.call(call)
 
+    async def _call_for_watches(self, call: WebhookCall) -> None:
+        self.cluster.take_reply(call, await self._webhooks.call(call))
+
     def answer(
         self, head: Head, user: User | None = None, replies: Mapping[str, WebhookReply] | None = None
     ) -> ServerResponse:
@@ -125,14 +128,17 @@ class ClusterDriver:
         self._advance()
         task_status.started()
         try:
-            while True:
-                self._woken = anyio.Event()
-                self._advance()
-                due = cluster.due
-                wait = _LONGEST if due is None else max(due - self._now(), 0.0)
-                with anyio.move_on_after(wait):
-                    await self._woken.wait()
-                await anyio.sleep(_PAUSE)
+            async with anyio.create_task_group() as calls:
+                while True:
+                    self._woken = anyio.Event()
+                    self._advance()
+                    for call in cluster.background_calls():
+                        calls.start_soon(self._call_for_watches, call)
+                    due = cluster.due
+                    wait = _LONGEST if due is None else max(due - self._now(), 0.0)
+                    with anyio.move_on_after(wait):
+                        await self._woken.wait()
+                    await anyio.sleep(_PAUSE)
         finally:
             cluster.on_due = before
 

@@ -192,7 +192,7 @@ class Sender:
                         "apiVersion": "admission.k8s.io/v1",
                         "response": response,
                     }
-                    replies[call.key] = sim.WebhookReply(200, json.dumps(review).encode(), uid=request["uid"])
+                    replies[call.key] = sim.WebhookReply(200, json.dumps(review).encode(), sent=call.body)
 
 
 def test_a_request_that_is_put_off_calls_each_webhook_once_and_writes_once() -> None:
@@ -212,6 +212,17 @@ def test_a_fault_meets_a_request_that_is_put_off_once() -> None:
     faults = sim.Faults(cluster, script=[sim.Delay(5.0)])
     answer, _ = Sender(lambda _: {"allowed": True}).answer(faults, "POST", MAPS, config("one"))
     assert (answer.status, answer.after, len(faults.lines), faults.script) == (201, 5.0, 1, [])
+
+
+def test_a_fault_of_a_webhook_meets_a_request_that_is_put_off_once() -> None:
+    cluster = sim.Cluster()
+    configure(cluster, "validating", "v1", "v2")
+    cluster.webhooks.fail("default/hooks/v1", "error")
+    sender = Sender(lambda _: {"allowed": True})
+    answer, _ = sender.answer(cluster, "POST", MAPS, config("one"))
+    assert answer.status == 500
+    assert [url.rpartition("/")[2] for url in sender.sent] == ["v2"]
+    assert [call.url.rpartition("/")[2] for call in cluster.webhooks.calls] == ["v1", "v2"]
 
 
 @given(st.lists(st.sampled_from(["allow", "deny", "change"]), min_size=1, max_size=4), st.booleans())
@@ -244,6 +255,8 @@ def test_in_process_and_by_replies_a_write_comes_out_alike(verdicts: list[str], 
                 break
             except sim.PendingCalls as pending:
                 for call in pending.calls:
-                    replies[call.key] = sim.WebhookReply(200, answering.reply_to(call, {}).body, uid=call.uid)
+                    replies[call.key] = sim.WebhookReply(
+                        200, answering.reply_to(call, {}).body, sent=call.body
+                    )
         outcomes.append((body.get("data"), body.get("message")))
     assert outcomes[0] == outcomes[1]

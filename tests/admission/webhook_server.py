@@ -14,6 +14,7 @@ from typing import Any, Final
 import trustme
 from admission_cases import Behaviour, Json
 
+_SILENT: Final = 40.0  # seconds, longer than a server waits for a conversion
 _LATE: Final = 1.5  # seconds that a webhook takes that is too late
 
 
@@ -26,6 +27,7 @@ class WebhookServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.behaviours: dict[str, Behaviour] = {}
         self.calls: list[tuple[str, Json]] = []
+        self.ended = threading.Event()
         self.authority = trustme.CA()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         certificate: Any = self.authority.issue_cert("127.0.0.1", "hooks.default.svc")
@@ -35,20 +37,24 @@ class WebhookServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients hang up on webhooks that are late, or that they do not trust."""
 
-    def respond(self, path: str, request: Json) -> tuple[int, bytes] | None:
+    def respond(self, path: str, review: Json) -> tuple[int, bytes] | None:
         """What is answered to a review; None for nothing at all."""
+        request = review["request"]
         self.calls.append((path, request))
         behave = self.behaviours.get(path)
         answer = {"allowed": True} if behave is None else behave(request)
         if answer == "timeout":
             time.sleep(_LATE)
             return None
+        if answer == "silence":
+            self.ended.wait(_SILENT)
+            return None
         if isinstance(answer, tuple):
             return answer
         assert isinstance(answer, dict)
         response = {"uid": request["uid"], **answer}
-        review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
-        return 200, json.dumps(review).encode()
+        shown = {"kind": review["kind"], "apiVersion": review["apiVersion"], "response": response}
+        return 200, json.dumps(shown).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -61,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         webhooks = self.server
         assert isinstance(webhooks, WebhookServer)
-        answer = webhooks.respond(self.path.partition("?")[0][1:], review["request"])
+        answer = webhooks.respond(self.path.partition("?")[0][1:], review)
         if answer is None:
             self.close_connection = True
             return
@@ -82,5 +88,6 @@ def serving_webhooks() -> Generator[WebhookServer]:
         try:
             yield webhooks
         finally:
+            webhooks.ended.set()
             webhooks.shutdown()
             thread.join()

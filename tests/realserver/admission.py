@@ -19,6 +19,7 @@ from kubeproto.wire import Head, inflate, warnings
 from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
+from .conversion import record as record_conversions
 
 _SETTLE: Final = 2.0  # seconds until a server has surely seen new configurations of webhooks
 _COMPILED_WITHIN: Final = 60.0
@@ -127,6 +128,7 @@ def main() -> None:
         found = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES)}
     RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
     sys.stdout.write(f"{sum(map(len, found.values()))} answers\n")
+    record_conversions()
 
 
 if __name__ == "__main__":

@@ -9,13 +9,16 @@ from contextlib import suppress
 from typing import Any, Final
 
 import anyio
+import anyio.abc
 import pytest
+from conversion_cases import GROUP, Case, converts, definition
 from webhook_server import WebhookServer, serving_webhooks
 
 from kubeproto import sim
 from kubeproto_serve import serve
 
 Main = Callable[[], Awaitable[None]]
+WIDGETS: Final = f"/apis/{GROUP}/v1/namespaces/default/widgets"
 RULE: Final = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
 
 
@@ -105,3 +108,56 @@ def test_a_webhook_that_is_not_trusted_or_late_or_gone_refuses_the_write(on: str
                 assert cluster.get("v1/ConfigMap", "a") is None
 
     run(on, main)
+
+
+@pytest.mark.parametrize("on", ["asyncio", "trio"])
+def test_objects_are_converted_over_https_for_reads_lists_and_open_watches(on: str) -> None:
+    async def main() -> None:
+        with serving_webhooks() as webhooks:
+            webhooks.behaviours["convert"] = converts
+            bundle = base64.b64encode(webhooks.authority.cert_pem.bytes()).decode()
+            client = {"url": f"https://127.0.0.1:{webhooks.server_port}/convert", "caBundle": bundle}
+            cluster = sim.Cluster(crds=[definition(Case("", ()), client)])
+            async with serve(cluster) as url:
+                async with await connected(url) as stream:
+                    await stream.send(f"GET {WIDGETS}?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+                    for name, width in (("a", 1), ("b", 2)):
+                        cluster.put(widget(name, width))
+                    said = b""
+                    with anyio.fail_after(30):
+                        while said.count(b'"ADDED"') < 2:
+                            said += await stream.receive()
+                    assert b'"size":"1x5"' in said
+                    assert b'"size":"2x5"' in said
+                found = await got(url, WIDGETS)
+                assert [one["spec"]["size"] for one in found["items"]] == ["1x5", "2x5"]
+                assert (await got(url, f"{WIDGETS}/a"))["spec"] == {"size": "1x5"}
+                webhooks.behaviours["convert"] = lambda _: {"result": {"message": "no"}}
+                assert (await got(url, f"{WIDGETS}/a"))["message"].endswith("Kind=Widget failed: no")
+                cluster.define(definition(Case("", ()), {"url": client["url"]}))
+                assert (
+                    "certificate signed by unknown authority" in (await got(url, f"{WIDGETS}/a"))["message"]
+                )
+
+    run(on, main)
+
+
+def widget(name: str, width: int) -> dict[str, Any]:
+    body = {"apiVersion": f"{GROUP}/v2", "kind": "Widget", "metadata": {"name": name}}
+    return body | {"spec": {"width": width, "height": 5}}
+
+
+async def connected(url: str) -> anyio.abc.SocketStream:
+    host, _, port = url.rpartition("/")[2].rpartition(":")
+    return await anyio.connect_tcp(host, int(port))
+
+
+async def got(url: str, target: str) -> Any:
+    """The body of the response to a GET."""
+    async with await connected(url) as stream:
+        await stream.send(f"GET {target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".encode())
+        said = b""
+        with suppress(anyio.EndOfStream):
+            while True:
+                said += await stream.receive()
+    return json.loads(said.partition(b"\r\n\r\n")[2])

@@ -14,7 +14,20 @@ import anyio
 import pytest
 import trustme
 from anyio.streams.tls import TLSAttribute
-from webhook_rig import DEFAULT, VALIDATE, Book, Spec, book, check, fill, review, webhooks
+from webhook_rig import (
+    DEFAULT,
+    VALIDATE,
+    Book,
+    Name,
+    OldBook,
+    OldSpec,
+    Spec,
+    book,
+    check,
+    fill,
+    review,
+    webhooks,
+)
 from webhook_scenarios import (
     Hooked,
     a_certificate_is_renewed_under_load,
@@ -338,6 +351,29 @@ def test_webhooks_in_the_process_of_a_cluster_take_no_socket(backend: Backend) -
             assert (await client.create(a_book("moby"))).spec.pages == 1
             with pytest.raises(kp.Invalid, match="a book has a title"):
                 await client.create(a_book("blank", " "))
+
+    run(main, backend=backend)
+
+
+def test_a_kind_that_webhooks_convert_is_served_in_all_its_versions_in_process(backend: Backend) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[definition_of(Book)])
+        install_webhooks(cluster, webhooks())
+        async with simulated(cluster) as client:
+            old = OldBook(
+                metadata=kp.ObjectMeta(name="moby"), spec=OldSpec(title="Moby-Dick", author="Herman Melville")
+            )
+            assert (await client.create(old)).spec.author == "Herman Melville"
+            book = await client.api(Book).get("moby")
+            assert book.spec.author == Name(first="Herman", last="Melville")
+            book.spec.author = Name(last="Melville")
+            await client.replace(book)
+            shown = await client.api(OldBook).get("moby")
+            assert shown.spec.author == "Melville"
+            with pytest.raises(kp.ApiError, match="nobody writes no books"):
+                await client.create(
+                    OldBook(metadata=kp.ObjectMeta(name="x"), spec=OldSpec(title="X", author="nobody"))
+                )
 
     run(main, backend=backend)
 

@@ -25,12 +25,24 @@ class DefinedVersion(Struct, frozen=True, kw_only=True):
     deprecation: str = ""
 
 
+class KindConversion(Struct, frozen=True):
+    """The webhook that converts the objects of a kind; `client` is the `clientConfig` of its definition."""
+
+    kind: str  # the name of the definition
+    client: dict[str, Any]
+    review_versions: tuple[str, ...]
+
+
 class DefinedKind(Struct, frozen=True):
-    """A kind that a definition describes, its versions in the order that a server prefers."""
+    """A kind that a definition describes, its versions in the order that a server prefers.
+
+    Without a `conversion` its versions differ in nothing but their `apiVersion`.
+    """
 
     name: str
     list_kind: str
     versions: tuple[DefinedVersion, ...]
+    conversion: KindConversion | None = None
 
     def version(self, name: str) -> DefinedVersion:
         """Return the version of this name; LookupError lists the existing ones."""
@@ -103,11 +115,22 @@ class _WireNames(Struct, rename="camel"):
     categories: tuple[str, ...] = ()
 
 
+class _WireWebhook(Struct, rename="camel"):
+    client_config: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    conversion_review_versions: tuple[str, ...] = ()
+
+
+class _WireConversion(Struct):
+    strategy: str = "None"
+    webhook: _WireWebhook | None = None
+
+
 class _WireSpec(Struct):
     group: str
     names: _WireNames
     scope: str
     versions: list[_WireVersion]
+    conversion: _WireConversion | None = None
 
 
 class _WireDefinition(Struct):
@@ -134,7 +157,15 @@ def read_definition(data: bytes | str | dict[str, Any]) -> DefinedKind:
         name=name,
         list_kind=spec.names.list_kind or f"{spec.names.kind}List",
         versions=tuple(_version(spec, one) for one in ordered),
+        conversion=_conversion(name, spec.conversion),
     )
+
+
+def _conversion(name: str, conversion: _WireConversion | None) -> KindConversion | None:
+    if conversion is None or conversion.strategy != "Webhook" or conversion.webhook is None:
+        return None
+    webhook = conversion.webhook
+    return KindConversion(name, webhook.client_config, webhook.conversion_review_versions)
 
 
 def _version(spec: _WireSpec, one: _WireVersion) -> DefinedVersion:

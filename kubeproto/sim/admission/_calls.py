@@ -20,10 +20,14 @@ from ...crd import (
     AdmissionRequest,
     AdmissionVerdict,
     answer_admission,
+    answer_conversion,
     read_admission,
+    read_conversion,
 )
-from ..storage._parts import member
+from ..storage._parts import listed, member
 
+# From an object and the apiVersion that is wanted to the converted object.
+Converter = Callable[[dict[str, Any], str], dict[str, Any]]
 WebhookFault = Literal["timeout", "refused", "error", "garbage"]
 _SERVICE_PORT: Final = 443
 
@@ -41,21 +45,22 @@ class WebhookCall(Struct, frozen=True):
     timeout: int
     service: str = ""
     authority: str = ""
+    converts: bool = False  # an object, instead of admitting one
 
     @property
-    def uid(self) -> str:
-        """The uid of the review, which its response has to carry."""
-        review: dict[str, Any] = msgspec.json.decode(self.body)
-        uid: str = review["request"]["uid"]
-        return uid
+    def too_late(self) -> str:
+        """The error of a server whose webhook did not respond in time."""
+        if self.converts:
+            return "net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
+        return "context deadline exceeded"
 
     @property
     def key(self) -> str:
         """What makes two calls the same: everything except what is drawn when a request is made again."""
         review: dict[str, Any] = msgspec.json.decode(self.body)
         request = member(review, "request")
-        for name in ("object", "oldObject"):
-            meta = member(member(request, name), "metadata")
+        for obj in (member(request, "object"), member(request, "oldObject"), *listed(request, "objects")):
+            meta = member(obj, "metadata")
             for drawn in ("uid", "creationTimestamp", "managedFields"):
                 meta.pop(drawn, None)
         request.pop("uid", None)
@@ -63,13 +68,23 @@ class WebhookCall(Struct, frozen=True):
 
 
 class WebhookReply(Struct, frozen=True):
-    """The outcome of a call: a status and a body, or the text of the failure."""
+    """The outcome of a call: a status and a body, or the text of the failure.
+
+    `sent` is the body of the call, where that was made for an earlier try of the same request: what is drawn
+    anew for each try, such as the uid of the review, is not what the webhook has seen.
+    """
 
     status: int = 0
     body: bytes = b""
     failure: str = ""
     after: float = 0.0
-    uid: str = ""  # of the review that was sent
+    sent: bytes = b""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the review that was sent; empty if it is that of this try."""
+        uid: str = msgspec.json.decode(self.sent)["request"]["uid"] if self.sent else ""
+        return uid
 
 
 class PendingCalls(Exception):
@@ -87,6 +102,13 @@ class WebhookError(Exception):
         super().__init__(f"HTTP {status}")
         self.status = status
         self.body = body
+
+
+class WebhookMark(Struct, frozen=True):
+    """The state of `WebhookHandlers` before a request."""
+
+    faults: dict[str, list[WebhookFault]]
+    calls: int
 
 
 Replies = Mapping[str, WebhookReply]
@@ -114,6 +136,15 @@ class WebhookHandlers:
 
         self._handlers[target] = answer
 
+    def handle_conversion(self, target: str, converter: Converter) -> None:
+        """Answer conversion reviews in process: `converter` makes an object of another `apiVersion`.
+
+        ::
+
+            cluster.webhooks.handle_conversion("default/hooks/convert", lambda obj, version: ...)
+        """
+        self._handlers[target] = lambda body: answer_conversion(read_conversion(body), converter)
+
     def handle_bytes(self, target: str, handler: Callable[[bytes], bytes]) -> None:
         """Answer any review in process, from the bytes of a request to those of a response."""
         self._handlers[target] = handler
@@ -125,6 +156,15 @@ class WebhookHandlers:
         not a review.
         """
         self._faults.setdefault(target, []).extend(fault for _ in range(times))
+
+    def begin(self) -> WebhookMark:
+        """Return what `take_back` restores, before a request that may be put off."""
+        return WebhookMark({target: list(faults) for target, faults in self._faults.items()}, len(self.calls))
+
+    def take_back(self, mark: WebhookMark) -> None:
+        """Forget the calls of a request that is made again, and the faults that they met."""
+        self._faults = mark.faults
+        del self.calls[mark.calls :]
 
     def reply_to(self, call: WebhookCall, replies: Replies | None) -> WebhookReply:
         """Return the outcome of a call; `PendingCalls` if it has to be sent.
@@ -146,7 +186,6 @@ class WebhookHandlers:
             return WebhookReply(failure=_nobody(call))
         if (reply := replies.get(call.key)) is not None:
             return reply
-        self.calls.pop()
         raise PendingCalls((call,))
 
 
@@ -157,17 +196,17 @@ def target_of(call: WebhookCall) -> str:
     return call.service + "/" + call.url.partition("://")[2].partition("/")[2]
 
 
-def make_call(client: dict[str, Any], body: bytes, timeout: int) -> WebhookCall:
+def make_call(client: dict[str, Any], body: bytes, timeout: int, *, converts: bool = False) -> WebhookCall:
     """Return the call that a `clientConfig` describes."""
     bundle: str = client.get("caBundle", "")
     authority = msgspec.convert(bundle, bytes).decode() if bundle else ""
     if "service" not in client:
-        return WebhookCall(client["url"], body, timeout, "", authority)
+        return WebhookCall(client["url"], body, timeout, "", authority, converts)
     service: dict[str, Any] = client["service"]
     port = service.get("port", _SERVICE_PORT)
     path = service.get("path", "").removeprefix("/")
     url = f"https://{service['name']}.{service['namespace']}.svc:{port}/{path}"
-    return WebhookCall(url, body, timeout, f"{service['namespace']}/{service['name']}", authority)
+    return WebhookCall(url, body, timeout, f"{service['namespace']}/{service['name']}", authority, converts)
 
 
 def posted(call: WebhookCall) -> str:
@@ -185,7 +224,7 @@ def _nobody(call: WebhookCall) -> str:
 def _struck(call: WebhookCall, fault: WebhookFault) -> WebhookReply:
     match fault:
         case "timeout":
-            return WebhookReply(failure=f"{posted(call)}: context deadline exceeded", after=call.timeout)
+            return WebhookReply(failure=f"{posted(call)}: {call.too_late}", after=call.timeout)
         case "refused":
             host = call.url.partition("://")[2].partition("/")[0]
             return WebhookReply(failure=f"{posted(call)}: dial tcp {host}: connect: connection refused")

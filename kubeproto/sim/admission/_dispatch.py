@@ -17,6 +17,7 @@ from .._refusals import Rejection, bad_request, forbidden_for, quoted
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..kinds._typed import Misfit
+from ..storage._values import copied
 from ._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, make_call
 from ._conditions import ConditionFailed, conditions_hold
 from ._hooks import AdmittedWrite, HookReader, Phase, Webhook
@@ -181,10 +182,12 @@ def _forbidden(write: AdmittedWrite, why: str) -> Rejection:
 
 def _as_version(obj: Json, served: Served, version: Served) -> Json:
     """Return an object of one version of a resource as another version shows it."""
-    shown: Json = (
-        msgspec.json.decode(served.write(obj)) if version is served else version.read(served.kept(obj))
-    )
-    return shown
+    if version is served:
+        same: Json = msgspec.json.decode(served.write(obj))
+        return same
+    if served.custom:
+        return served.converted(copied(obj), version.api_version)
+    return version.read(served.kept(obj))
 
 
 def _kind(served: Served) -> Json:

@@ -12,7 +12,9 @@ from ..storage._parts import member
 from ..storage._values import go_kind, is_list, is_map
 from ._calls import WebhookReply
 
-API: Final = "admission.k8s.io/v1"
+GROUP: Final = "admission.k8s.io"
+API: Final = f"{GROUP}/v1"
+_KNOWN: Final = ("v1", "v1beta1")  # versions of reviews
 _NOT_FOUND: Final = "the server could not find the requested resource"
 _NO_JSON: Final = (
     "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct"
@@ -36,9 +38,12 @@ class Verdict(Struct, frozen=True):
 
 def read_verdict(reply: WebhookReply, uid: str, *, mutating: bool) -> Verdict:
     """Return the verdict in a reply; or `CallFailed`."""
-    if reply.failure:
-        raise CallFailed(f"failed to call webhook: {reply.failure}")
-    review = _review(reply)
+    try:
+        if reply.failure:
+            raise CallFailed(reply.failure)
+        review = read_review(reply, GROUP, "v1", "AdmissionReview")
+    except CallFailed as error:
+        raise CallFailed(f"failed to call webhook: {error}") from None
     response = review.get("response")
     if not is_map(response):
         raise CallFailed("received invalid webhook response: webhook response was absent")
@@ -56,27 +61,27 @@ def read_verdict(reply: WebhookReply, uid: str, *, mutating: bool) -> Verdict:
     return Verdict(bool(response.get("allowed")), member(response, "status"), operations, said)
 
 
-def _review(reply: WebhookReply) -> Json:
+def read_review(reply: WebhookReply, group: str, version: str, kind: str) -> Json:
+    """Return the review in a response, as a client of this type of review reads it; or `CallFailed`."""
     if not 200 <= reply.status < 300:
-        raise CallFailed(f"failed to call webhook: {_of_status(reply)}")
+        raise CallFailed(_of_status(reply))
     if not reply.body:
-        text = f"0-length response with status code: {reply.status} and content type: application/json"
-        raise CallFailed(f"failed to call webhook: {text}")
+        raise CallFailed(
+            f"0-length response with status code: {reply.status} and content type: application/json"
+        )
     try:
         review: Any = msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         review = None
     if not is_map(review):
-        raise CallFailed(f"failed to call webhook: {_NO_JSON}")
-    kind, version = review.get("kind", ""), review.get("apiVersion", "")
-    if (kind or version) and (kind, version) != ("AdmissionReview", API):
-        if kind == "AdmissionReview":
-            of = version.rpartition("/")[2]
-            why = f"converting ({of}.AdmissionReview) to (v1.AdmissionReview): unknown conversion"
-        else:
-            known = f"version {quoted(str(version))} in scheme {quoted('pkg/runtime/scheme.go:111')}"
-            why = f"no kind {quoted(str(kind))} is registered for {known}"
-        raise CallFailed(f"failed to call webhook: {why}")
+        raise CallFailed(_NO_JSON)
+    got, api = str(review.get("kind", "")), str(review.get("apiVersion", ""))
+    if (got or api) and (got, api) != (kind, f"{group}/{version}"):
+        of = api.rpartition("/")[2]
+        if got == kind and api in (f"{group}/{known}" for known in _KNOWN):
+            raise CallFailed(f"converting ({of}.{kind}) to ({version}.{kind}): unknown conversion")
+        scheme = quoted("pkg/runtime/scheme.go:111")
+        raise CallFailed(f"no kind {quoted(got)} is registered for version {quoted(api)} in scheme {scheme}")
     return review
 
 
@@ -90,6 +95,8 @@ def _of_status(reply: WebhookReply) -> str:
         return str(said["message"])
     if reply.status == 404:
         return _NOT_FOUND
+    if reply.status == 422:
+        return "the server rejected our request due to an error in our request"
     if reply.status >= 500:
         return 'an error on the server ("unknown") has prevented the request from succeeding'
     return "the server rejected our request for an unknown reason"

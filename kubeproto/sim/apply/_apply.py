@@ -40,9 +40,11 @@ from ._managers import (
     read_managers,
 )
 from ._merge import merged, removed, with_parents
-from ._ownership import UNOWNED, Entries, Object, taken_by, update, without_managed_fields
+from ._ownership import Entries, Object, taken_by, update, without_managed_fields
 from ._refusals import ApplyRefused
 from ._typing import misfits
+from ._unowned import UNOWNED
+from ._versions import VersionedChanges, Versions, pruned_across
 from .fieldsets import EMPTY, FieldSet, difference, intersection, paths, union
 
 __all__ = ["AppliedObject", "ApplyRefused", "Conflicts", "FieldConflict", "apply", "check_applied", "update"]
@@ -71,12 +73,13 @@ def apply(
     force: bool = False,
     subresource: str = "",
     apart: Collection[str] = (),
+    versions: Versions | None = None,
 ) -> AppliedObject | Conflicts:
     """Apply an object over the live one, or create it; ApplyRefused if the body cannot be applied."""
     check_applied(applied, facts, api_version, kind)
     before, managers = _live(live, facts, api_version, now, apart)
     owner = owner_of(manager, "Apply", api_version, subresource)
-    case = _Case(before, without_managed_fields(applied), managers, owner, facts, api_version)
+    case = _Case(before, without_managed_fields(applied), managers, owner, facts, api_version, versions)
     outcome = _apply(case, force=force)
     if isinstance(outcome, Conflicts) and manager == "kubectl":
         # kubectl may continue with what it applied on the client side, before servers could.
@@ -102,6 +105,7 @@ class _Case(Struct, frozen=True):
     owner: Owner
     facts: Facts
     api_version: str
+    versions: Versions | None
 
 
 def _apply(case: _Case, *, force: bool) -> tuple[Object, Managers] | Conflicts:
@@ -110,21 +114,37 @@ def _apply(case: _Case, *, force: bool) -> tuple[Object, Managers] | Conflicts:
     last = case.managers.get(owner)
     mine = OwnedFields(fields_of(case.applied, facts), case.api_version, last.time if last else "")
     result = _servers_own(case.before, members(merged(case.before, case.applied, facts)))
-    if last is not None:
-        result = _pruned(result, last.fields, {**case.managers, owner: mine}, facts)
-    changes = compare(case.before, result, facts)
-    others = {other: held for other, held in case.managers.items() if other != owner}
-    disputed = {other: intersection(held.fields, changes.written) for other, held in others.items()}
+    if last is not None and last.fields:
+        result = _pruned_in(case, result, last, {**case.managers, owner: mine})
+    versions = case.versions if case.before else None
+    changes = VersionedChanges(
+        case.before, result, compare(case.before, result, facts), case.api_version, versions
+    )
+    others = {
+        other: (held, seen)
+        for other, held in case.managers.items()
+        if other != owner and (seen := changes.seen_by(held)) is not None
+    }
+    disputed = {other: intersection(held.fields, seen.written) for other, (held, seen) in others.items()}
     if any(disputed.values()) and not force:
         return Conflicts(
             tuple(FieldConflict(other, path) for other in sorted(disputed) for path in paths(disputed[other]))
         )
     owners: Managers = {owner: OwnedFields(difference(mine.fields, UNOWNED), mine.api_version, mine.time)}
-    for other, held in others.items():
-        lost = union(disputed[other], changes.removed)
+    for other, (held, seen) in others.items():
+        lost = union(disputed[other], seen.removed)
         left = difference(held.fields, lost)
         owners[other] = held if left == held.fields else OwnedFields(left, held.api_version, held.time)
     return result, {each: held for each, held in owners.items() if held.fields}
+
+
+def _pruned_in(case: _Case, result: Object, last: OwnedFields, claimed: Managers) -> Object:
+    """Remove what this manager applied last time and nobody owns any more, in whichever version that was."""
+    if case.versions is None or all(
+        held.api_version == case.api_version for held in (last, *claimed.values())
+    ):
+        return _pruned(result, last.fields, claimed, case.facts)
+    return pruned_across(result, last, claimed, case.api_version, case.versions)
 
 
 def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> Object:
@@ -160,7 +180,13 @@ def _live(
     if not managers and live is not None:
         owner = owner_of(BEFORE_FIRST_APPLY, "Update", api_version)
         managers = taken_by(
-            {}, {name: before[name] for name in before if name not in apart}, owner, {}, facts, now
+            {},
+            {name: before[name] for name in before if name not in apart},
+            owner,
+            {},
+            facts,
+            now,
+            api_version,
         )
     return before, managers
 

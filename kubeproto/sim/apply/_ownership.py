@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from ..storage._values import is_list, members
 from ._facts import Facts
@@ -17,29 +17,12 @@ from ._managers import (
     owner_of,
     read_managers,
 )
-from .fieldsets import EMPTY, difference, field_step, fieldset, intersection, union
+from ._unowned import UNOWNED, tracked
+from ._versions import VersionedChanges, Versions
+from .fieldsets import EMPTY, difference, intersection, union
 
 Object = dict[str, Any]
 Entries = list[dict[str, Any]]
-
-# Identity, and what the server sets itself.
-_UNOWNED_METADATA: Final = frozenset(
-    {
-        "clusterName",
-        "creationTimestamp",
-        "generation",
-        "managedFields",
-        "name",
-        "namespace",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    }
-)
-UNOWNED: Final = fieldset(
-    [("f:apiVersion",), ("f:kind",), ("f:metadata",)]
-    + [("f:metadata", field_step(name)) for name in sorted(_UNOWNED_METADATA)]
-)
 
 
 def update(
@@ -51,6 +34,7 @@ def update(
     api_version: str,
     now: str,
     subresource: str = "",
+    versions: Versions | None = None,
 ) -> Entries:
     """Return the `managedFields` after a create, replace or patch; `before` is None for a create.
 
@@ -61,23 +45,32 @@ def update(
     if not managers and before is not None:
         return []
     owner = owner_of(manager, "Update", api_version, subresource)
-    return encode_managers(capped(taken_by(before or {}, after, owner, managers, facts, now)))
+    known = versions if before is not None else None
+    return encode_managers(
+        capped(taken_by(before or {}, after, owner, managers, facts, now, api_version, known))
+    )
 
 
 def taken_by(
-    before: Object, after: Object, owner: Owner, managers: Managers, facts: Facts, now: str
-) -> Managers:
+    before: Object, after: Object, owner: Owner, managers: Managers, facts: Facts, now: str,
+    api_version: str, versions: Versions | None = None,
+) -> Managers:  # fmt: skip
     """Return the owners after a write that takes whatever it changes."""
-    changes = compare(_tracked(before), _tracked(after), facts)
+    changes = compare(tracked(before), tracked(after), facts)
     written, gone = changes.written, changes.removed
     lost = union(written, gone)
     if not lost:
         return managers
     owners: Managers = {}
+    seen = VersionedChanges(before, after, changes, api_version, versions)
     for other, held in managers.items():
-        if not intersection(held.fields, lost):
+        theirs = seen.seen_by(held)
+        if theirs is None:
+            continue
+        gone_there = union(theirs.written, theirs.removed)
+        if not intersection(held.fields, gone_there):
             owners[other] = held
-        elif fields := difference(held.fields, lost):
+        elif fields := difference(held.fields, gone_there):
             owners[other] = OwnedFields(fields, held.api_version, held.time)
     if mine := difference(difference(written, gone), UNOWNED):
         kept = owners[owner].fields if owner in owners else EMPTY
@@ -100,14 +93,6 @@ def _managers_of_update(before: Object | None, after: Object, subresource: str) 
         except ValueError:
             pass  # a server treats what it cannot read as missing
     return read_managers(before)
-
-
-def _tracked(object_: Object) -> Object:
-    """Return the object without what nobody owns: less to compare."""
-    rest = {name: value for name, value in object_.items() if name not in ("apiVersion", "kind")}
-    if metadata := members(rest.pop("metadata", None)):
-        metadata = {name: value for name, value in metadata.items() if name not in _UNOWNED_METADATA}
-    return {"metadata": metadata, **rest} if metadata else rest
 
 
 def without_managed_fields(object_: Object) -> Object:

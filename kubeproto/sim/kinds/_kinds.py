@@ -1,23 +1,35 @@
 """The kinds that a server serves: how they are addressed, how writes are treated, how their JSON is made.
 
 A kind is one entry for each of its versions; the versions of a custom resource share one storage, and their
-objects are kept in the version that the definition stores (conversion is none: only apiVersion differs).
+objects are kept in the version that the definition stores. The webhook of the definition converts them;
+without one only the apiVersion differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import msgspec
 
-from ...crd import DefinedKind, DefinedVersion, NotEvaluated, Violation, default, prune, validate
+from ...crd import (
+    DefinedKind,
+    DefinedVersion,
+    KindConversion,
+    NotEvaluated,
+    Violation,
+    default,
+    prune,
+    validate,
+)
 from ...kinds import ResourceFacts, SubresourceFacts, table
 from ...objects import GroupVersionKind, Resource
 from ..apply._facts import Facts
 from ..storage._storage import ResourceStorage, Storage
 from ..storage._values import is_map
 from ._conversions import STORED_WITH, convert
+from ._converting import Converter
 from ._quick import quick_check
 from ._releases import Release
 from ._selectable import BUILT_IN, META_FIELDS, SelectableField
@@ -111,6 +123,7 @@ class SchemaCodec:
         self.schema = schema
         self._fits = quick_check(schema)
         self.rules = b'"x-kubernetes-validations"' in _sorted_json(schema)
+        self.facts: Facts | None = None
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
         """Prune and default an object in place; return the paths of what its schema does not declare."""
@@ -178,6 +191,8 @@ class Served:
         # Whether stored objects may have been written under another schema, so that reads prune them again.
         self.outdated = False
         self.storage_kind: Served | None = None  # the built-in kind in whose form objects are stored
+        self.webhook: KindConversion | None = None  # that converts between versions
+        self.converter: Converter | None = None
         self.facts: Facts | None = None
         self.owned: dict[Any, list[dict[str, Any]]] = {}  # the managedFields of new objects, by their shape
         self.fields: dict[str, SelectableField] = BUILT_IN.get(self.full_name, {})
@@ -209,8 +224,7 @@ class Served:
             return self.storage_kind.write(convert(obj, self, self.storage_kind))
         if self.stored_as in ("", self.api_version):
             return self.codec.write(obj)
-        stored: dict[str, Any] = msgspec.json.decode(self.codec.write(obj))
-        stored["apiVersion"] = self.stored_as
+        stored = self.converted(msgspec.json.decode(self.codec.write(obj)), self.stored_as)
         codec = self.codecs[self.stored_as]
         codec.conform(stored)
         return codec.write(stored)
@@ -238,11 +252,48 @@ class Served:
         if self.storage_kind is not None:
             return convert(obj, self.storage_kind, self)
         if not self.as_stored:
-            if (stored := self.codecs.get(obj["apiVersion"])) is not None:
-                stored.tidy(obj)
-            obj["apiVersion"] = self.api_version
+            obj = self.converted(self._brought_up(obj), self.api_version)
             if isinstance(self.codec, SchemaCodec):
                 self.codec.conform(obj)
+        return obj
+
+    def converted(self, obj: dict[str, Any], version: str) -> dict[str, Any]:
+        """Return an object of this custom resource in another version, given as its apiVersion."""
+        if obj["apiVersion"] == version:
+            return obj
+        if self.webhook is not None and self.converter is not None:
+            return self.converter.convert(self.webhook, obj, version)
+        obj["apiVersion"] = version
+        return obj
+
+    @property
+    def converts(self) -> bool:
+        """Whether a webhook converts the objects of this kind."""
+        return self.webhook is not None
+
+    def prepare(self, stored: Iterable[bytes]) -> None:
+        """Have the webhook asked about all of these stored objects at once, before they are shown."""
+        if self.webhook is not None and self.converter is not None:
+            objs = (self._brought_up(msgspec.json.decode(data)) for data in stored)
+            others = (obj for obj in objs if obj["apiVersion"] != self.api_version)
+            self.converter.prepare(self.webhook, others, self.api_version)
+
+    def reading(self, *, cached: bool) -> AbstractContextManager[None]:
+        """What a list or a watch reads in: with a cache, no object is converted twice."""
+        if self.webhook is not None and self.converter is not None and cached:
+            return self.converter.from_cache()
+        return nullcontext()
+
+    def following(self, *, called_later: bool) -> AbstractContextManager[None]:
+        """What an open watch reads on in; it stops where a webhook has to be called first."""
+        if self.webhook is not None and self.converter is not None:
+            return self.converter.in_background(called_later=called_later)
+        return nullcontext()
+
+    def _brought_up(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """Prune and default a stored object by the present schema of its version."""
+        if (stored := self.codecs.get(obj["apiVersion"])) is not None:
+            stored.tidy(obj)
         return obj
 
     @property
@@ -263,6 +314,7 @@ class Kinds:
         self.by_version: dict[tuple[str, str], dict[str, Served]] = {}
         self._own: frozenset[str] | None = None
         self.by_storage: dict[str, Served] = {}
+        self.converter: Converter | None = None
         for facts in table().resources:
             if _named(facts) not in release.missing_resources:
                 self._add(_built_in(facts, storage, release))
@@ -312,6 +364,7 @@ class Kinds:
         for served in made:
             served.ready_at = ready
             served.outdated = bool(served.storage.objects)
+            served.webhook, served.converter = kind.conversion, self.converter
             self._add(served)
         return made
 

@@ -58,7 +58,7 @@ def _values(served: Served, selector: FieldSelector, stored: Stored) -> dict[str
     values = {"metadata.name": stored.name, "metadata.namespace": stored.namespace}
     if all(requirement.path in values for requirement in selector.requirements):
         return values
-    obj = msgspec.json.decode(stored.data)
+    obj = served.read(stored.data) if served.custom else msgspec.json.decode(stored.data)
     for requirement in selector.requirements:
         if requirement.path not in values:
             values[requirement.path] = served.fields[requirement.path].value(obj)

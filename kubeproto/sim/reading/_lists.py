@@ -107,6 +107,8 @@ def _page(
             start, bisect_right(keys, after) if page.start.endswith("\x00") else bisect_left(keys, after)
         )
     matches: Matches | None = matcher(served, options)
+    if (options.fields is not None and served.fields) or (options.labels and not state.modes.watch_cache):
+        served.prepare(objects[keys[at]].data for at in range(start, end))
     found: list[Stored] = []
     more = False
     last = start
@@ -118,6 +120,7 @@ def _page(
                 break
             found.append(stored)
             last = at
+    served.prepare(stored.data for stored in found)
     shown = shards.text if shards else ""
     if not more:
         return ListResult(found, version, shards=shown)

@@ -42,6 +42,9 @@ class Viewer:
 
     def object(self, data: bytes) -> bytes:
         """Return an object by itself."""
+        if self.served.converts:
+            data = self.served.shown(data)  # a conversion may change labels and annotations
+            return partial(data) if self.view == "metadata" else data
         return partial(data) if self.view == "metadata" else self.served.shown(data)
 
     def row(self, data: bytes, time: float) -> bytes:
@@ -54,7 +57,7 @@ class Viewer:
             case "Object":
                 shown = self.served.shown(data)
             case _:
-                shown = partial(data)
+                shown = partial(self.served.shown(data) if self.served.converts else data)
         return b'{"cells":%s,"object":%s}' % (escaped(cells), shown)
 
     def columns(self) -> bytes:

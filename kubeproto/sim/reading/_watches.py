@@ -42,6 +42,7 @@ class Watch:
         self.state = state
         self.storage = route.served.storage
         self.viewer = viewer
+        self.called_later = False  # whether somebody calls the webhooks that convert its objects
         self.ended = False
         self.gzip = gzip
         self.wake: Callable[[], None] | None = None
@@ -63,7 +64,14 @@ class Watch:
         self._next_bookmark = min(now + BOOKMARK_EVERY, self._deadline - LAST_BOOKMARK)
         if self._next_bookmark <= now:
             self._next_bookmark = self._deadline
-        self._open(route, options)
+        self._opening = True  # by a request, which can be put off
+        try:
+            self._open(route, options)
+        except Rejection as refused:
+            if not route.served.converts:
+                raise
+            self._give_up(refused)
+        self._opening = False
 
     @property
     def due(self) -> float | None:
@@ -112,6 +120,17 @@ class Watch:
         """Send the reason in an ERROR event, and end."""
         self._read()
         self._pending.append(error_line(status))
+        self._end()
+
+    def _give_up(self, refused: Rejection) -> None:
+        """End a watch whose next object cannot be converted.
+
+        At its beginning that is an error. Later the cache of a server ends, and all watches with it.
+        """
+        if self._opening or not self.state.modes.watch_cache:
+            why: str = refused.status["message"]
+            status = failure(500, f"Internal error occurred: {why}", {"causes": [{"message": why}]})
+            self._pending.append(error_line(status))
         self._end()
 
     def _end(self) -> None:
@@ -175,20 +194,39 @@ class Watch:
         events = storage.events
         if start == len(events):
             return
-        reached, pending = self.state.reached, self._pending
-        for event in events[start:] if start else events:
+        served = self.viewer.served
+        if not served.converts or self._opening:
+            self._read_on(events[start:] if start else events)
+            return
+        try:
+            with (
+                served.following(called_later=self.called_later),
+                served.reading(cached=self.state.modes.watch_cache),
+            ):
+                self._read_on(events[start:])
+        except Rejection as refused:
+            self._give_up(refused)
+
+    def _read_on(self, events: list[StoredEvent]) -> None:
+        reached, pending, served = self.state.reached, self._pending, self.viewer.served
+        if served.converts:
+            served.prepare(event.stored.data for event in events if self._concerns(event))
+        for event in events:
             if event.stored.version > reached:
                 break
+            if not self._concerns(event):
+                pass
+            elif self._simple:
+                # Not joined here: the object is copied once, when it is taken.
+                pending += (_OPENINGS[event.change], event.stored.data, _CLOSING)
+            elif line := self._selected(event):
+                pending.append(line)
             self._at += 1
             self._passed = event.stored.version
-            if self.namespace and event.stored.namespace != self.namespace:
-                continue
-            if self._simple:
-                if event.stored.version > self._after:
-                    # Not joined here: the object is copied once, when it is taken.
-                    pending += (_OPENINGS[event.change], event.stored.data, _CLOSING)
-            elif event.stored.version > self._after and (line := self._selected(event)):
-                pending.append(line)
+
+    def _concerns(self, event: StoredEvent) -> bool:
+        stored = event.stored
+        return stored.version > self._after and (not self.namespace or stored.namespace == self.namespace)
 
     def _selected(self, event: StoredEvent) -> bytes:
         """Return how an event looks through a selector: objects enter and leave the selection."""
@@ -253,7 +291,7 @@ def error_line(status: dict[str, Any]) -> bytes:
 
 
 def at_version(viewer: Viewer, stored: Stored, version: int) -> bytes:
-    """Return the content of an object with another version."""
-    obj = viewer.served.read(stored.data)
+    """Return the content of an object with another version, as it would be stored."""
+    obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
-    return viewer.served.write(obj)
+    return viewer.served.again(obj)

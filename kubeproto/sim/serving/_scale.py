@@ -50,7 +50,7 @@ def scale(state: ServerState, route: Route, request: ServerRequest, warnings: li
         writer = Writer(state, main, request.query, request.manager)
         writer.tracker.subresource = "scale"
         written = writer.store(stored, obj)
-        obj = msgspec.json.decode(written.data)
+        obj = route.served.read(written.data)
     codec = TypedCodec(_SCALE, "Scale")
     return body_response(200, codec.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
 

@@ -25,6 +25,7 @@ from ..access._access import Access, Caller
 from ..access._attributes import Attributes
 from ..access._users import User, authenticated
 from ..admission._calls import Replies, WebhookHandlers
+from ..admission._conversion import WebhookConversions
 from ..kinds._kinds import Served
 from ..kinds._typed import escaped
 from ..reading._lists import ListResult, list_body, list_objects, read_version
@@ -67,6 +68,7 @@ _ORPHANS: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove"
     " them or set propagationPolicy=Orphan to suppress this warning"
 )
+_LONGEST: Final = 60.0  # --request-timeout
 _TOO_LATE: Final = (
     b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted'
     b' timeout","reason":"Timeout","details":{},"code":504}\n'
@@ -80,6 +82,7 @@ class Server:
         self.state = state
         self.access = access
         self.gatekeeper = Gatekeeper(state, webhooks)
+        self.conversions = state.kinds.converter = WebhookConversions(state, webhooks)
         self.watches = OpenWatches()
         state.on_generation = self.watches.wake_all
 
@@ -90,8 +93,10 @@ class Server:
         `replies` are those of webhooks that were called before.
         """
         waits: list[float] = []
-        response = self._respond(head, user, replies, waits)
-        return msgspec.structs.replace(response, after=response.after + waits[0]) if waits else response
+        with self.conversions.in_request(replies):
+            response = self._respond(head, user, replies, waits)
+            waited = sum(waits) + self.conversions.waited
+        return _after(response, waited, head) if waited else response
 
     def gate_of_controller(self, user: str, route: Route) -> Gate:
         """Return the gate of a write that a controller of the cluster makes as its service account."""
@@ -194,10 +199,11 @@ class Server:
 
     def _list(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         options = self._list_options(request.query, watching=False)
-        listed = list_objects(self.state, route, options)
-        check_arity(request.accepted, route.served, listed=True)
-        viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
-        body = list_body(route.served, viewer, listed, self.state.clock.time)
+        with route.served.reading(cached=self.state.modes.watch_cache):
+            listed = list_objects(self.state, route, options)
+            check_arity(request.accepted, route.served, listed=True)
+            viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
+            body = list_body(route.served, viewer, listed, self.state.clock.time)
         return body_response(200, body, request, warnings)
 
     def _list_options(self, query: Query, *, watching: bool) -> ListQuery:
@@ -216,7 +222,9 @@ class Server:
             and bool(options.initial_events and options.bookmarks)
             and takes_gzip(request.headers.get("accept-encoding", ""))
         )
-        watch = open_watch(self.state, route, options, viewer, gzip=gzip)
+        with route.served.reading(cached=modes.watch_cache):
+            watch = open_watch(self.state, route, options, viewer, gzip=gzip)
+        watch.called_later = self.conversions.called_later
         if not watch.ended:
             self.watches.add(watch)
         late = (
@@ -290,6 +298,15 @@ class Server:
         retry = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
         sent = (CACHE, content_type, *retry, *warned(warnings), length(body))
         return ServerResponse(refused.code, sent, body, refused.after)
+
+
+def _after(response: ServerResponse, waited: float, head: Head) -> ServerResponse:
+    """Return a response for which webhooks were waited; or the one to a request that took too long."""
+    limit = split_target(head.target)[1].get("timeout")
+    allowed = _allowed_time(limit) if limit else _LONGEST
+    if isinstance(response.body, bytes) and 0 < allowed < waited:
+        return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
+    return msgspec.structs.replace(response, after=response.after + waited)
 
 
 def _allowed_time(limit: str) -> float:

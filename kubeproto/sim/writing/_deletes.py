@@ -114,7 +114,8 @@ def delete(
             gate.delete(
                 served.read(old.data), shown
             )  # marked and removed in two steps, each admitted by itself
-    gate.delete(served.read(old.data), shown)
+    if gate is not OPEN:
+        gate.delete(served.read(old.data), shown)
     if served.full_name == "namespaces":
         return _close_namespace(state, served, old, obj, dry=dry)
     if meta.get("deletionTimestamp") and not _shortens(meta, grace, finalizers):

@@ -7,8 +7,10 @@ from typing import Any, Final
 from ...objects import json_equal
 from ..kinds._defaults import TEMPLATE_GENERATION, fill_in
 from ..kinds._kinds import Served
+from ..storage._parts import listed, member, texts
 from ._allocation import allocate, keep_allocated
 from ._pod_parts import POD_PARTS, with_part
+from ._schema_shapes import DEFINITIONS
 
 _SERVERS: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -36,6 +38,8 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
             obj["status"] = before["status"]
     if served.full_name == "daemonsets.apps":
         _count_template(before, obj)
+    if served.full_name == DEFINITIONS:
+        _note_storage_version(obj)
     if served.full_name == "namespaces" and subresource != "finalize":
         obj["spec"] = before.get("spec", {})
     for field in _SERVERS:
@@ -44,6 +48,15 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
         else:
             meta.pop(field, None)
     return obj
+
+
+def _note_storage_version(obj: dict[str, Any]) -> None:
+    """Note the version in which objects are stored from now on; the others may still be in the storage."""
+    status: dict[str, Any] = dict(member(obj, "status"))
+    stored = texts(status, "storedVersions")
+    new = [one["name"] for one in listed(obj["spec"], "versions") if one.get("storage")]
+    status["storedVersions"] = [*stored, *(name for name in new if name not in stored)]
+    obj["status"] = status
 
 
 def _count_template(before: dict[str, Any], obj: dict[str, Any]) -> None:

@@ -13,10 +13,10 @@ from ..apply._facts import Facts, facts_of_kind, facts_of_schema
 from ..apply._refusals import ApplyRefused
 from ..apply._strategic import strategic_merge
 from ..apply._typing import misfits
-from ..kinds._kinds import SchemaCodec, Served
+from ..kinds._kinds import Kinds, SchemaCodec, Served
 from ..reading._routes import Route
 from ..storage._storage import Stored
-from ..storage._values import is_map
+from ..storage._values import copied, is_map
 from ._shapes import difference, shape_of
 
 Entries = list[dict[str, Any]]
@@ -119,6 +119,7 @@ class Tracker:
                 live, self._part(applied), manager=self.manager, facts=facts,
                 api_version=served.api_version, kind=served.kind, now=self.state.clock.stamp(),
                 force=force, subresource=self.subresource, apart=self._apart(live),
+                versions=KindVersions(self.state.kinds, served),
             )  # fmt: skip
         except ApplyRefused as refused:
             raise _refusal(refused) from None
@@ -177,6 +178,8 @@ class Tracker:
 
     def _remembered(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> Entries:
         """Return managedFields after this write, from memory where only values are new."""
+        if self.subresource == "scale":
+            return self._updated(before, obj, "")  # a server gives these entries no time
         now = self.state.clock.stamp()
         if before is None:
             if "managedFields" in obj["metadata"]:
@@ -210,7 +213,46 @@ class Tracker:
         return update(
             before, obj, manager=self.manager, facts=facts_for(self.served),
             api_version=self.served.api_version, now=now, subresource=self.subresource,
+            # A Scale has fields of its own, so a server compares no other version of the object.
+            versions=None if self.subresource == "scale" else KindVersions(self.state.kinds, self.served),
         )  # fmt: skip
+
+
+class KindVersions:
+    """The versions of a kind, for managers that own fields of another one."""
+
+    def __init__(self, kinds: Kinds, served: Served) -> None:
+        self._kinds = kinds
+        self._served = served
+
+    def in_version(self, obj: dict[str, Any], api_version: str) -> tuple[dict[str, Any], Facts] | None:
+        """Return an object in another version, and the facts of that; None if there is no such version."""
+        served = self._served
+        if obj["apiVersion"] == api_version:
+            return obj, self._facts(api_version)
+        if not served.custom:
+            other = self._kinds.of_kind(api_version, served.kind)
+            here = self._kinds.of_kind(obj["apiVersion"], served.kind)
+            if other is None or here is None or other.storage is not served.storage:
+                return None
+            return other.read(here.kept(obj)), facts_for(other)
+        codec = served.codecs.get(api_version)
+        if codec is None:
+            return None
+        made = served.converted(copied(obj), api_version)
+        codec.conform(made)
+        return made, self._facts(api_version)
+
+    def _facts(self, api_version: str) -> Facts:
+        served = self._served
+        if api_version == served.api_version:
+            return facts_for(served)
+        if (codec := served.codecs.get(api_version)) is None:
+            other = self._kinds.of_kind(api_version, served.kind)
+            return facts_for(other or served)
+        if codec.facts is None:
+            codec.facts = facts_of_schema(codec.schema)
+        return codec.facts
 
 
 def facts_for(served: Served) -> Facts:

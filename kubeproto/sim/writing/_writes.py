@@ -33,7 +33,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class Written(Struct, frozen=True):
-    """The outcome of a write: the bytes for the response, and whether the object was created."""
+    """The outcome of a write: the object as it is stored, and whether it was created."""
 
     data: bytes
     created: bool = False
@@ -61,21 +61,22 @@ class Writer(WriteRequest):
             self.tracker.created(obj)
         version = state.storage.version + 1
         self._fill_in_metadata(obj, asked_version if self.dry_run else str(version))
-        data = self._written(obj)
         if replacing and asked_version and read_version(asked_version) is None:
             raise no_version(asked_version)
         if asked_version not in ("", "0") and not (replacing or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
         self.gate.validate(obj, None)
+        data = self._written(obj)
         charges = check_quotas(self.state, served, obj, None, namespace=self.route.namespace)
         key = served.key(self.route.namespace, meta["name"])
         if (old := served.storage.objects.get(key)) is not None:
             raise exists(served.plural, served.group, meta["name"], deleting=_is_deleting(old))
         if self.dry_run:
             return Written(data, created=True)
+        served.prepare([data])
         state.commit(served.storage, make_stored(key, obj, version, data))
         charge(state, charges)
-        return Written(served.shown(data), created=True)
+        return Written(data, created=True)
 
     def _take_new(self, obj: dict[str, Any], twice: list[str]) -> tuple[str, str]:
         """Bring a new object into the form that is stored; return the name and version it was sent with."""
@@ -144,16 +145,18 @@ class Writer(WriteRequest):
         if not self.gate.mutates:
             self.tracker.updated(before, obj)
         meta["resourceVersion"] = str(old.version)
-        data = self._written(obj)
         self.gate.validate(obj, before)
+        data = self._written(obj)
         charges: Charges = []
         if not self.route.subresource and self.state.quotas:
             charges = check_quotas(self.state, served, obj, before, namespace=self.route.namespace)
+        # What is asked about the response is asked now: nothing may have changed if the request is put off.
+        served.prepare([data])
         if data == old.data or self.dry_run:
-            return Written(served.shown(data))
+            return Written(data)
         if self._finished(meta):
             self._remove(old, obj)
-            return Written(served.shown(data))
+            return Written(data)
         written = Written(self._commit(old, obj, data))
         charge(self.state, charges)
         return written
@@ -233,7 +236,7 @@ class Writer(WriteRequest):
             # What precedes the version of a built-in object contains no quotes of its own.
             data = data.replace(_VERSION % old.version, _VERSION % version, 1)
         self.state.commit(served.storage, make_stored(old.key, obj, version, data))
-        return served.shown(data)
+        return data
 
     def _remove(self, old: Stored, obj: dict[str, Any]) -> None:
         version = self.state.storage.version + 1

@@ -22,11 +22,14 @@ def install_webhooks(
 ) -> None:
     """Have a simulated cluster call these webhooks: their configurations are put into it, named `name`.
 
-    They answer in process, in no time: a handler that waits for something is an error of the webhook.
+    A kind that they convert is defined in all its versions, in place of what the cluster knows of it. They
+    answer in process, in no time: a handler that waits for something is an error of the webhook.
     """
     application = webhooks if isinstance(webhooks, WebhookApplication) else WebhookApplication(webhooks)
     where = Where(namespace=_NAMESPACE, service=name)
     for one in application.webhooks:
+        if one.conversions:
+            cluster.define(one.definition(where))
         for configuration in one.configurations(f"{name}-{one.kind.resource.plural}", where):
             cluster.put(configuration)
     for path in application.paths:

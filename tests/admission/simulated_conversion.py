@@ -1,0 +1,106 @@
+"""The simulated server behind the cases of conversion: its webhook is a Python function."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from admission_cases import HOOKS
+from conversion_cases import (
+    DEFINITION,
+    DEFINITIONS,
+    GROUP,
+    NAMESPACE,
+    Behaviour,
+    Case,
+    Json,
+    Step,
+    converts,
+    definition,
+)
+
+from kubeproto import sim
+from kubeproto.wire import Head, warnings
+
+ADMIN = sim.User("admin", "1", ("system:masters",))
+WEBHOOK = "https://127.0.0.1:9443/convert"
+WIDGETS = f"/apis/{GROUP}/v2/namespaces/{NAMESPACE}/widgets"
+
+
+class SimulatedConversionTaker:
+    """The simulated server, whose conversion webhook is answered in process."""
+
+    def __init__(self, modes: sim.Modes | None = None) -> None:
+        self.cluster = sim.Cluster(populated=True, modes=modes or sim.Modes(watch_cache=False))
+        self.behaviour: Behaviour = converts
+        self._before = "0"
+        self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+
+    def configure(self, case: Case) -> None:
+        self.behaviour = converts
+        self._send("DELETE", f"{HOOKS}/validatingwebhookconfigurations/conversion")
+        self._send("DELETE", DEFINITION)
+        self.cluster.advance(5)
+        client = {"url": WEBHOOK}
+        if case.reachable:
+            self.cluster.webhooks.handle_bytes(WEBHOOK, self._answer)
+        else:
+            client = {"url": "https://127.0.0.1:1/convert"}
+        status, _, made = self._send("POST", DEFINITIONS, definition(case, client))
+        assert status == 201, made
+        if case.hooks:
+            hook = {
+                "name": "v1.x.io", "rules": list(case.hooks), "sideEffects": "None",
+                "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:9443/v1"},
+            }  # fmt: skip
+            self.cluster.webhooks.handle_bytes("https://127.0.0.1:9443/v1", self._answer)
+            target = f"{HOOKS}/validatingwebhookconfigurations"
+            status, _, made = self._send(
+                "POST", target, {"metadata": {"name": "conversion"}, "webhooks": [hook]}
+            )
+            assert status == 201, made
+        self.cluster.advance(5)
+        self._before = self._send("GET", WIDGETS)[2]["metadata"]["resourceVersion"]
+
+    def take(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
+        self.behaviour = step.convert or converts
+        if self.behaviour({"desiredAPIVersion": "", "objects": []}) in ("timeout", "silence"):
+            self.cluster.webhooks.fail(WEBHOOK, "timeout")
+        self.cluster.webhooks.calls.clear()
+        method = "GET" if step.method == "WATCH" else step.method
+        target = step.target.replace("{before}", self._before)
+        status, warned, body = self._send(
+            method, target, step.body, step.media, step.accept, stream=step.method == "WATCH"
+        )
+        calls = [
+            json.loads(call.body)["request"] for call in self.cluster.webhooks.calls if ":1/" not in call.url
+        ]
+        self.behaviour = converts
+        self.cluster.settle()
+        return status, warned, body, calls
+
+    def _answer(self, body: bytes) -> bytes:
+        review = json.loads(body)
+        request = review["request"]
+        said = self.behaviour(request) if review["kind"] == "ConversionReview" else {"allowed": True}
+        if isinstance(said, tuple):
+            if said[0] != 200:
+                raise sim.WebhookError(*said)
+            return said[1]
+        assert isinstance(said, dict)
+        shown = {"kind": review["kind"], "apiVersion": review["apiVersion"]}
+        return json.dumps(shown | {"response": {"uid": request["uid"], **said}}).encode()
+
+    def _send(
+        self, method: str, target: str, body: Any = None, media: str = "application/json",
+        accept: str = "application/json", *, stream: bool = False,
+    ) -> Any:  # fmt: skip
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
+        answer = self.cluster.answer(Head(method, target, headers, data), ADMIN)
+        text = answer.body
+        if not isinstance(text, bytes):
+            self.cluster.advance(2)
+            text = text.take()
+        found = [json.loads(line) for line in text.splitlines()] if stream else json.loads(text)
+        return answer.status, list(warnings(answer.headers)), found

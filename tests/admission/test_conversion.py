@@ -1,0 +1,259 @@
+"""Conversion webhooks in process and by replies: reads, lists, watches, faults, and what a cache saves."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+from conversion_cases import GROUP, Case, converted, definition
+
+from kubeproto import sim
+from kubeproto.wire import Head
+
+WEBHOOK: Final = "https://hooks.example/convert"
+WIDGETS: Final = "namespaces/default/widgets"
+
+
+def clustered(*, in_process: bool = True, modes: sim.Modes | None = None) -> sim.Cluster:
+    cluster = sim.Cluster(crds=[definition(Case("", ()), {"url": WEBHOOK})], modes=modes or sim.Modes())
+    if in_process:
+        cluster.webhooks.handle_conversion(WEBHOOK, converted)
+    return cluster
+
+
+def widget(name: str, version: str = "v2", **spec: Any) -> dict[str, Any]:
+    body = {"apiVersion": f"{GROUP}/{version}", "kind": "Widget", "metadata": {"name": name}}
+    return body | {"spec": spec or {"width": 1, "height": 2}}
+
+
+def request(method: str, target: str, body: Any = None, media: str = "application/json") -> Head:
+    data = b"" if body is None else json.dumps(body).encode()
+    return Head(method, f"/apis/{GROUP}/{target}", (("Content-Type", media),), data)
+
+
+def answered(cluster: sim.Cluster, head: Head) -> Any:
+    answer = cluster.answer(head)
+    assert isinstance(answer.body, bytes)
+    return json.loads(answer.body)
+
+
+def conversations(cluster: sim.Cluster) -> int:
+    """How often the webhook was called since the last time."""
+    count = len(cluster.webhooks.calls)
+    cluster.webhooks.calls.clear()
+    return count
+
+
+def events(watch: sim.ServerResponse) -> list[tuple[str, Any]]:
+    body = watch.body
+    assert not isinstance(body, bytes)
+    lines = [json.loads(line) for line in body.take().splitlines()]
+    return [(line["type"], line["object"].get("spec", {}).get("size", line["object"])) for line in lines]
+
+
+def test_a_list_converts_once_what_it_shows_again_and_a_read_asks_each_time() -> None:
+    cluster = clustered()
+    for name in ("a", "b"):
+        cluster.put(widget(name))
+    conversations(cluster)
+    for expected in (2, 0):
+        found = answered(cluster, request("GET", f"v1/{WIDGETS}"))
+        assert [one["spec"] for one in found["items"]] == [{"size": "1x2"}] * 2
+        assert conversations(cluster) == expected
+    for _ in range(2):
+        assert answered(cluster, request("GET", f"v1/{WIDGETS}/a"))["spec"] == {"size": "1x2"}
+        assert conversations(cluster) == 1
+    cluster.put(widget("a", width=5))
+    found = answered(cluster, request("GET", f"v1/{WIDGETS}"))
+    assert [one["spec"]["size"] for one in found["items"]] == ["5x0", "1x2"]
+    assert conversations(cluster) == 1
+
+
+def test_without_a_watch_cache_a_list_asks_each_time() -> None:
+    cluster = clustered(modes=sim.Modes(watch_cache=False))
+    cluster.put(widget("a"))
+    for _ in range(2):
+        answered(cluster, request("GET", f"v1/{WIDGETS}"))
+    assert conversations(cluster) == 2
+
+
+def test_an_open_watch_shows_each_change_in_its_version() -> None:
+    cluster = clustered()
+    cluster.put(widget("a"))
+    watch = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    assert events(watch) == [("ADDED", "1x2")]
+    cluster.put(widget("a", width=5))
+    cluster.put(widget("b", "v1", size="7x8"))
+    cluster.remove(f"{GROUP}/v2/Widget", "a")
+    assert events(watch) == [("MODIFIED", "5x0"), ("ADDED", "7x8"), ("DELETED", "5x0")]
+    conversations(cluster)
+    other = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    assert events(other) == [("ADDED", "7x8")]
+    assert conversations(cluster) == 0
+
+
+def test_a_watch_ends_where_an_object_cannot_be_converted() -> None:
+    cluster = clustered()
+    watch = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    cluster.webhooks.fail(WEBHOOK, "error", times=2)
+    cluster.put(widget("a"))
+    assert events(watch) == []
+    assert not isinstance(watch.body, bytes)
+    assert watch.body.ended
+    again = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    [(change, status)] = events(again)
+    assert (change, status["code"], status["reason"]) == ("ERROR", 500, "InternalError")
+    assert events(cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))) == [("ADDED", "1x2")]
+
+
+@pytest.mark.parametrize(
+    ("fault", "why", "after"),
+    [
+        ("error", 'an error on the server ("unknown") has prevented the request from succeeding', 0),
+        ("refused", "dial tcp hooks.example: connect: connection refused", 0),
+        ("timeout", "net/http: request canceled (Client.Timeout exceeded while awaiting headers)", 30),
+        ("garbage", "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got", 0),
+    ],
+)
+def test_a_fault_of_the_webhook_fails_the_request_and_takes_its_time(
+    fault: Any, why: str, after: float
+) -> None:
+    cluster = clustered()
+    cluster.put(widget("a"))
+    cluster.webhooks.fail(WEBHOOK, fault)
+    answer = cluster.answer(request("GET", f"v1/{WIDGETS}/a"))
+    assert (answer.status, answer.after) == (500, after)
+    assert isinstance(answer.body, bytes)
+    assert why in json.loads(answer.body)["message"]
+    assert answered(cluster, request("GET", f"v1/{WIDGETS}/a"))["spec"] == {"size": "1x2"}
+
+
+def test_a_request_with_less_time_than_the_webhook_takes_gets_no_answer_in_time() -> None:
+    cluster = clustered()
+    cluster.put(widget("a"))
+    cluster.webhooks.fail(WEBHOOK, "timeout")
+    answer = cluster.answer(request("GET", f"v1/{WIDGETS}/a?timeout=3s"))
+    assert (answer.status, answer.after) == (504, 3)
+
+
+def test_a_write_whose_answer_cannot_be_converted_has_taken_effect() -> None:
+    cluster = clustered()
+
+    def only_up(obj: dict[str, Any], version: str) -> dict[str, Any]:
+        if version.endswith("v1"):
+            raise ValueError("there is no way back")
+        return converted(obj, version)
+
+    cluster.webhooks.handle_conversion(WEBHOOK, only_up)
+    said = answered(cluster, request("POST", f"v1/{WIDGETS}", widget("a", "v1", size="3x4")))
+    assert (said["code"], said["message"].rpartition(": ")[2]) == (500, "there is no way back")
+    assert answered(cluster, request("GET", f"v2/{WIDGETS}/a"))["spec"] == {"width": 3, "height": 4}
+
+
+def test_a_changed_definition_converts_by_its_new_webhook_and_ends_watches() -> None:
+    cluster = clustered()
+    cluster.put(widget("a"))
+    watch = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    answered(cluster, request("GET", f"v1/{WIDGETS}"))
+    cluster.define(definition(Case("", ()), {"url": "https://other.example/convert"}))
+    assert not isinstance(watch.body, bytes)
+    watch.body.take()
+    assert watch.body.ended
+    said = answered(cluster, request("GET", f"v1/{WIDGETS}/a"))
+    assert "other.example" in said["message"]
+
+
+def test_a_fork_and_a_restored_cluster_convert() -> None:
+    cluster = clustered()
+    cluster.put(widget("a"))
+    twin = cluster.fork()
+    assert answered(twin, request("GET", f"v1/{WIDGETS}/a"))["spec"] == {"size": "1x2"}
+    snapshot = cluster.snapshot()
+    cluster.restore(snapshot)
+    assert answered(cluster, request("GET", f"v1/{WIDGETS}/a"))["spec"] == {"size": "1x2"}
+
+
+# By replies: what a driver that can send requests does.
+
+
+def reply(call: sim.WebhookCall) -> sim.WebhookReply:
+    """What the webhook answers to a call."""
+    handlers = sim.WebhookHandlers()
+    handlers.handle_conversion(WEBHOOK, converted)
+    return sim.WebhookReply(200, handlers.reply_to(call, {}).body, sent=call.body)
+
+
+def driven(cluster: sim.Cluster, head: Head, between: Any = None) -> tuple[sim.ServerResponse, list[int]]:
+    """The response to a request, and how many calls each round of it needed."""
+    replies: dict[str, sim.WebhookReply] = {}
+    rounds: list[int] = []
+    while True:
+        try:
+            return cluster.answer(head, None, replies), rounds
+        except sim.PendingCalls as pending:
+            rounds.append(len(pending.calls))
+            replies |= {call.key: reply(call) for call in pending.calls}
+            if between is not None:
+                between()
+
+
+def test_a_list_is_put_off_once_however_many_objects_it_has() -> None:
+    cluster = clustered(in_process=False)
+    for number in range(20):
+        cluster.put(widget(f"w{number:02}", width=number, height=0))
+    answer, rounds = driven(cluster, request("GET", f"v1/{WIDGETS}"))
+    assert isinstance(answer.body, bytes)
+    found = [one["spec"]["size"] for one in json.loads(answer.body)["items"]]
+    assert found == [f"{number}x0" for number in range(20)]
+    assert rounds == [20]
+    assert driven(cluster, request("GET", f"v1/{WIDGETS}"))[1] == []
+
+
+def test_a_write_that_was_put_off_keeps_the_uid_that_it_draws_in_the_end() -> None:
+    cluster = clustered(in_process=False)
+    others = iter(range(9))
+
+    def another_request() -> None:
+        cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{next(others)}"}})
+
+    body = widget("a", "v1", size="3x4")
+    answer, rounds = driven(cluster, request("POST", f"v1/{WIDGETS}", body), another_request)
+    assert isinstance(answer.body, bytes)
+    made = json.loads(answer.body)
+    assert (answer.status, made["spec"], rounds) == (201, {"size": "3x4"}, [1, 1])
+    stored = cluster.get(f"{GROUP}/v2/Widget", "a")
+    assert stored is not None
+    assert (stored["metadata"]["uid"], stored["spec"]) == (made["metadata"]["uid"], {"width": 3, "height": 4})
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_an_open_watch_waits_for_the_replies_to_its_calls(cached: bool) -> None:
+    cluster = clustered(in_process=False, modes=sim.Modes(watch_cache=cached))
+    watch, _ = driven(cluster, request("GET", f"v1/{WIDGETS}?watch=1"))
+    woken: list[str] = []
+    cluster.on_due = lambda: woken.append("due")
+    cluster.put(widget("a"))
+    cluster.put(widget("b", width=7))
+    woken.clear()
+    assert events(watch) == []
+    assert woken
+    calls = cluster.background_calls()
+    assert (len(calls), cluster.background_calls()) == (2, ())
+    assert events(watch) == []
+    cluster.take_reply(calls[1], reply(calls[1]))
+    assert events(watch) == []  # in order
+    cluster.take_reply(calls[0], reply(calls[0]))
+    assert events(watch) == [("ADDED", "1x2"), ("ADDED", "7x0")]
+    assert cluster.background_calls() == ()
+
+
+def test_a_fault_is_met_once_by_a_request_that_is_put_off() -> None:
+    cluster = clustered(in_process=False)
+    cluster.put(widget("a"))
+    cluster.put(widget("b"))
+    cluster.webhooks.fail(WEBHOOK, "error")
+    answer, _ = driven(cluster, request("GET", f"v1/{WIDGETS}"))
+    assert answer.status == 500
+    answer, _ = driven(cluster, request("GET", f"v1/{WIDGETS}"))
+    assert answer.status == 200

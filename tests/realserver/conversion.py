@@ -1,0 +1,132 @@
+"""Lets the real server call a conversion webhook on this machine: a part of ``make admission``."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from admission_cases import HOOKS
+from conversion_cases import (
+    CASES,
+    DEFINITION,
+    DEFINITIONS,
+    GROUP,
+    NAMESPACE,
+    RECORDED,
+    Case,
+    Json,
+    Step,
+    converts,
+    definition,
+    outcome,
+)
+from webhook_server import WebhookServer, serving_webhooks
+
+from kubeproto.wire import Head, inflate, warnings
+from kubeproto_httpx import BlockingHttpxTransport
+
+from . import RealServer, start
+
+_SETTLE: Final = 2.0
+_WIDGETS: Final = f"/apis/{GROUP}/v2/namespaces/{NAMESPACE}/widgets"
+_WITHIN: Final = 60.0
+
+
+class RealConversionTaker:
+    """The real server, whose conversion webhook is answered here."""
+
+    def __init__(self, transport: BlockingHttpxTransport, webhooks: WebhookServer) -> None:
+        self._transport = transport
+        self._webhooks = webhooks
+        self._before = "0"
+        self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+
+    def configure(self, case: Case) -> None:
+        self.clear()
+        port = self._webhooks.server_port if case.reachable else 1
+        bundle = base64.b64encode(self._webhooks.authority.cert_pem.bytes()).decode()
+        client = {"url": f"https://127.0.0.1:{port}/convert", "caBundle": bundle}
+        status, _, made = self._send("POST", DEFINITIONS, definition(case, client))
+        assert status == 201, made
+        self._until(lambda: self._send("GET", _WIDGETS)[0] == 200)
+        if case.hooks:
+            hook = {
+                "name": "v1.x.io", "rules": list(case.hooks), "sideEffects": "None",
+                "admissionReviewVersions": ["v1"],
+                "clientConfig": client | {"url": f"https://127.0.0.1:{port}/v1"},
+            }  # fmt: skip
+            target = f"{HOOKS}/validatingwebhookconfigurations"
+            status, _, made = self._send(
+                "POST", target, {"metadata": {"name": "conversion"}, "webhooks": [hook]}
+            )
+            assert status == 201, made
+        time.sleep(_SETTLE)
+        self._before = self._send("GET", _WIDGETS)[2]["metadata"]["resourceVersion"]
+
+    def clear(self) -> None:
+        """Remove what a case has left."""
+        self._webhooks.behaviours = {"convert": converts}
+        self._send("DELETE", f"{HOOKS}/validatingwebhookconfigurations/conversion")
+        self._send("DELETE", _WIDGETS)
+        self._send("DELETE", DEFINITION)
+        self._until(lambda: self._send("GET", DEFINITION)[0] == 404)
+
+    def _until(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + _WITHIN
+        while not condition():
+            assert time.monotonic() < end, "the server does not serve the definition"
+            time.sleep(0.05)
+
+    def take(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
+        self._webhooks.calls.clear()
+        self._webhooks.behaviours = {"convert": step.convert or converts}
+        target = step.target.replace("{before}", self._before)
+        method = "GET" if step.method == "WATCH" else step.method
+        status, warned, body = self._send(
+            method, target, step.body, step.media, step.accept, stream=step.method == "WATCH"
+        )
+        calls = [review for _, review in self._webhooks.calls]
+        self._webhooks.behaviours = {"convert": converts}
+        if "customresourcedefinitions" in target and method != "GET":
+            time.sleep(_SETTLE)
+        return status, warned, body, calls
+
+    def _send(
+        self, method: str, target: str, body: Any = None, media: str = "application/json",
+        accept: str = "application/json", *, stream: bool = False,
+    ) -> Any:  # fmt: skip
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
+        with self._transport.send(Head(method, target, headers, data), timeout=90) as got:
+            text = inflate(got.headers, b"".join(got))
+        try:
+            found = [json.loads(line) for line in text.splitlines()] if stream else json.loads(text)
+        except ValueError:
+            found = text.decode()
+        return got.status, list(warnings(got.headers)), found
+
+
+@contextmanager
+def converting(server: RealServer) -> Generator[RealConversionTaker]:
+    """The server with its conversion webhook."""
+    with serving_webhooks() as webhooks, BlockingHttpxTransport(server.connection) as transport:
+        yield RealConversionTaker(transport, webhooks)
+
+
+def record() -> None:
+    """Record the outcomes for `make test`; without a watch cache, whose own conversions come at any time."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start(Path(folder), watch_cache=False) as server,
+        converting(server) as taker,
+    ):
+        found = {case.name: outcome(taker, case) for case in CASES}
+    RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    sys.stdout.write(f"{sum(map(len, found.values()))} answers with conversions\n")

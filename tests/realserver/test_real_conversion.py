@@ -1,0 +1,18 @@
+"""A real server calls a conversion webhook as the simulated one does, and answers alike."""
+
+from __future__ import annotations
+
+from conversion_cases import CASES, different, outcome
+from simulated_conversion import SimulatedConversionTaker
+
+from realserver import RealServer
+
+from .conversion import converting
+
+
+def test_objects_are_converted_and_failures_answered_alike(uncached_server: RealServer) -> None:
+    simulated = SimulatedConversionTaker()
+    with converting(uncached_server) as taker:
+        for case in CASES:
+            assert different(outcome(simulated, case), outcome(taker, case)) == [], case.name
+        taker.clear()  # other tests write, too
