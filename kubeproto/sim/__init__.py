@@ -7,6 +7,7 @@ from ._snapshots import Snapshot, StoredObject
 from ._state import Modes
 from ._streams import Conversation, Stream
 from ._transports import BlockingSimTransport, Receiving, SimTransport, begin_conversation
+from .access._attributes import Attributes, attributes_of
 from .access._users import User
 from .admission._calls import (
     PendingCalls,
@@ -45,6 +46,7 @@ from .reading._watches import Watch
 from .serving._messages import ServerResponse
 
 __all__ = [
+    "Attributes",
     "Behaviour",
     "BlockingSimTransport",
     "Cluster",
@@ -90,5 +92,6 @@ __all__ = [
     "WebhookFault",
     "WebhookHandlers",
     "WebhookReply",
+    "attributes_of",
     "begin_conversation",
 ]

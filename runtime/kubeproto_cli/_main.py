@@ -21,6 +21,9 @@ COMMANDS: Final = {
     "completion": LazyCommand(
         "kubeproto_cli._completion:completion", "Print what a shell needs to complete commands and options."
     ),
+    "manifests": LazyCommand(
+        "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
+    ),
     "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
 }
 

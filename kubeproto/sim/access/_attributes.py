@@ -6,13 +6,16 @@ has attributes like any other, and a user who may not ask is not told whether it
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from ...objects import FieldSelector
 from .._refusals import Rejection, forbidden_for, quoted
-from ..reading._query import Query, is_true
+from ..reading._query import Query, is_true, split_target
+
+if TYPE_CHECKING:
+    from ...wire import Head
 
 _METHODS: Final = {
     "POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
@@ -38,6 +41,12 @@ class Attributes(Struct, frozen=True, kw_only=True):
     def combined(self) -> str:
         """The resource, with its subresource behind a slash."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+def attributes_of(head: Head) -> Attributes:
+    """Return what a request is about, as a server's authorization sees it."""
+    path, query = split_target(head.target)
+    return read_attributes(head.method, path, query)
 
 
 def read_attributes(method: str, path: str, query: Query) -> Attributes:

@@ -1,9 +1,19 @@
 """Several controllers in one process: start and end, leader election, health and metrics pages."""
 
+from ._description import FollowedKind, OperatorDescription
 from ._election import Election
 from ._leader_elector import LeaderElector
 from ._lease_candidate import Coordinated
 from ._lease_clocks import BootClock
 from ._operator import Operator, Run
 
-__all__ = ["BootClock", "Coordinated", "Election", "LeaderElector", "Operator", "Run"]
+__all__ = [
+    "BootClock",
+    "Coordinated",
+    "Election",
+    "FollowedKind",
+    "LeaderElector",
+    "Operator",
+    "OperatorDescription",
+    "Run",
+]

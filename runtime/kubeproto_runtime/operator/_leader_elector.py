@@ -113,6 +113,11 @@ class LeaderElector:
         return f"{meta.namespace}/{meta.name}"
 
     @property
+    def lease_name(self) -> str:
+        """The name of its Lease, without the namespace."""
+        return self._candidate.lease.metadata.name
+
+    @property
     def is_leader(self) -> bool:
         """Whether this process leads at this moment."""
         return self.leadership_status.leads

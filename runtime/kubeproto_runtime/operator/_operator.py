@@ -27,6 +27,7 @@ from ..calls._metered import Meter
 from ..reconciling._plans import ControllerPlan
 from ..reconciling._reconciling import Reconciling
 from ..tasks._stray_cancellations import complain
+from ._description import OperatorDescription, describe
 from ._election import Election
 from ._failures import only_error
 from ._signals import handle_signals
@@ -175,6 +176,16 @@ class Operator:
     def metrics(self) -> str:
         """Return the metrics of all controllers in Prometheus' text format."""
         return metrics_text(self._controllers, self._election, self._meter)
+
+    @property
+    def description(self) -> OperatorDescription:
+        """What it consists of: with what was added, whether it runs already or not."""
+        added = (part.plan for part in self._waiting if isinstance(part, Run))
+        running = (one.plan for one in self._controllers.values())
+        return describe(
+            {id(plan): plan for plan in (*added, *running)}.values(), election=self._election,
+            health_port=self.port, webhooks=self._webhooks, grace=self._grace,
+        )  # fmt: skip
 
     # How it runs
 

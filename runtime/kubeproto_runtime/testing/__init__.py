@@ -13,11 +13,13 @@ as nothing is left to do, so an hour of sleeping costs nothing, and it is virtua
 deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
 The clock does not see a thread that somebody waits for; it jumps on meanwhile.
 
-`install_webhooks` lets the cluster call the webhooks of a program in process.
+`install_webhooks` lets the cluster call the webhooks of a program in process, `AccessRecorder` notes which
+rights its requests need.
 
 Without an event loop, `simulated_blocking` gives a `BlockingClient` on the clock of the cluster.
 """
 
+from ._access_recorder import AccessRecorder
 from ._blocking import SimulatedBlockingClient, simulated_blocking
 from ._exploring import Difference, Exploration, explore
 from ._injecting import INJECTED_FAULTS, InjectedFault, Injection, ObservedWrite
@@ -27,6 +29,7 @@ from ._webhooks import install_webhooks
 __all__ = [
     "BACKENDS",
     "INJECTED_FAULTS",
+    "AccessRecorder",
     "Backend",
     "Difference",
     "Exploration",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kubeproto.sim import Cluster, Conversation, Faults, ServerResponse, Stream, User
     from kubeproto.wire import UpgradeRequest
 
+    from ._access_recorder import AccessRecorder
+
 T = TypeVar("T")
 
 Backend = Literal["asyncio", "trio"]
@@ -84,15 +86,16 @@ class SimulatedClient(Client):
 
     def __init__(
         self, cluster: Cluster, faults: Faults | None, *, seed: int, namespace: str,
-        user: User | str | None = None,
+        user: User | str | None = None, recorder: AccessRecorder | None = None,
     ) -> None:  # fmt: skip
         offset = cluster.now - anyio.current_time()
         self.cluster = cluster
         self.faults = faults
         self.tasks: TaskGroup | None = None
         self._offset = offset
+        answering: Callable[[Head], ServerResponse] = partial((faults or cluster).answer, user=user)
         super().__init__(
-            _SimulatedTransport(cluster, offset, partial((faults or cluster).answer, user=user)),
+            _SimulatedTransport(cluster, offset, _recorded(answering, recorder) if recorder else answering),
             namespace=namespace,
             wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
             rng=random.Random(seed),  # the same test does the same each time
@@ -130,18 +133,18 @@ class SimulatedClient(Client):
 @asynccontextmanager
 async def simulated(
     cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default",
-    user: User | str | None = None,
+    user: User | str | None = None, recorder: AccessRecorder | None = None,
 ) -> AsyncGenerator[SimulatedClient]:  # fmt: skip
     """A client of a simulated cluster, whose clock goes with that of the event loop.
 
     Several may be open at once, on one cluster too. `faults` stand between this client and the cluster.
     `user` is whose requests these are, such as ``system:serviceaccount:default:operator``, for a cluster with
-    ``authorization="RBAC"``.
+    ``authorization="RBAC"``. `recorder` notes which rights its requests need.
     An error inside comes out as it is, in no group, unless there are several.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
-    client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace, user=user)
+    client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace, user=user, recorder=recorder)
     try:
         async with anyio.create_task_group() as client.tasks:
             client.tasks.start_soon(_drive, cluster)
@@ -156,6 +159,20 @@ async def simulated(
     finally:
         client.tasks = None
     raise error  # outside, so that its context stays what it was
+
+
+def _recorded(
+    answering: Callable[[Head], ServerResponse], recorder: AccessRecorder
+) -> Callable[[Head], ServerResponse]:
+    def recording(head: Head) -> ServerResponse:
+        response = None
+        try:
+            response = answering(head)
+        finally:  # a request that a fault has swallowed was allowed, or will be made again
+            recorder.note(head, response)
+        return response
+
+    return recording
 
 
 async def _await(work: Awaitable[object]) -> None:

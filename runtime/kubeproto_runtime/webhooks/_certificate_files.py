@@ -62,6 +62,11 @@ class CertificateFiles:
     async def renew(self) -> None:
         """Leave that to whoever writes the files."""
 
+    @property
+    def folder(self) -> str:
+        """Where the certificate is: where a Secret with it is to be mounted."""
+        return os.path.dirname(self._paths[0])
+
     def context(self) -> ssl.SSLContext:
         """Return the newest certificate that can be used; an error if there has never been one."""
         try:

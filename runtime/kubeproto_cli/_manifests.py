@@ -1,0 +1,140 @@
+"""`kubeproto manifests`: what an operator needs in a cluster, printed or written to a folder."""
+
+from __future__ import annotations
+
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec import Struct
+
+from ._commands import Command
+from ._loading import load_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kubeproto_runtime.manifests import Packaging
+    from kubeproto_runtime.operator import OperatorDescription
+
+
+class ManifestOptions(Struct, frozen=True, kw_only=True):
+    """The arguments and options of the command, under their names."""
+
+    operator: str
+    name: str | None = None
+    namespace: str | None = None
+    image: str | None = None
+    replicas: int = 0
+    access: str | None = None
+    layout: str = "plain"
+    output: str | None = None
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("everything, to look at or to apply", "kubeproto manifests books.py:operator --access access.json"),
+        (
+            "a folder for kubectl apply -k, with a Dockerfile",
+            "kubeproto manifests books.py:operator --kustomize --output deploy --image example.com/books:1",
+        ),
+        ("a chart", "kubeproto manifests books.py:operator --helm --output chart"),
+    ],
+)
+@click.argument("operator", metavar="MODULE:OPERATOR")
+@click.option("--name", help="The name of the Deployment, account and roles; that of the module by default.")
+@click.option("--namespace", help="Where the operator runs; named like it by default.")
+@click.option("--image", help="The image, with its tag; NAME:latest by default.")
+@click.option("--replicas", type=click.IntRange(1), help="2 with an election by default, else 1.")
+@click.option(
+    "--access", type=click.Path(dir_okay=False, exists=True),
+    help="What the operator's requests need, as AccessRecorder has written it in its tests.",
+)  # fmt: skip
+@click.option("--kustomize", "layout", flag_value="kustomize", help="Write a folder for kustomize.")
+@click.option("--helm", "layout", flag_value="helm", help="Write a Helm chart.")
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False), metavar="FOLDER",
+    help="Write files to this folder, and a Dockerfile; otherwise YAML is printed.",
+)  # fmt: skip
+def manifests(**given: Any) -> None:
+    """Print or write what an operator needs in a cluster.
+
+    Its definitions, account, least rights, Deployment, PodDisruptionBudget, NetworkPolicy and webhooks.
+    OPERATOR is a function that takes a client and returns an Operator, what Controller.run() returned, or
+    several of these; it is called without a cluster.
+    """
+    options = ManifestOptions(**{key: value for key, value in given.items() if value is not None})
+    if options.layout != "plain" and options.output is None:
+        raise click.UsageError(f"--{options.layout} makes a folder: say which by --output FOLDER")
+    described = _described(load_object(options.operator))
+    packaging = _packaging(options)
+    files = _files(described, packaging, options)
+    if options.output is None:
+        click.echo(files["manifests.yaml"], nl=False)
+        return
+    for name, text in files.items():
+        path = Path(options.output, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        click.echo(path, err=True)
+
+
+def _packaging(options: ManifestOptions) -> Packaging:
+    from kubeproto_runtime.manifests import Packaging, parse_access
+
+    try:
+        access = parse_access(Path(options.access).read_bytes()) if options.access else frozenset()
+    except ValueError as error:
+        raise ValueError(f"{options.access}: {error}") from error
+    module = Path(options.operator.rpartition(":")[0].removesuffix(".py")).name.rpartition(".")[2]
+    return Packaging(
+        name=options.name or module.replace("_", "-"),
+        namespace=options.namespace or "",
+        image=options.image or "",
+        replicas=options.replicas,
+        access=access,
+    )
+
+
+def _files(
+    described: OperatorDescription, packaging: Packaging, options: ManifestOptions
+) -> Mapping[str, str]:
+    from kubeproto import dump_yaml
+    from kubeproto_runtime.manifests import dockerfile, helm_chart, kustomization
+    from kubeproto_runtime.manifests import manifests as made_for
+
+    objects = made_for(described, packaging)
+    namespace = packaging.namespace or packaging.name
+    match options.layout:
+        case "kustomize":
+            files = kustomization(objects, image=packaging.image or f"{packaging.name}:latest")
+        case "helm":
+            files = helm_chart(objects, name=packaging.name, namespace=namespace)
+        case _:
+            files = {"manifests.yaml": dump_yaml(objects)}
+    program = options.operator.rpartition(":")[0].removesuffix(".py").replace(".", "/")
+    extra = ",webhooks" if described.webhooks is not None else ""
+    text = dockerfile(f"{Path(program).name}.py", extras=f"runtime,asyncio{extra}")
+    return {**files, "Dockerfile": text}
+
+
+def _described(make: Any) -> OperatorDescription:
+    """Call the function with a client of an empty cluster, and describe what it returns."""
+    from kubeproto.sim import Cluster
+    from kubeproto_runtime.manifests import description_of
+    from kubeproto_runtime.testing import run, simulated
+
+    async def describe() -> OperatorDescription:
+        async with simulated(Cluster()) as client:
+            return description_of(make(client))
+
+    if not callable(make) or iscoroutinefunction(make):
+        raise click.UsageError(
+            "OPERATOR has to be a function that takes a client and returns an operator without awaiting"
+        )
+    try:
+        return run(describe)
+    except TypeError as error:
+        raise ValueError(str(error)) from error

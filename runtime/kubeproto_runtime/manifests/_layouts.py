@@ -1,0 +1,123 @@
+"""Manifests as files: a folder for ``kubectl apply -k``, or a Helm chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from kubeproto import Dynamic, dump_yaml, encode, parse_manifest
+
+from ._manifests import INJECT_FROM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What a chart leaves to its values stands as these while the YAML is written.
+_NAMESPACE: Final = "release-namespace-of-the-chart"
+_IMAGE: Final = "image-of-the-chart"
+_REPLICAS: Final = 1_234_567
+_RESOURCES: Final = "resources-of-the-chart"
+
+_KUSTOMIZATION: Final = """\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+{}images:
+- name: {}
+  newTag: {}
+"""
+_CHART: Final = """\
+apiVersion: v2
+name: {}
+type: application
+version: {}
+"""
+
+
+def kustomization(objects: Iterable[Dynamic], *, image: str) -> dict[str, str]:
+    """Return a folder for kustomize: a file for each object, and what joins them."""
+    files = {_file_name(obj): dump_yaml(obj) for obj in objects}
+    name, _, tag = image.partition(":") if "/" not in image.rpartition(":")[2] else (image, "", "")
+    resources = "".join(f"- {file}\n" for file in files)
+    return {"kustomization.yaml": _KUSTOMIZATION.format(resources, name, tag or "latest"), **files}
+
+
+def helm_chart(
+    objects: Iterable[Dynamic], *, name: str, namespace: str, version: str = "0.1.0"
+) -> dict[str, str]:
+    """Return a Helm chart: definitions in ``crds/``, all else as templates with a few values.
+
+    The Namespace is left out: Helm installs into one that is there, or makes it by ``--create-namespace``.
+    """
+    files: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for obj in objects:
+        document: dict[str, Any] = msgspec.json.decode(encode(obj))
+        if obj.kind == "Namespace":
+            continue
+        if obj.kind == "CustomResourceDefinition":
+            files[f"crds/{_file_name(obj)}"] = dump_yaml(obj)
+            continue
+        if obj.kind == "Deployment":
+            values = _take_values(document["spec"])
+        text = _yaml(_placed(document, namespace))
+        files[f"templates/{_file_name(obj)}"] = _templated(text)
+    lines = [f"{key}: {msgspec.json.encode(value).decode()}\n" for key, value in values.items()]
+    return {"Chart.yaml": _CHART.format(name, version), "values.yaml": "".join(lines), **files}
+
+
+def _take_values(spec: dict[str, Any]) -> dict[str, Any]:
+    """Put marks where the values of the chart belong, and return what stood there."""
+    container = spec["template"]["spec"]["containers"][0]
+    values = {
+        "image": container["image"],
+        "replicas": spec["replicas"],
+        "resources": container["resources"],
+    }
+    container["image"], spec["replicas"], container["resources"] = _IMAGE, _REPLICAS, _RESOURCES
+    return values
+
+
+def _placed(value: Any, namespace: str) -> Any:
+    """Return a document with the namespace of the release in place of the one that it was made for."""
+    match value:
+        case dict():
+            members = cast("dict[str, Any]", value)
+            return {key: _placed_member(key, one, namespace) for key, one in members.items()}
+        case list():
+            return [_placed(one, namespace) for one in value]
+        case str():
+            return value.replace(f".{namespace}.svc", f".{_NAMESPACE}.svc")  # a host of the Service
+        case _:
+            return value
+
+
+def _placed_member(key: str, value: Any, namespace: str) -> Any:
+    if key == "namespace" and value == namespace:
+        return _NAMESPACE
+    if key == INJECT_FROM:
+        return f"{_NAMESPACE}/{value.partition('/')[2]}"
+    return _placed(value, namespace)
+
+
+def _templated(text: str) -> str:
+    return (
+        text.replace(_NAMESPACE, "{{ .Release.Namespace }}")
+        .replace(_IMAGE, "{{ .Values.image }}")
+        .replace(str(_REPLICAS), "{{ .Values.replicas }}")
+        .replace(_RESOURCES, "{{ toJson .Values.resources }}")
+    )
+
+
+def _file_name(obj: Dynamic) -> str:
+    return f"{obj.kind.lower()}-{obj.metadata.name.replace(':', '-')}{_place(obj)}.yaml"
+
+
+def _place(obj: Dynamic) -> str:
+    # Roles of one name stand in several namespaces.
+    return f"-in-{obj.metadata.namespace}" if obj.kind in ("Role", "RoleBinding") else ""
+
+
+def _yaml(document: dict[str, Any]) -> str:
+    return dump_yaml(parse_manifest(msgspec.json.encode(document)))

@@ -1,0 +1,186 @@
+"""`manifests`: all that an operator needs in a cluster, as objects to apply in this order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from kubeproto import Dynamic, KubeObject, encode, parse_manifest
+from kubeproto.crd import definition_of
+
+from .._access import RequiredAccess
+from ..webhooks import CertificateFiles, Where
+from ._pods import deployment, disruption_budget, network_policy, webhook_service
+from ._rights import CLUSTER, OWN, Rule, roles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..operator import OperatorDescription
+    from ._pods import Document
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
+
+
+class Packaging(Struct, frozen=True, kw_only=True):
+    """What manifests need to know beside the operator itself.
+
+    `name` is that of the Deployment, the account and the roles, `namespace` the same unless given. `access`
+    is what the operator's requests have been seen to need; see `kubeproto_runtime.testing.AccessRecorder`.
+    """
+
+    name: str
+    namespace: str = ""
+    image: str = ""
+    replicas: int = 0  # 2 where there is an election, else 1
+    command: tuple[str, ...] = ()  # the image's own, unless given
+    access: frozenset[RequiredAccess] = frozenset()
+
+
+def manifests(described: OperatorDescription, packaging: Packaging) -> list[Dynamic]:
+    """Return the objects that an operator needs, those first that others need.
+
+    Definitions, Namespace, ServiceAccount, roles and bindings, what serves webhooks, NetworkPolicy,
+    PodDisruptionBudget, Deployment, and the webhook configurations last: from then on the API server calls.
+    """
+    packaging = _complete(described, packaging)
+    documents = [document | _labelled(document, packaging) for document in _documents(described, packaging)]
+    return parse_manifest(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": documents}))
+
+
+def _complete(described: OperatorDescription, given: Packaging) -> Packaging:
+    replicas = given.replicas or (2 if described.lease else 1)
+    if replicas > 1 and described.follows and not described.lease:
+        raise ValueError(
+            f"{replicas} replicas of {given.name} without an election would all reconcile: give its Operator"
+            " a LeaderElector, or leave it at one replica"
+        )
+    return msgspec.structs.replace(
+        given,
+        namespace=given.namespace or given.name,
+        image=given.image or f"{given.name}:latest",
+        replicas=replicas,
+    )
+
+
+def _documents(described: OperatorDescription, packaging: Packaging) -> Iterator[Document]:
+    where = Where(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
+    yield from _definitions(described, packaging, where)
+    yield _named(
+        "v1", "Namespace", packaging.namespace,
+        labels={"pod-security.kubernetes.io/enforce": "restricted"},
+    )  # fmt: skip
+    account = _named("v1", "ServiceAccount", packaging.name, packaging.namespace)
+    yield account | {"automountServiceAccountToken": False}  # the Deployment asks for it
+    yield from _roles(described, packaging)
+    if described.webhooks is not None:
+        yield webhook_service(described, packaging, where.service)
+        yield from _certificates(described, packaging, where)
+    yield network_policy(described, packaging)
+    yield disruption_budget(packaging)
+    yield deployment(described, packaging)
+    yield from _configurations(described, packaging, where)
+
+
+def _named(api_version: str, kind: str, name: str, namespace: str = "", **metadata: Any) -> Document:
+    place = {"namespace": namespace} if namespace else {}
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **place, **metadata}}
+
+
+def _labelled(document: Document, packaging: Packaging) -> Document:
+    labels = {"app.kubernetes.io/name": packaging.name, **document["metadata"].get("labels", {})}
+    return {"metadata": {**document["metadata"], "labels": labels}}
+
+
+def _plain(obj: KubeObject) -> Document:
+    document: Document = msgspec.json.decode(encode(obj))
+    return document
+
+
+# Rights
+
+
+def _roles(described: OperatorDescription, packaging: Packaging) -> Iterator[Document]:
+    found = roles(described, packaging.access)
+    for place, rules in found.items():
+        if place == CLUSTER:
+            yield from _role("Cluster", packaging.name, "", rules, packaging)
+        elif place == OWN:
+            # It may reconcile objects in its own namespace as well, by a role of the plain name.
+            name = f"{packaging.name}-own" if packaging.namespace in found else packaging.name
+            yield from _role("", name, packaging.namespace, rules, packaging)
+        else:
+            yield from _role("", packaging.name, place, rules, packaging)
+
+
+def _role(
+    scope: str, name: str, namespace: str, rules: tuple[Rule, ...], packaging: Packaging
+) -> Iterator[Document]:
+    role = _named(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
+    yield role | {"rules": [_rule(one) for one in rules]}
+    binding = _named(f"{_RBAC}/v1", f"{scope}RoleBinding", name, namespace)
+    account = {"kind": "ServiceAccount", "name": packaging.name, "namespace": packaging.namespace}
+    yield binding | {
+        "roleRef": {"apiGroup": _RBAC, "kind": f"{scope}Role", "name": name},
+        "subjects": [account],
+    }
+
+
+def _rule(rule: Rule) -> Document:
+    names = {"resourceNames": list(rule.names)} if rule.names else {}
+    return {
+        "apiGroups": [rule.group], "resources": [rule.resource], **names, "verbs": list(rule.verbs),
+    }  # fmt: skip
+
+
+# Definitions and webhooks
+
+
+def _definitions(described: OperatorDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+    converted = {
+        one.kind: one
+        for one in (described.webhooks.webhooks.webhooks if described.webhooks else ())
+        if one.conversions
+    }
+    for kind in dict.fromkeys((*described.kinds, *converted)):
+        if not _has_definition(kind):
+            continue
+        if kind in converted:
+            yield _injected(_plain(converted[kind].definition(where)), described, packaging)
+        else:
+            yield _plain(definition_of(kind))
+
+
+def _has_definition(kind: type[Any]) -> bool:
+    # Built-in kinds are served by themselves, and a Dynamic says nothing of its schema.
+    return not kind.__module__.startswith("kubeproto.") and not issubclass(kind, Dynamic)
+
+
+def _configurations(described: OperatorDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+    if described.webhooks is None:
+        return
+    for webhooks in described.webhooks.webhooks.webhooks:
+        plural = webhooks.kind.resource.plural
+        for one in webhooks.configurations(f"{packaging.name}-{plural}", where):
+            yield _injected(_plain(one), described, packaging)
+
+
+def _injected(document: Document, described: OperatorDescription, packaging: Packaging) -> Document:
+    """Have cert-manager put its authority in, where the certificate comes in files."""
+    if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
+        return document
+    annotations = {INJECT_FROM: f"{packaging.namespace}/{packaging.name}-webhooks"}
+    return document | {"metadata": {**document["metadata"], "annotations": annotations}}
+
+
+def _certificates(described: OperatorDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+    if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
+        return  # the operator makes its own
+    name = f"{packaging.name}-webhooks"
+    yield _named("cert-manager.io/v1", "Issuer", name, packaging.namespace) | {"spec": {"selfSigned": {}}}
+    yield _named("cert-manager.io/v1", "Certificate", name, packaging.namespace) | {
+        "spec": {"secretName": name, "dnsNames": list(where.hosts), "issuerRef": {"name": name}}
+    }

@@ -1,0 +1,170 @@
+"""What runs an operator: its Deployment, and what is allowed to happen to its pods.
+
+The pods keep to the Pod Security Standard *restricted*: no root, no writable root file system, no
+capabilities, the default seccomp profile.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..webhooks import CertificateFiles
+
+if TYPE_CHECKING:
+    from ..operator import OperatorDescription
+    from ._manifests import Packaging
+
+    Document: TypeAlias = dict[str, Any]
+else:
+    Document = dict
+
+_USER = 65532  # what distroless images call nonroot
+_AFTER_GRACE = 10  # seconds in which a process gives its lease back and ends
+
+
+def _metadata(name: str, packaging: Packaging) -> Document:
+    return {"name": name, "namespace": packaging.namespace}
+
+
+def _pod_labels(packaging: Packaging) -> Document:
+    return {"app.kubernetes.io/name": packaging.name}
+
+
+def deployment(described: OperatorDescription, packaging: Packaging) -> Document:
+    """Return the Deployment.
+
+    Without an election the old pod ends before the new one begins: two would reconcile the same objects.
+    """
+    spec: Document = {
+        "replicas": packaging.replicas,
+        "selector": {"matchLabels": _pod_labels(packaging)},
+        "template": {"metadata": {"labels": _pod_labels(packaging)}, "spec": _pod(described, packaging)},
+    }
+    if not described.lease:
+        spec["strategy"] = {"type": "Recreate"}
+    metadata = _metadata(packaging.name, packaging)
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def _pod(described: OperatorDescription, packaging: Packaging) -> Document:
+    pod: Document = {
+        "serviceAccountName": packaging.name,
+        "automountServiceAccountToken": True,
+        "terminationGracePeriodSeconds": math.ceil(described.grace) + _AFTER_GRACE,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(described, packaging)],
+    }
+    if packaging.replicas > 1:
+        spread = {"labelSelector": {"matchLabels": _pod_labels(packaging)}}
+        pod["topologySpreadConstraints"] = [
+            spread
+            | {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+        ]
+    if volumes := _volumes(described, packaging):
+        pod["volumes"] = volumes
+    return pod
+
+
+def _container(described: OperatorDescription, packaging: Packaging) -> Document:
+    container: Document = {"name": "operator", "image": packaging.image}
+    if packaging.command:
+        container["command"] = list(packaging.command)
+    container["env"] = [
+        {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+    ]
+    if ports := [{"name": name, "containerPort": port} for name, port in _ports(described).items()]:
+        container["ports"] = ports
+    if described.health_port:
+        container["startupProbe"] = _probe("/readyz", periodSeconds=2, failureThreshold=90)
+        container["livenessProbe"] = _probe("/livez", periodSeconds=10, failureThreshold=3)
+        container["readinessProbe"] = _probe("/readyz", periodSeconds=5, failureThreshold=3)
+    container["resources"] = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "256Mi"}}
+    container["securityContext"] = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    if mounts := [{"name": name, "mountPath": path} for name, path in _mounts(described).items()]:
+        container["volumeMounts"] = mounts
+    return container
+
+
+def _probe(path: str, **settings: int) -> Document:
+    return {"httpGet": {"path": path, "port": "health"}, **settings}
+
+
+def _ports(described: OperatorDescription) -> dict[str, int]:
+    ports = {"health": described.health_port or 0}
+    if described.webhooks is not None:
+        ports["webhooks"] = described.webhooks.port
+    return {name: port for name, port in ports.items() if port}
+
+
+def _mounts(described: OperatorDescription) -> dict[str, str]:
+    if described.webhooks is None:
+        return {}
+    mounts = {"tmp": "/tmp"}  # a key is handed to OpenSSL in a file
+    if isinstance(described.webhooks.certificates, CertificateFiles):
+        mounts["certificates"] = described.webhooks.certificates.folder
+    return mounts
+
+
+def _volumes(described: OperatorDescription, packaging: Packaging) -> list[Document]:
+    made: dict[str, Document] = {
+        "tmp": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+        "certificates": {"secret": {"secretName": f"{packaging.name}-webhooks"}},
+    }
+    return [{"name": name, **made[name]} for name in _mounts(described)]
+
+
+def disruption_budget(packaging: Packaging) -> Document:
+    """Return the PodDisruptionBudget: one pod at a time, so that the node of a single pod can be drained."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(packaging.name, packaging),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": _pod_labels(packaging)}},
+    }
+
+
+def network_policy(described: OperatorDescription, packaging: Packaging) -> Document:
+    """Return the NetworkPolicy: probes, metrics and webhooks come in; DNS and the API server are outside.
+
+    The API server and the kubelet are not in the network of pods, so no selector can name them: ports are
+    what is limited.
+    """
+    incoming = [{"port": name} for name in _ports(described)]
+    spec: Document = {
+        "podSelector": {"matchLabels": _pod_labels(packaging)},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"ports": incoming}] if incoming else [],
+        "egress": [
+            {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]},
+            {"ports": [{"port": 443}, {"port": 6443}]},
+        ],
+    }
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": _metadata(packaging.name, packaging),
+        "spec": spec,
+    }
+
+
+def webhook_service(described: OperatorDescription, packaging: Packaging, name: str) -> Document:
+    """Return the Service at which the API server calls webhooks."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(name, packaging),
+        "spec": {
+            "selector": _pod_labels(packaging),
+            "ports": [{"name": "webhooks", "port": 443, "targetPort": "webhooks"}],
+        },
+    }
