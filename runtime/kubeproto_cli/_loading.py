@@ -26,7 +26,10 @@ def load_object(reference: str) -> Any:
     module = _module_of(place)
     if not _is_there(module):
         raise click.UsageError(f"there is no module {module} here; sys.path begins with {sys.path[0]}")
-    found = import_module(module)
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{module} cannot be imported: there is no module {error.name}") from error
     if not hasattr(found, name):
         names = [one for one, value in vars(found).items() if callable(value) and not one.startswith("_")]
         own = [one for one in names if getattr(vars(found)[one], "__module__", "") == module]

@@ -72,8 +72,7 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else NAME
-        message = error.format_message()
-        _complain(f"{path}: {message[:1].lower()}{message[1:].rstrip('.')}; see {path} --help")
+        _complain(f"{path}: {_in_a_line(error.format_message())}; see {path} --help")
         return error.exit_code
     except click.ClickException as error:
         _complain(f"{NAME}: {error.format_message()}")
@@ -93,6 +92,12 @@ def _reason(error: Exception) -> str | None:
             return " ".join(str(error).splitlines()) or type(error).__name__
         case _:
             return None
+
+
+def _in_a_line(message: str) -> str:
+    """Return a sentence as it stands behind a colon."""
+    lower = message[:1].lower() if message[1:2].islower() else message[:1]
+    return f"{lower}{message[1:].rstrip('.')}"
 
 
 def _complain(line: str) -> None:

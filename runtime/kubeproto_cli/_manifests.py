@@ -49,7 +49,7 @@ class ManifestOptions(Struct, frozen=True, kw_only=True):
 @click.option("--image", help="The image, with its tag; NAME:latest by default.")
 @click.option("--replicas", type=click.IntRange(1), help="2 with an election by default, else 1.")
 @click.option(
-    "--access", type=click.Path(dir_okay=False, exists=True),
+    "--access", type=click.Path(dir_okay=False),
     help="What the operator's requests need, as AccessRecorder has written it in its tests.",
 )  # fmt: skip
 @click.option("--kustomize", "layout", flag_value="kustomize", help="Write a folder for kustomize.")
@@ -85,7 +85,7 @@ def _packaging(options: ManifestOptions) -> Packaging:
     from kubeproto_runtime.manifests import Packaging, parse_access
 
     try:
-        access = parse_access(Path(options.access).read_bytes()) if options.access else frozenset()
+        access = parse_access(Path(options.access).read_bytes() if options.access else "[]")
     except ValueError as error:
         raise ValueError(f"{options.access}: {error}") from error
     module = Path(options.operator.rpartition(":")[0].removesuffix(".py")).name.rpartition(".")[2]

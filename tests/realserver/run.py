@@ -23,6 +23,7 @@ PATHS: Final = (
     "tests/access",
     "tests/admission",
     "tests/crd",
+    "tests/manifests",
     "tests/objects",
     "tests/runtime",
     "tests/webhooks",

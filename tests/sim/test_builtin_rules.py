@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from asking import Asker
 
 RECORDED: Final[list[Any]] = json.loads(Path(__file__).with_name("invalid_objects.json").read_text())
@@ -27,6 +28,26 @@ def seen(asker: Asker, target: str, obj: dict[str, Any]) -> list[Any]:
     details: dict[str, Any] = status.get("details") or {}
     causes: list[dict[str, str]] = details.get("causes") or []
     return [status["code"], status.get("reason", ""), sorted({cause.get("field", "") for cause in causes})]
+
+
+@pytest.mark.parametrize("profile", ["seccompProfile", "appArmorProfile"])
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [
+        ({"type": "RuntimeDefault"}, []),
+        ({"type": "Localhost", "localhostProfile": "a.json"}, []),
+        ({"type": "Localhost"}, ["localhostProfile"]),
+    ],
+)
+def test_a_security_profile_names_a_file_only_if_it_is_one(
+    profile: str, value: dict[str, str], refused: list[str]
+) -> None:
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "securityContext": {profile: value}},
+    }  # fmt: skip
+    _, _, fields = seen(Asker(), "/api/v1/namespaces/default/pods", pod)
+    assert [field.rpartition(".")[2] for field in fields] == refused
 
 
 def test_invalid_objects_are_refused_as_by_a_real_server() -> None:

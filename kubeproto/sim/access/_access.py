@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+import msgspec
 from msgspec import Struct
 
-from .._refusals import Rejection, failure
+from .._refusals import Rejection, failure, forbidden_for
 from .._state import ServerState
 from ..reading._query import Query
 from ._attributes import Attributes, denied, read_attributes
@@ -85,6 +86,15 @@ class Caller(Struct, frozen=True):
     access: Access
     user: User
     asked: Attributes
+
+    def check_creation(self) -> None:
+        """Refuse to create by a patch or an update, unless the caller may create as well."""
+        asked = self.asked
+        if self.access.mode == "AlwaysAllow" or asked.verb not in ("patch", "update"):
+            return
+        decision = self.access.decide(self.user, msgspec.structs.replace(asked, verb="create"))
+        if not decision.allowed:
+            raise forbidden_for(asked.resource, asked.group, asked.name, decision.reason)
 
     def check_escalation(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
         """Refuse a role or binding that grants more than the caller holds."""

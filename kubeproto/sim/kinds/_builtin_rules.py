@@ -42,7 +42,12 @@ def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
 
 
 def _needs_nothing(type_: str, name: str, obj: Json) -> bool:
-    """Return whether a field that others need may be empty: ports of a Service without endpoints."""
+    """Return whether a field that others need may be empty.
+
+    The ports of a Service without endpoints, and the file of a security profile that is not a file.
+    """
+    if name == "localhostProfile":
+        return obj.get("type") != "Localhost"
     if (type_, name) != ("core_v1.ServiceSpec", "ports") or obj.get("ports"):
         return False
     return obj.get("type") == "ExternalName" or obj.get("clusterIP") == "None"

@@ -75,6 +75,8 @@ class RequestGate(Gate):
         self._caller.check_escalation(obj, old)
 
     def validate(self, obj: Json, old: Json | None) -> None:
+        if old is None:
+            self._caller.check_creation()  # as late as on a server, which has looked at the object by now
         if not self._validates:
             return
         shown = obj

@@ -11,8 +11,8 @@ OperatorLike: TypeAlias = Operator | Run | Iterable[Run]
 """An `Operator` to which its controllers were added, a controller ready to run, or several."""
 
 
-def description_of(operator: OperatorLike) -> OperatorDescription:
-    """Return the description of an operator; it will not be run. TypeError if it is none."""
+def description_of(operator: object) -> OperatorDescription:
+    """Return the description of an `OperatorLike`, which will not be run; TypeError if it is none."""
     match operator:
         case Operator():
             return operator.description
@@ -30,6 +30,6 @@ def description_of(operator: OperatorLike) -> OperatorDescription:
         case _:
             pass
     raise TypeError(
-        f"a {type(operator).__name__} is no operator: return an Operator to which controllers were added, or"
-        " what Controller.run() returned"
+        f"a {type(cast('object', operator)).__name__} is no operator: return an Operator to which controllers"
+        " were added, or what Controller.run() returned"
     )

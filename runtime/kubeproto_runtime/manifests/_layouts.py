@@ -25,13 +25,13 @@ kind: Kustomization
 resources:
 {}images:
 - name: {}
-  newTag: {}
+  newTag: "{}"
 """
 _CHART: Final = """\
 apiVersion: v2
 name: {}
 type: application
-version: {}
+version: "{}"
 """
 
 
@@ -86,7 +86,7 @@ def _placed(value: Any, namespace: str) -> Any:
             members = cast("dict[str, Any]", value)
             return {key: _placed_member(key, one, namespace) for key, one in members.items()}
         case list():
-            return [_placed(one, namespace) for one in value]
+            return [_placed(one, namespace) for one in cast("list[object]", value)]
         case str():
             return value.replace(f".{namespace}.svc", f".{_NAMESPACE}.svc")  # a host of the Service
         case _:

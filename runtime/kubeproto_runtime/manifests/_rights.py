@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from .._access import RequiredAccess, Scope
+from ..webhooks import ManagedCertificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +38,10 @@ class Rule(Struct, frozen=True, order=True):
 
 
 def required_access(described: OperatorDescription) -> frozenset[RequiredAccess]:
-    """Return what an operator needs whatever its reconciles do: to follow its kinds, to hold its lease."""
+    """Return what an operator needs whatever its reconciles do.
+
+    To follow its kinds, to hold its lease, to make the certificates of its webhooks.
+    """
     found: set[RequiredAccess] = set()
     for one in described.follows:
         for place in one.namespaces:
@@ -48,6 +52,8 @@ def required_access(described: OperatorDescription) -> frozenset[RequiredAccess]
         found.add(RequiredAccess(*_LEASES, "create", "own"))
         for verb in ("get", "update"):
             found.add(RequiredAccess(*_LEASES, verb, "own", described.lease))
+    if described.webhooks is not None and isinstance(described.webhooks.certificates, ManagedCertificates):
+        found |= described.webhooks.certificates.required_access
     return frozenset(found)
 
 

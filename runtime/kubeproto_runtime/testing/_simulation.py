@@ -165,11 +165,9 @@ def _recorded(
     answering: Callable[[Head], ServerResponse], recorder: AccessRecorder
 ) -> Callable[[Head], ServerResponse]:
     def recording(head: Head) -> ServerResponse:
-        response = None
-        try:
-            response = answering(head)
-        finally:  # a request that a fault has swallowed was allowed, or will be made again
-            recorder.note(head, response)
+        recorder.note(head)  # also where a fault swallows it
+        response = answering(head)
+        recorder.note(head, response)
         return response
 
     return recording

@@ -23,6 +23,7 @@ import anyio
 from kubeproto import Added, Conflict, Dynamic, Modified, NotFound, ObjectMeta
 from kubeproto.control import certificates as c
 
+from .._access import RequiredAccess
 from ..calls._outcomes import OUTCOMES
 from ._certificate_files import server_context
 
@@ -79,6 +80,17 @@ class ManagedCertificates:
 
     def __repr__(self) -> str:
         return f"ManagedCertificates(Secret {self._namespace}/{self._secret})"
+
+    @property
+    def required_access(self) -> frozenset[RequiredAccess]:
+        """What the account of these processes has to be allowed, for `kubeproto_runtime.manifests`."""
+        found = {RequiredAccess("", "secrets", "create", "own")}
+        for verb in ("get", "list", "watch", "update"):
+            found.add(RequiredAccess("", "secrets", verb, "own", self._secret))
+        for resource, name in self._targets:
+            for verb in ("get", "list", "watch", "patch"):
+                found.add(RequiredAccess(resource.group, resource.plural, verb, "cluster", name))
+        return frozenset(found)
 
     def context(self) -> ssl.SSLContext:
         """Return what the next connection is made with."""

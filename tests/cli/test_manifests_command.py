@@ -1,0 +1,126 @@
+"""`kubeproto manifests` as a process: what it prints and writes, and what it says of a wrong operator."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import kubeproto as kp
+
+pytestmark = pytest.mark.one_python
+
+PROGRAM: Final = """
+import kubeproto as kp
+from kubeproto_runtime import Controller, LeaderElector, Operator
+
+class ShelfSpec(kp.Fields):
+    size: int = 1
+
+class Shelf(kp.Object[ShelfSpec, None], group="cli.example.com", version="v1", plural="shelves"):
+    pass
+
+async def reconcile(shelf, ctx):
+    pass
+
+def operator(client):
+    made = Operator(election=LeaderElector(client, name="shelves", identity="a"), port=8080)
+    made.add(Controller(client, Shelf).run(reconcile))
+    return made
+
+def alone(client):
+    return Controller(client, Shelf).run(reconcile)
+
+async def later(client):
+    pass
+
+def nothing(client):
+    return None
+
+def broken(client):
+    raise RuntimeError("a mistake of the user")
+
+not_callable = 5
+"""
+ACCESS: Final = '[{"group":"","resource":"configmaps","verb":"patch"}]'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "shelf_keeper.py").write_text(PROGRAM)
+    (tmp_path / "needs_more.py").write_text("import nothing_of_this_name\n")
+    (tmp_path / "access.json").write_text(ACCESS)
+    return tmp_path
+
+
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kubeproto_cli", "manifests", *words],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("reference", ["shelf_keeper:operator", "shelf_keeper.py:operator"])
+def test_it_prints_manifests_that_can_be_read_back(folder: Path, reference: str) -> None:
+    done = called(folder, reference, "--access", "access.json", "--image", "registry.example.com/shelf:2")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {obj.kind: obj for obj in kp.parse_manifest(done.stdout)}
+    assert found["Deployment"].metadata.name == found["Namespace"].metadata.name == "shelf-keeper"
+    assert "image: registry.example.com/shelf:2\n" in done.stdout
+    assert "configmaps" in kp.dump_yaml(found["ClusterRole"])
+    assert "shelves" in kp.dump_yaml(found["Role"])
+
+
+@pytest.mark.parametrize(
+    ("options", "files"),
+    [
+        ([], {"manifests.yaml", "Dockerfile"}),
+        (["--kustomize"], {"kustomization.yaml", "deployment-shelf-keeper.yaml", "Dockerfile"}),
+        (["--helm"], {"Chart.yaml", "values.yaml", "templates/deployment-shelf-keeper.yaml", "Dockerfile"}),
+    ],
+)
+def test_it_writes_a_folder_with_a_dockerfile(folder: Path, options: list[str], files: set[str]) -> None:
+    done = called(folder, "shelf_keeper:operator", "--output", "made", *options)
+    assert (done.returncode, done.stdout) == (0, "")
+    written = {str(path.relative_to(folder / "made")) for path in (folder / "made").rglob("*.*")}
+    written |= {path.name for path in (folder / "made").glob("Dockerfile")}
+    assert files <= written
+    assert sorted(done.stderr.split()) == sorted(f"made/{name}" for name in written)
+    assert 'ENTRYPOINT ["python", "/app/shelf_keeper.py"]' in (folder / "made" / "Dockerfile").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (["shelf_keeper"], 2, "'shelf_keeper' names no object: expected MODULE:NAME"),
+        (["nowhere:operator"], 2, "there is no module nowhere here"),
+        (["no.where:operator"], 2, "there is no module no.where here"),
+        (
+            ["shelf_keeper:operate"],
+            2,
+            "shelf_keeper has no operate; it defines Shelf, ShelfSpec, alone",
+        ),
+        (["shelf_keeper:later"], 2, "OPERATOR has to be a function that takes a client"),
+        (["shelf_keeper:not_callable"], 2, "OPERATOR has to be a function that takes a client"),
+        (["shelf_keeper:nothing"], 1, "a NoneType is no operator: return an Operator"),
+        (["shelf_keeper:alone", "--replicas", "2"], 1, "without an election would all reconcile"),
+        (["shelf_keeper:operator", "--helm"], 2, "--helm makes a folder: say which by --output FOLDER"),
+        (["shelf_keeper:operator", "--access", "shelf_keeper.py"], 1, "shelf_keeper.py: this is no record"),
+        (["needs_more:operator"], 1, "needs_more cannot be imported: there is no module nothing_of"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(folder: Path, words: list[str], status: int, message: str) -> None:
+    done = called(folder, *words)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_mistake_in_the_users_function_shows_its_traceback(folder: Path) -> None:
+    done = called(folder, "shelf_keeper:broken")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.endswith("RuntimeError: a mistake of the user\n")

@@ -1,0 +1,276 @@
+"""Manifests of an operator: what is in them, that servers take them, and their three layouts."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import librarian
+import msgspec
+import pytest
+from deployed import described, objects_of
+from librarian import Book
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.crd import Violation
+from kubeproto_runtime import Client, Controller, Operator
+from kubeproto_runtime.manifests import (
+    Packaging,
+    RequiredAccess,
+    description_of,
+    dockerfile,
+    helm_chart,
+    kustomization,
+    manifests,
+)
+from kubeproto_runtime.testing import run, simulated
+from kubeproto_runtime.webhooks import (
+    Admission,
+    CertificateFiles,
+    ManagedCertificates,
+    Webhooks,
+    WebhookServer,
+    Where,
+)
+
+PACKAGING: Final = Packaging(
+    name="books", namespace="library", image="registry.example.com/books:1.2",
+    access=frozenset([RequiredAccess("", "configmaps", "patch")]),
+)  # fmt: skip
+
+
+def check(admission: Admission[Book]) -> Violation | None:
+    return None
+
+
+def fill(admission: Admission[Book]) -> None:
+    pass
+
+
+WEBHOOKS: Final = Webhooks(Book).validate(check).default(fill)
+
+
+def with_files(client: Client) -> Operator:
+    files = CertificateFiles("/certificates/tls.crt", "/certificates/tls.key")
+    operator = Operator(webhooks=WebhookServer(WEBHOOKS, files))
+    operator.add(Controller(client, Book).run(librarian.label))  # type: ignore[arg-type]
+    return operator
+
+
+def with_managed(client: Client) -> Operator:
+    where = Where(namespace="library", service="books-webhooks")
+    managed = ManagedCertificates(
+        client,
+        where,
+        secret="certificate",
+        configurations=WEBHOOKS.configurations("books-books", where),
+    )
+    return Operator(webhooks=WebhookServer(WEBHOOKS, managed))
+
+
+def by_kind(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {obj["kind"]: obj for obj in objects}
+
+
+def pod_of(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = by_kind(objects)["Deployment"]["spec"]["template"]["spec"]
+    return found
+
+
+def test_what_others_need_comes_first_and_everything_has_the_label_of_the_operator() -> None:
+    objects = objects_of(librarian.operator, PACKAGING)
+    assert [obj["kind"] for obj in objects] == [
+        "CustomResourceDefinition", "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding",
+        "Role", "RoleBinding", "NetworkPolicy", "PodDisruptionBudget", "Deployment",
+    ]  # fmt: skip
+    assert {obj["metadata"]["labels"]["app.kubernetes.io/name"] for obj in objects} == {"books"}
+    assert {obj["metadata"].get("namespace", "library") for obj in objects} == {"library"}
+
+
+def test_probes_ask_the_pages_of_the_health_port() -> None:
+    def operator(client: Client) -> Operator:
+        return Operator(port=8080)
+
+    container = pod_of(objects_of(operator, PACKAGING))["containers"][0]
+    assert container["ports"] == [{"name": "health", "containerPort": 8080}]
+    asked = {name: container[name]["httpGet"] for name in ("livenessProbe", "readinessProbe", "startupProbe")}
+    assert asked == {
+        "livenessProbe": {"path": "/livez", "port": "health"},
+        "readinessProbe": {"path": "/readyz", "port": "health"},
+        "startupProbe": {"path": "/readyz", "port": "health"},
+    }
+    [policy] = [obj for obj in objects_of(operator, PACKAGING) if obj["kind"] == "NetworkPolicy"]
+    assert policy["spec"]["ingress"] == [{"ports": [{"port": "health"}]}]
+
+
+def test_an_operator_without_a_health_port_has_no_probes_and_lets_nothing_in() -> None:
+    objects = objects_of(lambda client: Operator(), PACKAGING)
+    container = pod_of(objects)["containers"][0]
+    assert not {"ports", "livenessProbe", "readinessProbe", "startupProbe"} & container.keys()
+    assert by_kind(objects)["NetworkPolicy"]["spec"]["ingress"] == []
+
+
+def test_pods_have_time_to_end_and_are_replaced_one_by_one() -> None:
+    objects = objects_of(librarian.operator, PACKAGING)
+    assert pod_of(objects)["terminationGracePeriodSeconds"] == 30  # the grace of 20 s, and 10 to leave
+    assert by_kind(objects)["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1
+
+
+def test_two_replicas_need_an_election_and_one_without_is_never_two_at_once() -> None:
+    assert by_kind(objects_of(librarian.operator, PACKAGING))["Deployment"]["spec"]["replicas"] == 2
+
+    def alone(client: Client) -> Operator:
+        operator = Operator()
+        operator.add(Controller(client, Book).run(librarian.label))  # type: ignore[arg-type]
+        return operator
+
+    spec = by_kind(objects_of(alone, PACKAGING))["Deployment"]["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    with pytest.raises(ValueError, match="2 replicas of books without an election would all reconcile"):
+        objects_of(alone, msgspec.structs.replace(PACKAGING, replicas=2))
+
+
+def test_a_certificate_in_files_comes_from_cert_manager_and_is_mounted_where_it_is_read() -> None:
+    objects = objects_of(with_files, PACKAGING)
+    found = by_kind(objects)
+    assert found["Certificate"]["spec"] == {
+        "secretName": "books-webhooks",
+        "dnsNames": ["books-webhooks.library.svc", "books-webhooks.library.svc.cluster.local"],
+        "issuerRef": {"name": "books-webhooks"},
+    }
+    mounts = pod_of(objects)["containers"][0]["volumeMounts"]
+    assert {"name": "certificates", "mountPath": "/certificates"} in mounts
+    assert {"name": "certificates", "secret": {"secretName": "books-webhooks"}} in pod_of(objects)["volumes"]
+    for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+        annotations = found[kind]["metadata"]["annotations"]
+        assert annotations == {"cert-manager.io/inject-ca-from": "library/books-webhooks"}
+        [webhook] = found[kind]["webhooks"]
+        assert webhook["clientConfig"]["service"]["name"] == found["Service"]["metadata"]["name"]
+    assert found["Service"]["spec"]["ports"] == [{"name": "webhooks", "port": 443, "targetPort": "webhooks"}]
+    assert {"name": "webhooks", "containerPort": 9443} in pod_of(objects)["containers"][0]["ports"]
+
+
+def test_an_operator_that_makes_its_certificates_may_write_its_secret_and_its_configurations_alone() -> None:
+    objects = objects_of(with_managed, PACKAGING)
+    found = by_kind(objects)
+    assert not {"Certificate", "Issuer"} & found.keys()
+    assert {
+        "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["certificate"],
+        "verbs": ["get", "list", "watch", "update"],
+    } in found["Role"]["rules"]  # fmt: skip
+    named = {
+        rule["resources"][0]: (rule["resourceNames"], rule["verbs"])
+        for rule in found["ClusterRole"]["rules"]
+        if rule["apiGroups"] == ["admissionregistration.k8s.io"]
+    }
+    allowed = (["books-books"], ["get", "list", "watch", "patch"])
+    assert named == {"validatingwebhookconfigurations": allowed, "mutatingwebhookconfigurations": allowed}
+
+
+@pytest.mark.parametrize("make", [librarian.operator, with_files, with_managed])
+def test_the_simulated_server_takes_them_in_their_order(make: Any) -> None:
+    async def body() -> list[str]:
+        cluster = sim.Cluster(populated=True)
+        for name in ("Certificate", "Issuer"):
+            cluster.define(anything(name))
+        cluster.advance(5)
+        async with simulated(cluster) as client:
+            applied = await client.apply_manifests(
+                manifests(described_in(make, client), PACKAGING), field_manager="test"
+            )
+        return [one.outcome for one in applied]
+
+    assert set(run(body)) <= {"created", "configured"}
+
+
+def described_in(make: Any, client: Client) -> Any:
+    return description_of(make(client))
+
+
+def anything(kind: str) -> dict[str, Any]:
+    """A definition that takes whatever is sent, of a kind of cert-manager."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    plural = f"{kind.lower()}s"
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.cert-manager.io"},
+        "spec": {
+            "group": "cert-manager.io", "scope": "Namespaced", "names": {"plural": plural, "kind": kind},
+            "versions": [version],
+        },
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [None, "books", [], [1], 5])
+def test_what_is_no_operator_is_refused_with_what_to_return(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="is no operator: return an Operator"):
+        description_of(wrong)
+
+
+# Layouts
+
+
+@pytest.mark.needs("kubectl")
+def test_kubectl_joins_the_files_of_a_kustomization_to_the_same_objects(tmp_path: Path) -> None:
+    objects = manifests(described(with_files), PACKAGING)
+    write(tmp_path, kustomization(objects, image=PACKAGING.image))
+    done = subprocess.run(
+        ["kubectl", "kustomize", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert as_set(kp.parse_manifest(done.stdout)) == as_set(objects)
+
+
+def test_a_chart_with_its_own_values_in_the_same_namespace_is_the_same_objects() -> None:
+    objects = manifests(described(with_files), PACKAGING)
+    files = helm_chart(objects, name="books", namespace="library")
+    assert {"Chart.yaml", "values.yaml"} < files.keys()
+    kept = [obj for obj in objects if obj.kind != "Namespace"]
+    assert as_set(rendered(files, "library")) == as_set(kept)
+
+
+def test_a_chart_in_another_namespace_speaks_of_that_one_everywhere() -> None:
+    files = helm_chart(manifests(described(with_files), PACKAGING), name="books", namespace="library")
+    text = "\n".join(kp.dump_yaml(obj) for obj in rendered(files, "elsewhere"))
+    assert "elsewhere" in text
+    assert not re.search(r"\blibrary\b", text)
+
+
+def rendered(files: dict[str, str], namespace: str) -> list[kp.Dynamic]:
+    """What Helm makes of the few expressions that the templates have."""
+    values = dict(line.split(": ", 1) for line in files["values.yaml"].splitlines())
+    found: list[kp.Dynamic] = []
+    for name, text in files.items():
+        if name.startswith("crds/"):
+            assert "{{" not in text
+        elif not name.startswith("templates/"):
+            continue
+        text = text.replace("{{ .Release.Namespace }}", namespace)
+        text = text.replace("{{ toJson .Values.resources }}", values["resources"])
+        for key in ("image", "replicas"):
+            text = text.replace(f"{{{{ .Values.{key} }}}}", str(msgspec.json.decode(values[key])))
+        assert "{{" not in text
+        found += kp.parse_manifest(text)
+    return found
+
+
+def as_set(objects: list[kp.Dynamic]) -> set[bytes]:
+    return {msgspec.json.encode(msgspec.json.decode(kp.encode(obj)), order="sorted") for obj in objects}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def test_the_dockerfile_runs_the_program_as_the_user_of_the_pods() -> None:
+    text = dockerfile("books.py", files="books.py kinds.py")
+    assert "COPY books.py kinds.py /app/\n" in text
+    assert 'ENTRYPOINT ["python", "/app/books.py"]' in text
+    user = pod_of(objects_of(librarian.operator, PACKAGING))["securityContext"]["runAsUser"]
+    assert f"USER {user}:{user}\n" in text

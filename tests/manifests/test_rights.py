@@ -1,0 +1,168 @@
+"""Rights in manifests: enough for the operator, none that it does not need, and each in the right place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from deployed import Make, less_by_one, objects_of, recorded, refusals
+from librarian import Book
+from stories import OPERATORS, Story
+
+import kubeproto as kp
+from kubeproto import ALL, sim
+from kubeproto.kinds.core_v1 import ConfigMap, Node
+from kubeproto.wire import NO_RETRIES
+from kubeproto_runtime.manifests import Packaging, RequiredAccess, Rule, dump_access, parse_access, roles
+from kubeproto_runtime.operator import FollowedKind, OperatorDescription
+from kubeproto_runtime.testing import AccessRecorder, run, simulated
+
+
+def packaged(name: str) -> tuple[Make, Story, list[dict[str, Any]], str]:
+    make, story, kind, namespace = OPERATORS[name]
+    recorder = recorded(make, story, sim.Cluster(crds=[kind]), namespace)
+    packaging = Packaging(name=name, namespace=namespace, access=frozenset(recorder.needed))
+    account = f"system:serviceaccount:{namespace}:{name}"
+    return make, story, objects_of(make, packaging), account
+
+
+NEW: Final = sim.Modes()
+OLD: Final = sim.Modes(streaming_lists=False)  # a server before 1.32: what is followed is listed first
+
+
+def guarded(modes: sim.Modes) -> sim.Cluster:
+    return sim.Cluster(authorization="RBAC", modes=modes)
+
+
+@pytest.mark.parametrize("modes", [NEW, OLD], ids=["new", "old"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_works_under_exactly_the_rights_of_its_manifests(name: str, modes: sim.Modes) -> None:
+    make, story, objects, account = packaged(name)
+    assert refusals(make, story, guarded(modes), objects, account) == set()
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_with_one_right_less_a_request_is_refused(name: str) -> None:
+    make, story, objects, account = packaged(name)
+    needless = [
+        right
+        for right, less in less_by_one(objects)
+        if not any(refusals(make, story, guarded(modes), less, account) for modes in (NEW, OLD))
+    ]
+    assert needless == []
+
+
+# The rules, without a cluster
+
+BOOKS: Final = Book.resource
+NODES: Final = Node.resource
+
+
+def an_operator(*namespaces: str, lease: str = "") -> OperatorDescription:
+    followed = (FollowedKind(BOOKS, namespaces or (ALL,)), FollowedKind(NODES, (ALL,)))
+    return OperatorDescription(kinds=(Book,), follows=followed, lease=lease)
+
+
+def rule(verbs: str, resource: str, group: str = "", *names: str) -> Rule:
+    return Rule(group, resource, names, tuple(verbs.split()))
+
+
+GROUP: Final = BOOKS.group
+IN_NAMESPACES: Final = RequiredAccess("", "configmaps", "patch")
+IN_OWN: Final = RequiredAccess("", "secrets", "get", "own", "ink")
+OF_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
+
+
+@pytest.mark.parametrize(
+    ("described", "recorded", "found"),
+    [
+        (
+            an_operator(),
+            [IN_NAMESPACES, IN_OWN, OF_CLUSTER],
+            {
+                "": (
+                    rule("patch", "configmaps"),
+                    rule("list watch patch", "nodes"),
+                    rule("list watch", "books", GROUP),
+                ),
+                "(own)": (rule("get", "secrets", "", "ink"),),
+            },
+        ),
+        (
+            an_operator("north", "south"),
+            [IN_NAMESPACES, OF_CLUSTER],
+            {
+                "": (rule("list watch patch", "nodes"),),
+                "north": (rule("patch", "configmaps"), rule("list watch", "books", GROUP)),
+                "south": (rule("patch", "configmaps"), rule("list watch", "books", GROUP)),
+            },
+        ),
+        (
+            an_operator(lease="books"),
+            [],
+            {
+                "": (rule("list watch", "nodes"), rule("list watch", "books", GROUP)),
+                "(own)": (
+                    rule("create", "leases", "coordination.k8s.io"),
+                    rule("get update", "leases", "coordination.k8s.io", "books"),
+                ),
+            },
+        ),
+    ],
+)
+def test_a_right_is_granted_where_it_is_used_and_nowhere_else(
+    described: OperatorDescription, recorded: list[RequiredAccess], found: dict[str, tuple[Rule, ...]]
+) -> None:
+    assert roles(described, recorded) == found
+
+
+def test_what_all_objects_allow_needs_no_rule_for_one_of_them() -> None:
+    every = RequiredAccess("", "secrets", "get", "own")
+    named = [RequiredAccess("", "secrets", verb, "own", name) for verb in ("get", "update") for name in "ab"]
+    found = roles(an_operator(), [every, *named])
+    assert found["(own)"] == (rule("get", "secrets"), rule("update", "secrets", "", "a", "b"))
+
+
+# What is recorded
+
+
+def test_records_of_several_tests_come_together_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "access.json"
+    for needed in (IN_NAMESPACES, IN_OWN, IN_NAMESPACES):
+        recorder = AccessRecorder(namespace="library")
+        recorder.needed.add(needed)
+        recorder.save(path)
+    assert parse_access(path.read_text()) == {IN_NAMESPACES, IN_OWN}
+    assert path.read_text() == dump_access([IN_OWN, IN_NAMESPACES])
+    assert path.read_text().count("\n") == 4
+
+
+@pytest.mark.parametrize("text", ["", "{}", '[{"verb": "get"}]', "[1]"])
+def test_a_file_that_is_no_record_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="no record of requests"):
+        parse_access(text)
+
+
+def test_a_request_that_a_fault_swallowed_is_recorded_too() -> None:
+    async def body() -> AccessRecorder:
+        cluster = sim.Cluster()
+        recorder = AccessRecorder(namespace="library")
+        faults = sim.Faults(cluster, script=[sim.LoseResponse()])
+        async with simulated(cluster, faults=faults, recorder=recorder) as client:
+            with pytest.raises(kp.KubeprotoError):
+                await client.call(client.requests(ConfigMap).delete("gone"), retries=NO_RETRIES)
+        return recorder
+
+    assert run(body).needed == {RequiredAccess("", "configmaps", "delete")}
+
+
+def test_questions_that_every_account_may_ask_need_no_right() -> None:
+    async def body() -> AccessRecorder:
+        recorder = AccessRecorder(namespace="library")
+        async with simulated(sim.Cluster(), recorder=recorder) as client:
+            await client.version()
+            await client.health()
+        return recorder
+
+    assert run(body).needed == set()
