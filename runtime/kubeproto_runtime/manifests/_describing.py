@@ -13,6 +13,7 @@ OperatorLike: TypeAlias = Operator | Run | Iterable[Run]
 
 def description_of(operator: object) -> OperatorDescription:
     """Return the description of an `OperatorLike`, which will not be run; TypeError if it is none."""
+    name = type(operator).__name__
     match operator:
         case Operator():
             return operator.description
@@ -30,6 +31,6 @@ def description_of(operator: object) -> OperatorDescription:
         case _:
             pass
     raise TypeError(
-        f"a {type(cast('object', operator)).__name__} is no operator: return an Operator to which controllers"
+        f"a {name} is no operator: return an Operator to which controllers"
         " were added, or what Controller.run() returned"
     )
