@@ -43,4 +43,4 @@ def parse_access(text: str | bytes) -> frozenset[RequiredAccess]:
     try:
         return frozenset(_DECODER.decode(text))
     except msgspec.DecodeError as error:
-        raise ValueError(f"this is no record of requests, as AccessRecorder writes it: {error}") from error
+        raise ValueError(f"this is not a record of requests, as AccessRecorder writes it: {error}") from error

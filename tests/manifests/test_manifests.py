@@ -207,7 +207,7 @@ def anything(kind: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("wrong", [None, "books", [], [1], 5])
 def test_what_is_no_operator_is_refused_with_what_to_return(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="is no operator: return an Operator"):
+    with pytest.raises(TypeError, match="is not an operator: return an Operator"):
         description_of(wrong)
 
 

@@ -14,7 +14,7 @@ import kubeproto as kp
 from kubeproto import ALL, sim
 from kubeproto.kinds.core_v1 import ConfigMap, Node
 from kubeproto.wire import NO_RETRIES
-from kubeproto_runtime.manifests import Packaging, RequiredAccess, Rule, dump_access, parse_access, roles
+from kubeproto_runtime.manifests import Packaging, RequiredAccess, RoleRule, dump_access, parse_access, roles
 from kubeproto_runtime.operator import FollowedKind, OperatorDescription
 from kubeproto_runtime.testing import AccessRecorder, run, simulated
 
@@ -64,8 +64,8 @@ def an_operator(*namespaces: str, lease: str = "") -> OperatorDescription:
     return OperatorDescription(kinds=(Book,), follows=followed, lease=lease)
 
 
-def rule(verbs: str, resource: str, group: str = "", *names: str) -> Rule:
-    return Rule(group, resource, names, tuple(verbs.split()))
+def rule(verbs: str, resource: str, group: str = "", *names: str) -> RoleRule:
+    return RoleRule(group, resource, names, tuple(verbs.split()))
 
 
 GROUP: Final = BOOKS.group
@@ -112,7 +112,7 @@ OF_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
     ],
 )
 def test_a_right_is_granted_where_it_is_used_and_nowhere_else(
-    described: OperatorDescription, recorded: list[RequiredAccess], found: dict[str, tuple[Rule, ...]]
+    described: OperatorDescription, recorded: list[RequiredAccess], found: dict[str, tuple[RoleRule, ...]]
 ) -> None:
     assert roles(described, recorded) == found
 
@@ -140,7 +140,7 @@ def test_records_of_several_tests_come_together_in_one_file(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("text", ["", "{}", '[{"verb": "get"}]', "[1]"])
 def test_a_file_that_is_no_record_is_a_value_error(text: str) -> None:
-    with pytest.raises(ValueError, match="no record of requests"):
+    with pytest.raises(ValueError, match="not a record of requests"):
         parse_access(text)
 
 

@@ -4,14 +4,15 @@ from .._access import RequiredAccess, dump_access, parse_access
 from ._describing import OperatorLike, description_of
 from ._dockerfile import dockerfile
 from ._layouts import helm_chart, kustomization
-from ._manifests import Packaging, manifests
-from ._rights import Rule, required_access, roles
+from ._manifests import manifests
+from ._packaging import Packaging
+from ._rights import RoleRule, required_access, roles
 
 __all__ = [
     "OperatorLike",
     "Packaging",
     "RequiredAccess",
-    "Rule",
+    "RoleRule",
     "description_of",
     "dockerfile",
     "dump_access",

@@ -31,6 +31,6 @@ def description_of(operator: object) -> OperatorDescription:
         case _:
             pass
     raise TypeError(
-        f"a {name} is no operator: return an Operator to which controllers"
+        f"a {name} is not an operator: return an Operator to which controllers"
         " were added, or what Controller.run() returned"
     )

@@ -5,39 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec import Struct
 
 from kubeproto import Dynamic, KubeObject, encode, parse_manifest
 from kubeproto.crd import definition_of
 
-from .._access import RequiredAccess
 from ..webhooks import CertificateFiles, Where
+from ._packaging import Packaging
 from ._pods import deployment, disruption_budget, network_policy, webhook_service
-from ._rights import CLUSTER, OWN, Rule, roles
+from ._rights import CLUSTER, OWN, RoleRule, roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..operator import OperatorDescription
-    from ._pods import Document
+    from ._packaging import Packaging
+from ._pods import Document
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
-
-
-class Packaging(Struct, frozen=True, kw_only=True):
-    """What manifests need to know beside the operator itself.
-
-    `name` is that of the Deployment, the account and the roles, `namespace` the same unless given. `access`
-    is what the operator's requests have been seen to need; see `kubeproto_runtime.testing.AccessRecorder`.
-    """
-
-    name: str
-    namespace: str = ""
-    image: str = ""
-    replicas: int = 0  # 2 where there is an election, else 1
-    command: tuple[str, ...] = ()  # the image's own, unless given
-    access: frozenset[RequiredAccess] = frozenset()
 
 
 def manifests(described: OperatorDescription, packaging: Packaging) -> list[Dynamic]:
@@ -117,7 +102,7 @@ def _roles(described: OperatorDescription, packaging: Packaging) -> Iterator[Doc
 
 
 def _role(
-    scope: str, name: str, namespace: str, rules: tuple[Rule, ...], packaging: Packaging
+    scope: str, name: str, namespace: str, rules: tuple[RoleRule, ...], packaging: Packaging
 ) -> Iterator[Document]:
     role = _named(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
     yield role | {"rules": [_rule(one) for one in rules]}
@@ -129,7 +114,7 @@ def _role(
     }
 
 
-def _rule(rule: Rule) -> Document:
+def _rule(rule: RoleRule) -> Document:
     names = {"resourceNames": list(rule.names)} if rule.names else {}
     return {
         "apiGroups": [rule.group], "resources": [rule.resource], **names, "verbs": list(rule.verbs),

@@ -13,7 +13,7 @@ from ..webhooks import CertificateFiles
 
 if TYPE_CHECKING:
     from ..operator import OperatorDescription
-    from ._manifests import Packaging
+    from ._packaging import Packaging
 
     Document: TypeAlias = dict[str, Any]
 else:

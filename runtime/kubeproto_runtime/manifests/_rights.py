@@ -28,7 +28,7 @@ _LEASES: Final = ("coordination.k8s.io", "leases")
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
 
-class Rule(Struct, frozen=True, order=True):
+class RoleRule(Struct, frozen=True, order=True):
     """Verbs on one resource, or on those of its objects that have a name here."""
 
     group: str
@@ -59,7 +59,7 @@ def required_access(described: OperatorDescription) -> frozenset[RequiredAccess]
 
 def roles(
     described: OperatorDescription, recorded: Iterable[RequiredAccess] = ()
-) -> dict[str, tuple[Rule, ...]]:
+) -> dict[str, tuple[RoleRule, ...]]:
     """Return the rules by namespace: `CLUSTER` for a ClusterRole, `OWN` for the operator's namespace."""
     named = reconciled_namespaces(described)
     found: dict[str, set[RequiredAccess]] = {}
@@ -83,7 +83,7 @@ def reconciled_namespaces(described: OperatorDescription) -> tuple[str, ...]:
     return names if len([place for place in places if isinstance(place, str)]) == len(places) else ()
 
 
-def _rules(needed: Iterable[RequiredAccess]) -> tuple[Rule, ...]:
+def _rules(needed: Iterable[RequiredAccess]) -> tuple[RoleRule, ...]:
     verbs: dict[tuple[str, str, str], set[str]] = {}
     for one in needed:
         verbs.setdefault((one.group, one.resource, one.name), set()).add(one.verb)
@@ -98,7 +98,7 @@ def _rules(needed: Iterable[RequiredAccess]) -> tuple[Rule, ...]:
             names.setdefault((group, resource, _in_order(allowed), bool(name)), []).append(name)
     return tuple(
         sorted(
-            Rule(group, resource, tuple(found) if named else (), allowed)
+            RoleRule(group, resource, tuple(found) if named else (), allowed)
             for (group, resource, allowed, named), found in names.items()
         )
     )

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from kubeproto import Resource
+from kubeproto.requests import AllNamespaces
+
 from ._leader_elector import LeaderElector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kubeproto import Resource
-    from kubeproto.requests import AllNamespaces
-
     from ..reconciling._plans import ControllerPlan
     from ..webhooks import WebhookServer
     from ._election import Election
+else:
+    WebhookServer = Any  # for help() and inspect.signature(): webhooks are imported by whoever serves them
 
 
 class FollowedKind(Struct, frozen=True):

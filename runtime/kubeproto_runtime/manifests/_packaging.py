@@ -1,0 +1,22 @@
+"""`Packaging`: what manifests need to know beside the operator itself."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from .._access import RequiredAccess
+
+
+class Packaging(Struct, frozen=True, kw_only=True):
+    """What manifests need to know beside the operator itself.
+
+    `name` is that of the Deployment, the account and the roles, `namespace` the same unless given. `access`
+    is what the operator's requests have been seen to need; see `kubeproto_runtime.testing.AccessRecorder`.
+    """
+
+    name: str
+    namespace: str = ""
+    image: str = ""
+    replicas: int = 0  # 2 where there is an election, else 1
+    command: tuple[str, ...] = ()  # the image's own, unless given
+    access: frozenset[RequiredAccess] = frozenset()
