@@ -85,7 +85,7 @@ def _packaging(options: ManifestOptions) -> Packaging:
     from kubeproto_runtime.manifests import Packaging, parse_access
 
     try:
-        access = parse_access(Path(options.access).read_bytes() if options.access else "[]")
+        access = parse_access(Path(options.access).read_bytes() if options.access else b"[]")
     except ValueError as error:
         raise ValueError(f"{options.access}: {error}") from error
     module = Path(options.operator.rpartition(":")[0].removesuffix(".py")).name.rpartition(".")[2]

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from kubeproto import InvalidObject
+from kubeproto.objects import Reader
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -29,7 +32,7 @@ class RequiredAccess(Struct, frozen=True, order=True, omit_defaults=True):
     name: str = ""
 
 
-_DECODER: Final[msgspec.json.Decoder[list[RequiredAccess]]] = msgspec.json.Decoder(list[RequiredAccess])
+_READER: Final[Reader[list[RequiredAccess]]] = Reader(list[RequiredAccess], "RequiredAccess")
 
 
 def dump_access(needed: Iterable[RequiredAccess]) -> str:
@@ -38,9 +41,9 @@ def dump_access(needed: Iterable[RequiredAccess]) -> str:
     return "[\n" + ",\n".join(f"  {line}" for line in lines) + ("\n]\n" if lines else "]\n")
 
 
-def parse_access(text: str | bytes) -> frozenset[RequiredAccess]:
+def parse_access(data: bytes) -> frozenset[RequiredAccess]:
     """Return what `dump_access` has written; ValueError if it is something else."""
     try:
-        return frozenset(_DECODER.decode(text))
-    except msgspec.DecodeError as error:
+        return frozenset(_READER.read(data))
+    except InvalidObject as error:
         raise ValueError(f"this is not a record of requests, as AccessRecorder writes it: {error}") from error

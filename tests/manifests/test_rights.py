@@ -133,15 +133,15 @@ def test_records_of_several_tests_come_together_in_one_file(tmp_path: Path) -> N
         recorder = AccessRecorder(namespace="library")
         recorder.needed.add(needed)
         recorder.save(path)
-    assert parse_access(path.read_text()) == {IN_NAMESPACES, IN_OWN}
+    assert parse_access(path.read_bytes()) == {IN_NAMESPACES, IN_OWN}
     assert path.read_text() == dump_access([IN_OWN, IN_NAMESPACES])
     assert path.read_text().count("\n") == 4
 
 
-@pytest.mark.parametrize("text", ["", "{}", '[{"verb": "get"}]', "[1]"])
-def test_a_file_that_is_no_record_is_a_value_error(text: str) -> None:
+@pytest.mark.parametrize("data", [b"", b"{}", b'[{"verb": "get"}]', b"[1]", b"\xff", b"[" * 100_000])
+def test_a_file_that_is_no_record_is_a_value_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="not a record of requests"):
-        parse_access(text)
+        parse_access(data)
 
 
 def test_a_request_that_a_fault_swallowed_is_recorded_too() -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from kubeproto import Dynamic, dump_yaml, encode, parse_manifest
+from kubeproto import Dynamic, dump_yaml, parse_manifest
 
+from .._documents import plain
 from ._manifests import INJECT_FROM
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def helm_chart(
     files: dict[str, str] = {}
     values: dict[str, Any] = {}
     for obj in objects:
-        document: dict[str, Any] = msgspec.json.decode(encode(obj))
+        document: dict[str, Any] = plain(obj)
         if obj.kind == "Namespace":
             continue
         if obj.kind == "CustomResourceDefinition":

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kubeproto import Dynamic, KubeObject, encode, parse_manifest
+from kubeproto import Dynamic, parse_manifest
 from kubeproto.crd import definition_of
 
+from .._documents import plain
 from ..webhooks import CertificateFiles, Where
 from ._packaging import Packaging
 from ._pods import deployment, disruption_budget, network_policy, webhook_service
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..operator import OperatorDescription
-    from ._packaging import Packaging
-from ._pods import Document
+    from ._pods import Document
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
@@ -80,11 +80,6 @@ def _labelled(document: Document, packaging: Packaging) -> Document:
     return {"metadata": {**document["metadata"], "labels": labels}}
 
 
-def _plain(obj: KubeObject) -> Document:
-    document: Document = msgspec.json.decode(encode(obj))
-    return document
-
-
 # Rights
 
 
@@ -134,9 +129,9 @@ def _definitions(described: OperatorDescription, packaging: Packaging, where: Wh
         if not _has_definition(kind):
             continue
         if kind in converted:
-            yield _injected(_plain(converted[kind].definition(where)), described, packaging)
+            yield _injected(plain(converted[kind].definition(where)), described, packaging)
         else:
-            yield _plain(definition_of(kind))
+            yield plain(definition_of(kind))
 
 
 def _has_definition(kind: type[Any]) -> bool:
@@ -150,7 +145,7 @@ def _configurations(described: OperatorDescription, packaging: Packaging, where:
     for webhooks in described.webhooks.webhooks.webhooks:
         plural = webhooks.kind.resource.plural
         for one in webhooks.configurations(f"{packaging.name}-{plural}", where):
-            yield _injected(_plain(one), described, packaging)
+            yield _injected(plain(one), described, packaging)
 
 
 def _injected(document: Document, described: OperatorDescription, packaging: Packaging) -> Document:
