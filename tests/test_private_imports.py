@@ -60,6 +60,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.reconciling._workers": "limits and cancellations of workers, without a controller",
     "kubeproto_runtime.tasks._accepting": "a listener without file descriptors, handed over by the test",
     "kubeproto_runtime.tasks._background": "which event loop runs, for every loop and for none",
+    "kubeproto_runtime.tasks._logged_lines": "what a storm breaks, to see that it finds it",
     "kubeproto_runtime.webhooks._issuing": "what stands in a Secret, which no caller is to look into",
     "kubeproto_trio._dialling": "a limit that a page of the documentation states",
 }

@@ -433,10 +433,16 @@ class Cluster:
         return take_snapshot(self._state)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Replace everything that is stored. Open watches end and history is empty, as after a restart."""
+        """Replace everything that is stored. Open watches end and history is empty, as after a restart.
+
+        What was planned with `later` still happens, and controllers stay as their switches were set.
+        """
         self.end_watches()
         load_snapshot(self._state, snapshot)
+        controllers, plans, planned = self._controllers, self._plans, self._planned
         self._begin()
+        self._plans, self._planned = plans, planned
+        self._controllers.set_switches(controllers)
         self._controllers.resume()
 
     def _wake(self, storage: ResourceStorage, event: StoredEvent) -> None:

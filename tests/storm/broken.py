@@ -8,13 +8,23 @@ from typing import Any, Final
 
 import anyio
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 import kubeproto as kp
-from kubeproto.control import Store, WorkQueue
+from kubeproto.control import Store, WorkQueue, requeue
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto.watching import resync
 from kubeproto_runtime import Action, Context, await_change
+from kubeproto_runtime.calls import Meter
+from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.tasks._background import spawn
+from kubeproto_runtime.tasks._logged_lines import LoggedLines
+from kubeproto_runtime.watching import ResyncDriver
 
 from .kinds import Book
+from .people import User
+from .plan import Planned
 from .processes import Replica
 
 Patch = pytest.MonkeyPatch
@@ -93,11 +103,108 @@ def broken_end(patch: Patch) -> None:
     patch.setattr(Replica, "live", live_on)
 
 
-VARIANTS: Final[list[tuple[Callable[[Patch], None], str]]] = [
-    (broken_cache, "shows what never was"),
-    (broken_queue, "twice at once"),
-    (broken_feed, "has not reconciled"),
-    (broken_finalizer, "went before its finalizer"),
-    (broken_goal, "has no ConfigMap"),
-    (broken_end, "are left after the end"),
+def broken_lease(patch: Patch) -> None:
+    """The loss of the lease ends no work, keeps no run from beginning, and holds back no write."""
+
+    def carry_on(self: Any, reason: str) -> None:
+        self._until, self._lost, self._won = None, reason, anyio.Event()
+
+    def let_through(*_: Any) -> None:
+        pass
+
+    patch.setattr(LeaderElector, "_cut", carry_on)
+    patch.setattr(Meter, "check", let_through)
+    status = _whole(LeaderElector, "leadership_status")
+
+    def once_and_for_all(self: Any) -> Any:
+        found = status.fget(self)
+        return replace(found, leads=found.leads or bool(self._lost))
+
+    patch.setattr(LeaderElector, "leadership_status", property(once_and_for_all))
+
+
+def broken_client(patch: Patch) -> None:
+    """An object that was sent counts as created, whatever became of the response."""
+    create = _whole(User, "create")
+
+    async def create_anyway(self: Any, api: Any, obj: Any) -> Any:
+        try:
+            return await create(self, api, obj)
+        except kp.TransportError:
+            return obj
+
+    patch.setattr(User, "create", create_anyway)
+
+
+def broken_pace(patch: Patch) -> None:
+    """Each watch ends after two seconds, by its own will."""
+    plan = _whole(ResyncDriver, "_plan")
+
+    def plan_short(self: Any, planned: Any) -> None:
+        plan(self, replace(planned, seconds=(2, 2)) if isinstance(planned, resync.SendWatch) else planned)
+
+    patch.setattr(ResyncDriver, "_plan", plan_short)
+
+
+def broken_log(patch: Patch) -> None:
+    """Each failure is logged, however often it comes."""
+
+    def same(_: Any, level: int, *__: Any) -> int:
+        return level
+
+    patch.setattr(LoggedLines, "level", same)
+
+
+def broken_silence(patch: Patch) -> None:
+    """An operator shows in each ConfigMap that it is alive."""
+    label = _whole(Replica, "_label")
+
+    async def label_alive(self: Any, book: Book, ctx: Context[None]) -> Action:
+        await label(self, book, ctx)
+        alive = {"metadata": {"labels": {"alive": str(int(anyio.current_time()))}}}
+        await ctx.client.api(ConfigMap, namespace=ctx.namespace).merge_patch(ctx.name, alive)
+        return requeue(after=30)
+
+    patch.setattr(Replica, "_label", label_alive)
+
+
+class Variant(Struct, frozen=True):
+    """What is made wrong, what a storm says of it, and the runs in which it does."""
+
+    make: Callable[[Patch], None]
+    says: str
+    seeds: tuple[int, ...] = tuple(range(20, 26))
+    duration: float = 120.0
+    changes: dict[str, Any] = {}
+
+
+VARIANTS: Final = [
+    Variant(broken_cache, "shows what never was"),
+    Variant(broken_queue, "twice at once"),
+    Variant(broken_feed, "has not reconciled"),
+    Variant(broken_finalizer, "went before its finalizer"),
+    Variant(broken_goal, "has no ConfigMap"),
+    Variant(broken_end, "are left after the end"),
+    Variant(
+        broken_lease,
+        "after its lease expired",
+        changes={
+            "share": 0.1,
+            "events": tuple(Planned(at, "lease stolen", 0) for at in (20.0, 50.0, 80.0)),
+        },
+    ),
+    Variant(broken_client, "it never was"),
+    Variant(broken_pace, "should do", changes={"share": 0.05, "events": (), "users": 1, "pace": 2.0}),
+    Variant(
+        broken_log,
+        "logged twice within",
+        duration=60.0,
+        changes={
+            "share": 0.1,
+            "objects": 1,
+            "pace": 0.1,
+            "events": tuple(Planned(at, "failing handlers", 0) for at in (10.0, 20.0, 30.0, 40.0)),
+        },
+    ),
+    Variant(broken_silence, "writes in the silence", changes={"share": 0.3}),
 ]

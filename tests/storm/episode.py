@@ -29,7 +29,7 @@ from .processes import Mirror, Program, Replica
 from .world import World
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from .plan import Backend, Plan
 
 LIVENESS: Final = (
     600.0  # seconds from the last fault to the desired state; backoffs and dead watches take 150
@@ -61,7 +61,7 @@ def play(plan: Plan, *, keep: bool = False) -> Outcome:
     """Make the run that a plan says."""
     began = time.process_time()
     world = StormWorld(plan, keep=keep)
-    repeats = Repeats(lambda: world.cluster.now, _who, world.found)
+    repeats = Repeats(partial(_now, plan.backend), _who, world.found)
     level, propagates = _LOG.level, _LOG.propagate
     _LOG.addHandler(repeats)
     _LOG.setLevel(logging.INFO)
@@ -162,15 +162,15 @@ class StormWorld(World):
         found = asyncio.get_running_loop()
         return found if isinstance(found, StormLoop) else None
 
-    def restored_uids(self) -> set[str]:
-        """The uids of shelves that are there and have their finalizer."""
-        metadata = [one["metadata"] for one in self.cluster.objects(Shelf)]
-        return {one["uid"] for one in metadata if one.get("finalizers")}
-
 
 def _who() -> str:
     process = process_of.get()
     return process.name if isinstance(process, Program) else ""
+
+
+def _now(backend: Backend) -> float:
+    """The time of the event loop: the cluster's own stands still until it has something to do."""
+    return trio.current_time() if backend == "trio" else asyncio.get_running_loop().time()
 
 
 def _inner(error: BaseException) -> str:

@@ -46,7 +46,7 @@ def _template() -> sim.Cluster:
     return cluster
 
 
-def new_cluster(modes: sim.Modes, window: int, seed: int) -> sim.Cluster:
+def new_cluster(modes: sim.Modes, window: int, garbage: float, seed: int) -> sim.Cluster:
     """A cluster that serves these kinds."""
     cluster = _template().fork()
     cluster.modes = modes
@@ -55,4 +55,7 @@ def new_cluster(modes: sim.Modes, window: int, seed: int) -> sim.Cluster:
     state.storage.window = window
     for resource in state.storage.resources.values():
         resource.window = window
+    # Collected at once, what an operator makes for an object that only its cache still shows would go and be
+    # made again as fast as both can: a real collector takes its time.
+    cluster.controllers["garbage-collector-controller"].slow(garbage)
     return cluster

@@ -190,5 +190,5 @@ def _restore(world: StormWorld) -> None:
     raised = msgspec.structs.replace(backup, version=cluster.version + 1000)
     world.oracle.restore(backup.version)
     cluster.restore(raised)
-    world.external &= world.restored_uids()
+    world.restored()
     world.lease_doubtful_until = world.time + 30.0

@@ -54,6 +54,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     duration: float
     modes: sim.Modes
     window: int
+    garbage: float  # seconds after which what has no owner any more is collected
     replicas: int
     rates: tuple[float, ...]  # of the replicas' clocks
     credentials: Literal["none", "oidc"]
@@ -69,7 +70,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATION) -> Plan:
     """The run that a seed decides."""
     rng = Random(seed)
-    drawn: Backend = "trio" if rng.random() < 0.3 else "asyncio"
+    drawn: Backend = "trio" if rng.random() < 0.2 else "asyncio"
     replicas = rng.choice((0, 0, 1, 2, 2, 3))
     gone: tuple[Literal["in-stream", "http-expired", "http-gone"], ...] = (
         "in-stream", "in-stream", "http-expired", "http-gone",
@@ -94,6 +95,7 @@ def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATIO
         duration=duration,
         modes=modes,
         window=rng.choice((5, 50, 10_000)),
+        garbage=rng.choice((0.5, 3.0, 20.0)),
         replicas=replicas,
         rates=tuple(rng.choice((1.0, 1.0, 0.9, 1.1, 1.3)) for _ in range(3)),
         credentials=rng.choice(("none", "none", "oidc")),
@@ -101,7 +103,7 @@ def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATIO
         users=rng.randint(1, 3),
         pace=rng.choice((0.5, 2.0, 5.0)),
         objects=rng.choice((2, 5, 9)),
-        share=rng.choice((0.15, 0.4, 0.6, 0.8)),
+        share=rng.choice((0.4, 0.7, 0.85, 0.9, 0.95, 0.97)),
         events=_events(rng, duration, replicas),
     )
 

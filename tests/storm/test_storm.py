@@ -6,14 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
 
-from .broken import VARIANTS, Patch, broken_finalizer
+from .broken import VARIANTS, Variant, broken_finalizer
 from .episode import play
 from .machines import play_machines
 from .plan import Backend, Plan, draw, read, write
@@ -85,16 +84,17 @@ def test_a_plan_survives_its_file() -> None:
 
 
 @thorough
-@pytest.mark.parametrize(("broken", "says"), VARIANTS, ids=lambda one: getattr(one, "__name__", None))
-def test_a_storm_finds(broken: Callable[[Patch], None], says: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda one: one.make.__name__)
+def test_a_storm_finds(variant: Variant) -> None:
+    changes: dict[str, Any] = {"replicas": 2, "users": 3, "pace": 0.5} | variant.changes
     found: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        broken(patch)
-        for seed in range(20, 26):
-            found += play(small(seed, replicas=2, users=3, pace=0.5, duration=120.0)).violations
-            if any(says in one for one in found):
+        variant.make(patch)
+        for seed in variant.seeds:
+            found += play(small(seed, duration=variant.duration, **changes)).violations
+            if any(variant.says in one for one in found):
                 return
-    raise AssertionError(f"nothing says {says!r}: {found[:5]}")
+    raise AssertionError(f"nothing says {variant.says!r}: {found[:5]}")
 
 
 @thorough

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubeproto.sim import Snapshot, StoredObject
 
-from .kinds import SHELVES, new_cluster
+from .kinds import FINALIZER, SHELVES, Shelf, new_cluster
 from .oracle import Oracle
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class World:
 
     def __init__(self, plan: Plan, *, keep: bool = False) -> None:
         self.plan = plan
-        self.cluster = new_cluster(plan.modes, plan.window, plan.seed)
+        self.cluster = new_cluster(plan.modes, plan.window, plan.garbage, plan.seed)
         self.begun = self.cluster.now
         self.calm = False
         self.counts: Counter[str] = Counter()
@@ -29,6 +29,7 @@ class World:
         self.violations: list[str] = []
         self.transcript: list[str] | None = [] if keep else None
         self.external: set[str] = set()  # uids of shelves that have something outside of the cluster
+        self.unguarded: set[str] = set()  # uids of shelves whose finalizer went with a restored backup
         self.slow_until = self.failing_until = 0.0
         self.asked = 0  # requests that people wanted
         self.lease_doubtful_until = 0.0  # somebody has meddled with the lease itself
@@ -44,6 +45,18 @@ class World:
     def time(self) -> float:
         """Seconds since the beginning."""
         return self.cluster.now - self.begun
+
+    def restored(self) -> None:
+        """Learn which shelf has which uid: a restored backup is no change."""
+        self._uids = {}
+        for one in self.cluster.objects(Shelf):
+            meta = one["metadata"]
+            self._uids[f"{meta['namespace']}/{meta['name']}"] = meta["uid"]
+            if not meta.get("finalizers"):
+                # A program whose cache has not seen the backup yet may well put something up for it.
+                self.unguarded.add(meta["uid"])
+                self.external.discard(meta["uid"])
+        self.external &= set(self._uids.values())
 
     def note(self, line: str) -> None:
         """Write down what happens: into the hash of the run, and into its transcript if it is kept."""
@@ -81,6 +94,8 @@ class World:
     def _check_finalizer(self, one: StoredObject) -> None:
         if one.data is not None:
             _, _, rest = one.data.partition(b'"uid":"')
-            self._uids[one.key] = rest[:36].decode()
-        elif self._uids.pop(one.key, "") in self.external:
+            self._uids[one.key] = uid = rest[:36].decode()
+            if FINALIZER.encode() in one.data:
+                self.unguarded.discard(uid)
+        elif (uid := self._uids.pop(one.key, "")) in self.external and uid not in self.unguarded:
             self.found(f"shelf {one.key} went before its finalizer had cleaned up")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import inf
 from typing import Final, Protocol
 
 from ..._errors import LocalProtocolError
@@ -54,12 +55,16 @@ class ControllerManager:
         notify: Callable[[], None],
     ) -> None:
         self.state = state
+        # A request settles and asks for `due` several times: what was found at rest holds until a change.
+        self._rests_until = -inf
+        self._due: float | None = None
+        self._notify_cluster = notify
         self.definitions = Definitions(state)
         self.garbage = Garbage(state)
         self.pods = Pods(state)
         self.protection = Protection(state)
         self.aggregation = RoleAggregation(state)
-        self.workloads = Workloads(Objects(state, gates), names, notify)
+        self.workloads = Workloads(Objects(state, gates), names, self._notify)
         switchable: list[tuple[str, ClusterController]] = [
             ("garbage-collector-controller", self.garbage),
             ("namespace-controller", NamespaceController(state)),
@@ -68,7 +73,9 @@ class ControllerManager:
         if populated or is_chosen(names, "serviceaccount-controller"):
             switchable.append(("serviceaccount-controller", Defaults(state)))
         self._switched = [
-            SwitchedWork(ControllerSwitch(name, notify), one.on_event, one.work, lambda: state.clock.time)
+            SwitchedWork(
+                ControllerSwitch(name, self._notify), one.on_event, one.work, lambda: state.clock.time
+            )
             for name, one in switchable
         ]
         self._controllers: tuple[ClusterController, ...] = (
@@ -85,11 +92,19 @@ class ControllerManager:
     def callbacks(self) -> list[Callable[[ResourceStorage, StoredEvent], None]]:
         """What is to be called with each change, in order."""
         own = (controller.on_event for controller in self._controllers)
-        return [self._note_quota, *own, self._notify_extensions]
+        return [self._note, *own, self._notify_extensions]
 
     @property
     def due(self) -> float | None:
         """When a controller acts without a change next; None if none will."""
+        return self._due if self._rests else self._find_due()
+
+    @property
+    def _rests(self) -> bool:
+        """Whether nothing is left to do. Extensions may have something to do without any change."""
+        return self.state.clock.time < self._rests_until and not self.state.extensions
+
+    def _find_due(self) -> float | None:
         times = [self.definitions.due, self.pods.due, self.workloads.due]
         times += [one.due for one in self._switched]
         times += [one.due for one in self.state.extensions]
@@ -97,17 +112,22 @@ class ControllerManager:
 
     def settle(self) -> None:
         """Let the controllers work until they have nothing left to do."""
+        if self._rests:
+            return
         for _ in range(_ROUNDS):
             # Nodes come first: they end the pods that would end by themselves where there are none.
             working = (*self.state.extensions, *self._controllers)
             worked = [controller.work() for controller in working]
             if not any(worked):
+                self._due = self._find_due()
+                self._rests_until = inf if self._due is None else self._due
                 return
         raise LocalProtocolError(f"the controllers of the cluster did not come to rest in {_ROUNDS} rounds")
 
     def establish_at_once(self) -> None:
         """Settle, and establish new definitions without the time that a server takes for it."""
         self.definitions.hurried = True
+        self._rests_until = -inf
         self.settle()
         self.definitions.hurried = False
 
@@ -124,6 +144,11 @@ class ControllerManager:
         for mine, theirs in zip(self._switched, other._switched, strict=True):
             mine.copy_from(theirs)
 
+    def set_switches(self, other: ControllerManager) -> None:
+        """Let each controller run, lag and fail as that of the same cluster before a restart."""
+        for name, switch in other.switches.items():
+            self.switches[name].copy_from(switch)
+
     def resume(self) -> None:
         """Learn what is stored after a restart: definitions first, because they bring kinds."""
         for stored in list(self.state.storage.resource(DEFINITIONS).objects.values()):
@@ -137,6 +162,17 @@ class ControllerManager:
                 self._note_quota(storage, StoredEvent("ADDED", stored, None))
                 for follower in followers:
                     follower.on_event(storage, StoredEvent("ADDED", stored, None))
+
+        self._rests_until = -inf
+
+    def _notify(self) -> None:
+        """A switch was changed: its controller may have something to do."""
+        self._rests_until = -inf
+        self._notify_cluster()
+
+    def _note(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        self._rests_until = -inf
+        self._note_quota(storage, event)
 
     def _note_quota(self, storage: ResourceStorage, event: StoredEvent) -> None:
         if storage.name == QUOTAS:

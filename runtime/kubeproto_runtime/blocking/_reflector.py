@@ -13,6 +13,7 @@ from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
+from ..tasks._logged_lines import LoggedLines
 from ..watching._followed import _parted, warn_unplaced
 from ._resync_driver import BlockingResyncDriver
 
@@ -40,6 +41,7 @@ class StoreSink(Generic[K]):
         api: Api[K],
         changed: Callable[[list[Change[K]]], object],
         *,
+        clock: Callable[[], float],
         whole: Callable[[str], object] = lambda version: None,
         troubled: Callable[[resync.SyncFailure], object] = lambda failure: None,
     ) -> None:
@@ -48,6 +50,8 @@ class StoreSink(Generic[K]):
         self._changed = changed
         self._whole = whole
         self._troubled = troubled
+        self._clock = clock
+        self._lines = LoggedLines()
 
     def stage(self, news: list[Any]) -> None:
         """Take a part of the next snapshot."""
@@ -69,7 +73,8 @@ class StoreSink(Generic[K]):
 
     def report(self, failure: resync.SyncFailure) -> None:
         """Note that something went wrong; it is retried."""
-        _log.warning("%s: %s: %s", self._resource, failure.about, failure.text)
+        level = self._lines.level(logging.WARNING, failure.text, self._clock())
+        _log.log(level, "%s: %s: %s", self._resource, failure.about, failure.text)
         self._troubled(failure)
 
     def abandon(self, outcome: Outcome) -> None:
@@ -107,7 +112,7 @@ class BlockingReflector(Generic[K]):
         self.api = api
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        self._sink = StoreSink(api, self._news, troubled=self._trouble)
+        self._sink = StoreSink(api, self._news, clock=client.clock, troubled=self._trouble)
         self._following = BlockingResyncDriver(
             client,
             api,

@@ -45,7 +45,9 @@ class BlockingFollowedEvents(Generic[K, E]):
         self._strict = strict
         self._failures = failures
         self._ready: list[Any] = []
-        self._sink = StoreSink(api, self._changed, whole=self._whole, troubled=self._trouble)
+        self._sink = StoreSink(
+            api, self._changed, clock=client.clock, whole=self._whole, troubled=self._trouble
+        )
         self._following = BlockingResyncDriver(
             client, api, self._sink, settings=settings, selection=selection, until=until
         )

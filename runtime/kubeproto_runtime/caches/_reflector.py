@@ -21,6 +21,7 @@ from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
+from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import failures
 from ..watching._followed import warn_unplaced
 from ..watching._resync_driver import ResyncDriver
@@ -66,6 +67,7 @@ class Reflector(Generic[K]):
         self._failure: Exception | None = None
         self._opaque: dict[object, str] = {}  # versions without an order that somebody waits for
         self._said = ""
+        self._lines = LoggedLines()
 
     def require_synced(self) -> None:
         """Raise if it has not synced: that does not mean that it is empty."""
@@ -239,8 +241,10 @@ class Reflector(Generic[K]):
 
     def report(self, failure: resync.SyncFailure) -> None:
         """Note that something went wrong; it is retried. A repetition is logged for debugging only."""
-        level = logging.DEBUG if failure.text == self._said else logging.WARNING
-        self._said = failure.text
+        repeats, self._said = failure.text == self._said, failure.text
+        level = logging.DEBUG
+        if not repeats:
+            level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
         _log.log(level, "%s: %s: %s", self.resource, failure.about, failure.text)
         if not self.synced and isinstance(failure.outcome, Refused) and failure.outcome.code == 404:
             self._missing = KindNotServed(self.resource)

@@ -25,10 +25,10 @@ from kubeproto.control import (
     WorkQueue,
 )
 
+from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import complain, failures, is_stray
 from ._context import Context, ref_of
 from ._key_feed import KeyFeed
-from ._logged_lines import LoggedLines
 from ._metrics import ReconcileStats
 from ._plans import (
     ControllerPlan,
@@ -290,10 +290,10 @@ class Reconciling:
             after = None
         if isinstance(error, Conflict) and after is not None:
             # This is normal: the run saw an object that has changed since, and the next one sees the new one.
-            level = self._lines.level(logging.INFO, work.key, 0, text, now)
+            level = self._lines.level(logging.INFO, (work.key, 0, text), now)
             log.log(level, "conflict, retried in %.3g s: %s", after, error)
         else:
-            level = self._lines.level(logging.ERROR, work.key, work.attempt, text, now)
+            level = self._lines.level(logging.ERROR, (work.key, work.attempt, text), now)
             if after is None:
                 log.log(level, "failed, and waits for a change: %s", error, exc_info=shown)
             else:

@@ -13,6 +13,8 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
+import anyio
+
 from kubeproto import (
     Added,
     Bookmark,
@@ -29,6 +31,7 @@ from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
+from ..tasks._logged_lines import LoggedLines
 from ._resync_driver import ResyncDriver
 
 if TYPE_CHECKING:
@@ -69,6 +72,7 @@ class FollowedEvents(Generic[K, E]):
         self._ready: deque[Change[K] | Bookmark | resync.SyncFailure] = deque()
         self._failure: KubeprotoError | None = None
         self._closed = False
+        self._lines = LoggedLines()
         self._following = ResyncDriver(client, api, self, settings=settings, selection=selection)
 
     async def __aenter__(self) -> Self:
@@ -139,7 +143,8 @@ class FollowedEvents(Generic[K, E]):
 
     def report(self, failure: resync.SyncFailure) -> None:
         """Note that something went wrong; it is retried."""
-        _log.warning("%s: %s: %s", self._resource, failure.about, failure.text)
+        level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
+        _log.log(level, "%s: %s: %s", self._resource, failure.about, failure.text)
         if self._failures:
             self._ready.append(failure)
         missing = isinstance(failure.outcome, Refused) and failure.outcome.code == 404

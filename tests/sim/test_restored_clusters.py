@@ -1,0 +1,65 @@
+"""What a restored backup changes in a cluster, and what it leaves as it was; and when controllers rest."""
+
+from __future__ import annotations
+
+from asking import CONFIGMAPS, Asker
+
+GARBAGE = "garbage-collector-controller"
+
+
+def _with_an_orphan(asker: Asker) -> None:
+    owner = asker.config("owner")
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    asker.config("owned", ownerReferences=[reference])
+    asker.ask("DELETE", f"{CONFIGMAPS}/owner")
+
+
+def _there(asker: Asker) -> bool:
+    asker.send("GET", f"{CONFIGMAPS}/owned")
+    return asker.status == 200
+
+
+def test_controllers_stay_as_they_were_set_when_a_backup_is_restored() -> None:
+    asker = Asker()
+    cluster = asker.cluster
+    cluster.controllers[GARBAGE].slow(10)
+    cluster.restore(cluster.snapshot())
+    _with_an_orphan(asker)
+    assert _there(asker)
+    cluster.advance(9)
+    assert _there(asker)
+    cluster.advance(1)
+    assert not _there(asker)
+
+
+def test_what_was_planned_happens_after_a_restored_backup_too() -> None:
+    cluster, happened = Asker().cluster, list[float]()
+    begun = cluster.now
+    cluster.later(10, lambda: happened.append(cluster.now - begun))
+    cluster.restore(cluster.snapshot())
+    cluster.later(5, lambda: happened.append(cluster.now - begun))
+    cluster.advance(20)
+    assert happened == [5, 10]
+
+
+def test_a_controller_that_is_started_again_does_at_once_what_is_left() -> None:
+    asker = Asker()
+    asker.cluster.controllers[GARBAGE].stop()
+    _with_an_orphan(asker)
+    asker.cluster.advance(60)
+    assert _there(asker)
+    asker.cluster.controllers[GARBAGE].start()
+    asker.cluster.settle()
+    assert not _there(asker)
+
+
+def test_a_controller_that_failed_retries_in_time() -> None:
+    asker = Asker()
+    asker.cluster.controllers[GARBAGE].fail(2)
+    _with_an_orphan(asker)
+    asker.cluster.settle()
+    assert _there(asker)
+    due = asker.cluster.due
+    assert due is not None
+    asker.cluster.advance_to(due + 0.1)
+    assert not _there(asker)
