@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, Request, Route, sync_playwright
+from playwright.sync_api import Page, Request, Route, expect, sync_playwright
 
 WITHIN: Final = 60_000  # ms for whatever a test waits for: a busy machine is not a failure
 # The tests run as root in containers, where Chromium's sandbox cannot be had and /dev/shm is small.
@@ -36,6 +36,7 @@ def opened_page() -> Generator[Page]:
         try:
             page = browser.new_page()
             page.set_default_timeout(WITHIN)
+            expect.set_options(timeout=WITHIN)
             page.on("pageerror", lambda error: problems.append(f"a script failed: {error}"))
             page.route("**/*", route)
             yield page

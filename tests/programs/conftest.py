@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Generator
-from pathlib import Path
+from contextlib import contextmanager
 
 import pytest
 import yaml
@@ -14,25 +13,41 @@ from kubeproto import sim
 from kubeproto_serve import serving
 
 PLUGIN = "realserver.fixtures"  # which `make real` loads
-_numbers = itertools.count(1)
+
+
+@contextmanager
+def cluster_of(
+    request: pytest.FixtureRequest, folders: pytest.TempPathFactory, name: str, *, watch_cache: bool
+) -> Generator[Site]:
+    """The real server of that name, or a simulated one. Both have controllers and no nodes: no pod runs."""
+    folder = folders.mktemp("programs", numbered=True)
+    if request.config.pluginmanager.hasplugin(PLUGIN):
+        real = request.getfixturevalue(name)
+        document = yaml.safe_load(real.kubeconfig.read_text())
+        document["current-context"] = "admin"
+        yield Site(folder, yaml.safe_dump(document), real=True, compact=real.compact)
+        return
+    simulated = sim.Cluster(populated=True, controllers=True, modes=sim.Modes(watch_cache=watch_cache))
+    with serving(simulated) as server:
+        yield Site(folder, server.kubeconfig, real=False, compact=lambda: server.call(simulated.compact))
 
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    """The server that all programs share."""
-    folder: Path = tmp_path_factory.mktemp("programs")
-    if request.config.pluginmanager.hasplugin(PLUGIN):
-        document = yaml.safe_load(request.getfixturevalue("real_server").kubeconfig.read_text())
-        document["current-context"] = "admin"
-        yield Site(folder, yaml.safe_dump(document), real=True)
-        return
-    # It has controllers and no nodes, as the real one has: pods are made, and do not run.
-    with serving(sim.Cluster(populated=True, controllers=True)) as server:
-        yield Site(folder, server.kubeconfig, real=False)
+    """The server that most programs share."""
+    with cluster_of(request, tmp_path_factory, "real_server", watch_cache=True) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def forgetful(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
+    """One without a watch cache: a version is gone as soon as the history is compacted."""
+    with cluster_of(request, tmp_path_factory, "uncached_server", watch_cache=False) as site:
+        yield site
 
 
 @pytest.fixture
 def site(cluster: Site) -> Generator[Site]:
     """That server, in a namespace of its own."""
-    with cluster.within(f"programs-{next(_numbers)}") as site:
+    with cluster.within() as site:
         yield site

@@ -5,49 +5,82 @@ Everything waits for what it needs, up to `LIMIT`; nothing waits for a time.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import yaml
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from kubectl_commands.running import kubectl
+from realserver._real_proxy import Proxy
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LIMIT: Final = 120.0  # seconds; what takes longer has failed
 LOOKS: Final = 200  # how often kubectl is asked for what it cannot wait for
 
 
+_numbers = itertools.count(1)
+
+
 class Site:
     """A server that kubectl and programs reach by a kubeconfig, in a namespace of their own."""
 
-    def __init__(self, folder: Path, kubeconfig: str, *, real: bool, namespace: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        kubeconfig: str,
+        *,
+        real: bool,
+        compact: Callable[[], object],
+        namespace: str = "",
+    ) -> None:
         self.folder = folder
         self.real = real
+        self.compact = compact  # lets the server forget its history
         self.namespace = namespace
         self.kubeconfig = folder / f"{namespace or 'cluster'}.kubeconfig"
         self.kubeconfig.write_text(kubeconfig)
         self._given = kubeconfig
 
     @contextmanager
-    def within(self, namespace: str) -> Generator[Site]:
+    def within(self) -> Generator[Site]:
         """The same in a new namespace, which is deleted afterwards."""
+        namespace = f"programs-{next(_numbers)}"
         document = yaml.safe_load(self._given)
         for context in document["contexts"]:
             context["context"]["namespace"] = namespace
         self.kubectl(f"create namespace {namespace}")
-        site = Site(self.folder, yaml.safe_dump(document), real=self.real, namespace=namespace)
+        site = self._with(document, namespace)
         site.kubectl("wait --for=create serviceaccount/default --timeout=60s")  # pods are refused before
         try:
             yield site
         finally:
             self.kubectl(f"delete namespace {namespace} --wait=false")
+
+    @contextmanager
+    def behind_a_proxy(self) -> Generator[tuple[Site, Line]]:
+        """The same by way of a proxy, which can be cut."""
+        document = yaml.safe_load(self._given)
+        [cluster] = document["clusters"][:1]
+        server = urlsplit(str(cluster["cluster"]["server"]))
+        assert server.port is not None
+        proxy = Proxy(server.port)
+        with start_blocking_portal("trio") as portal, portal.wrap_async_context_manager(proxy.serving()):
+            cluster["cluster"]["server"] = f"{server.scheme}://127.0.0.1:{proxy.port}"
+            yield self._with(document, f"{self.namespace}-by-proxy"), Line(portal, proxy)
+
+    def _with(self, document: object, namespace: str) -> Site:
+        text = yaml.safe_dump(document)
+        return Site(self.folder, text, real=self.real, compact=self.compact, namespace=namespace)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -108,6 +141,22 @@ class Site:
             yield running
         finally:
             running.kill()
+
+
+class Line:
+    """What connects a program to its server."""
+
+    def __init__(self, portal: BlockingPortal, proxy: Proxy) -> None:
+        self._portal = portal
+        self._proxy = proxy
+
+    @contextmanager
+    def cut(self) -> Generator[None]:
+        """Reset every connection, and let none come to be until the block is left."""
+        self._proxy.closed = True
+        self._portal.call(self._proxy.cut)
+        yield
+        self._proxy.closed = False
 
 
 class Program:

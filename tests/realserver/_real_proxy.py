@@ -19,6 +19,7 @@ class Proxy:
 
     def __init__(self, port: int) -> None:
         self.port = 0
+        self.closed = False  # whether who connects is turned away
         self._server = port
         self._open: set[_Carried] = set()
 
@@ -44,6 +45,9 @@ class Proxy:
             carried.frozen = True
 
     async def _carry(self, client: trio.SocketStream) -> None:
+        if self.closed:
+            await client.aclose()
+            return
         carried = _Carried(client)
         self._open.add(carried)
         try:

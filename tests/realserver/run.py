@@ -30,7 +30,10 @@ PATHS: Final = (
     "tests/workloads",
     "examples",
     "examples/books",
+    "examples/echo",
+    "examples/foos",
     "examples/hello",
+    "examples/nodes",
     "examples/transports",
 )
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")

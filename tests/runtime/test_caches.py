@@ -549,3 +549,21 @@ def test_metadata_alone_is_asked_for_and_kept(go: Go) -> None:
             assert b"Moby-Dick" not in entry.raw
 
     go(main)
+
+
+def test_whoever_is_notified_hears_when_a_cache_is_live_no_more_and_when_it_is_again(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        faults = sim.Faults(cluster)
+        async with simulated(cluster, faults=faults) as client, Caches(client) as caches:
+            books = caches.cache(Book)
+            await books.wait_synced()
+            await anyio.sleep(1)
+            seen: list[bool] = []
+            books.notify(lambda: seen.append(books.sync_status.live))
+            faults.script.append(sim.RefuseConnection())
+            cluster.end_watches()
+            await anyio.sleep(60)
+            assert (seen[0], seen[-1]) == (False, True)
+
+    go(main)

@@ -196,7 +196,7 @@ class Cache(Generic[K]):
         return self._reflector.listen(callback)
 
     def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake` whenever the objects, the version or the state have changed.
+        """Call `wake` whenever the objects, the version, or whether the cache is live have changed.
 
         Call the result to stop.
         """

@@ -57,7 +57,9 @@ class Reflector(Generic[K]):
         self.closed = False
         self.begun = False
         self._missing: KubeprotoError | None = None
-        self._following = ResyncDriver(client, api, self, settings=settings, selection=selection)
+        self._following = ResyncDriver(
+            client, api, self, settings=settings, selection=selection, on_live=self._wake
+        )
         self._scope = anyio.CancelScope()
         self._indexes: dict[str, Index[K]] = {}
         self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
@@ -130,7 +132,7 @@ class Reflector(Generic[K]):
         return lambda: _forget(self._listeners, mark)
 
     def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call this whenever the snapshot or its version has changed, and at the end."""
+        """Call this whenever the snapshot, its version, or whether it is live has changed, and at the end."""
         mark = object()
         self._notified[mark] = wake
         return lambda: _forget(self._notified, mark)

@@ -25,6 +25,8 @@ from ._exchanges import End, ListExchange, PacedExchange, WatchExchange
 from ._sinks import Planned, Sink, SinkDriver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kubeproto import Api
 
     from ..calls._base_client import BaseClient
@@ -37,7 +39,8 @@ _SETTINGS: Final = resync.Settings()
 class ResyncDriver(SinkDriver, Generic[K]):
     """Keeps one sink in step with the server while `run` runs, or `advance` is called.
 
-    `selection` are parameters that list and watch share: selectors, and a shard.
+    `selection` are parameters that list and watch share: selectors, and a shard. `on_live` is called when a
+    watch begins to keep the sink in step, and when it no longer does.
     """
 
     def __init__(
@@ -49,8 +52,11 @@ class ResyncDriver(SinkDriver, Generic[K]):
         settings: resync.Settings = _SETTINGS,
         version: str = "",
         selection: dict[str, Any] | None = None,
+        on_live: Callable[[], None] | None = None,
     ) -> None:
         self._selection = selection or {}
+        self._on_live = on_live
+        self._live = False
         super().__init__(client.server, sink, settings, version, self._selection)
         self._client = client
         self._api = api
@@ -139,6 +145,10 @@ class ResyncDriver(SinkDriver, Generic[K]):
             self._step(event, [] if batch is None else batch, anyio.current_time())
         finally:
             self._telling = within
+        if (live := isinstance(self.state, resync.Watching)) is not self._live:
+            self._live = live
+            if self._on_live is not None:
+                self._on_live()
 
     def _plan(self, planned: Planned) -> None:
         # Drawn once: a wait that is cancelled continues for the same moment.

@@ -1,0 +1,166 @@
+"""Foos on a web page that updates itself: a cache that follows the cluster, behind Starlette.
+
+    python examples/foos/foos.py --definition | kubectl apply -f -
+    NAMESPACE=default python examples/foos/foos.py
+
+Each message to a page is all that there is to show, so a page that has missed some is right after the next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+import kubeproto as kp
+from kubeproto.crd import definition_of
+from kubeproto_runtime import Caches, Client, connect
+from kubeproto_runtime.caches import Cache
+
+PAGE: Final = Path(__file__).with_name("foos.html")
+
+
+class FooSpec(kp.Fields):
+    name: str
+    info: str = ""
+
+
+class Foo(kp.Object[FooSpec, None], group="clux.dev", version="v1", plural="foos"):
+    """What is shown."""
+
+
+class Foos:
+    """What pages are shown: the Foos of one namespace, and whether the server is still heard."""
+
+    def __init__(self, cache: Cache[Foo]) -> None:
+        self.cache = cache
+        self.closing = False
+        self._changed = anyio.Event()
+        self._stop = cache.notify(self.wake)
+
+    def wake(self) -> None:
+        """Let every page look again."""
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    def close(self) -> None:
+        """Let every stream end."""
+        self._stop()
+        self.closing = True
+        self.wake()
+
+    def rows(self) -> list[dict[str, str]]:
+        """Every Foo by its name; of one that does not fit its class, what is wrong with it."""
+        return sorted((_row(foo) for foo in self.cache), key=lambda row: row["object"])
+
+    def state(self) -> dict[str, Any]:
+        status = self.cache.sync_status
+        return {"foos": self.rows() if status.synced else [], "live": status.live, "why": status.why}
+
+    async def states(self) -> AsyncIterator[str]:
+        """The state, and then each other one, as server-sent events."""
+        sent = ""
+        while not self.closing:
+            changed = self._changed
+            if (text := json.dumps(self.state())) != sent:
+                yield f"data: {text}\n\n"
+                sent = text
+            # What changed while the page was slow has set the event that was taken before.
+            await changed.wait()
+
+
+def _row(foo: Foo) -> dict[str, str]:
+    try:
+        return {"object": foo.metadata.name, "name": foo.spec.name, "info": foo.spec.info}
+    except kp.InvalidObject as error:
+        return {"object": foo.metadata.name, "name": "", "info": str(error)}
+
+
+async def page(request: Request) -> Response:
+    return FileResponse(PAGE, media_type="text/html")
+
+
+async def listed(request: Request) -> Response:
+    foos: Foos = request.app.state.foos
+    if not foos.cache.synced:
+        return JSONResponse({"error": foos.cache.sync_status.why}, 503)
+    return JSONResponse(foos.rows())
+
+
+async def events(request: Request) -> Response:
+    foos: Foos = request.app.state.foos
+    return StreamingResponse(
+        foos.states(), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
+
+
+async def healthy(request: Request) -> Response:
+    return PlainTextResponse("ok\n")
+
+
+async def ready(request: Request) -> Response:
+    """Whether there is something to show. An old state is shown on while the server is away."""
+    status = request.app.state.foos.cache.sync_status
+    return PlainTextResponse(f"{status.why or 'in step'}\n", 200 if status.synced else 503)
+
+
+def application(connected: AbstractAsyncContextManager[Client], namespace: str = "") -> Starlette:
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        async with connected as client, Caches(client) as caches:
+            app.state.foos = Foos(caches.cache(Foo, namespace=namespace or client.namespace))
+            yield
+
+    routes = [
+        Route("/", page),
+        Route("/foos", listed),
+        Route("/events", events),
+        Route("/healthz", healthy),
+        Route("/readyz", ready),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+class Server(uvicorn.Server):
+    """Ends the streams when it is told to end: it would wait for its pages to go away otherwise."""
+
+    def __init__(self, app: Starlette, *, host: str, port: int) -> None:
+        super().__init__(uvicorn.Config(app, host=host, port=port))
+        self.app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        foos: Foos | None = getattr(self.app.state, "foos", None)  # None until it has started
+        if foos is not None:
+            foos.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Foos on a web page.")
+    parser.add_argument("--definition", action="store_true", help="print the definition of Foos, and end")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="the port (default: %(default)s)")
+    options = parser.parse_args()
+    if options.definition:
+        print(definition_of(Foo).to_yaml(), end="")
+        return
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    app = application(connect(), os.environ.get("NAMESPACE", ""))
+    Server(app, host=options.host, port=options.port).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Foos on a web page, as a process: what a browser shows of them, whatever happens on the way."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+from program_rig import Program, Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
+
+PROGRAM = "foos/foos.py"
+
+
+@pytest.fixture(scope="module")
+def defined(forgetful: Site) -> Generator[Site]:
+    forgetful.kubectl("apply -f -", forgetful.printed(PROGRAM, "--definition"))
+    forgetful.wait("crd/foos.clux.dev", "condition=Established")
+    yield forgetful
+    forgetful.kubectl("delete crd foos.clux.dev --wait=false")
+
+
+@pytest.fixture
+def place(defined: Site) -> Generator[Site]:
+    """A namespace on the server that forgets."""
+    with defined.within() as site:
+        yield site
+
+
+def a_foo(name: str, info: str) -> str:
+    spec = json.dumps({"name": f"the {name}", "info": info})
+    return f"apiVersion: clux.dev/v1\nkind: Foo\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+
+
+def address(program: Program) -> str:
+    return program.until(r"running on (http://\S+)")[1]
+
+
+def read(url: str) -> tuple[int, str]:
+    with urllib.request.urlopen(url) as response:
+        return response.status, response.read().decode()
+
+
+@pytest.mark.needs("chromium")
+def test_the_page_is_right_after_changes_a_cut_and_an_expiry(place: Site, browser_page: Page) -> None:
+    from playwright.sync_api import expect
+
+    with (
+        place.behind_a_proxy() as (site, line),
+        site.running(PROGRAM, "--port", "0", NAMESPACE=place.namespace) as program,
+    ):
+        rows, state = browser_page.locator("tbody tr"), browser_page.locator("#state")
+        browser_page.goto(address(program))
+        expect(state).to_have_text("0 foos")
+        place.kubectl("apply -f -", a_foo("first", "<b>bold</b> & <script>fail()</script>"))
+        expect(rows).to_have_count(1)
+        expect(rows.locator("td")).to_have_text(
+            ["first", "the first", "<b>bold</b> & <script>fail()</script>"]
+        )
+        place.kubectl("apply -f -", a_foo("second", "soon gone"))
+        expect(rows).to_have_count(2)
+        place.kubectl("delete foo/first")
+        expect(rows.locator("td:first-child")).to_have_text(["second"])
+        expect(state).to_have_text("1 foos")
+
+        with line.cut():
+            expect(state).to_contain_text("1 foos, some time ago: ")
+            place.kubectl("delete foo/second")
+            place.kubectl("apply -f -", a_foo("third", "unseen"))
+            place.kubectl("apply -f -", a_foo("fourth", "unseen, too"))
+            place.kubectl("delete foo/fourth")
+            place.compact()
+        expect(rows.locator("td")).to_have_text(["third", "the third", "unseen"])
+        expect(state).to_have_text("1 foos")
+        program.until("410|Expired|expired|too old")
+        place.kubectl('patch foo/third --type=merge -p {"spec":{"info":"seen"}}')
+        expect(rows.locator("td:last-child")).to_have_text(["seen"])
+
+        program.terminate()
+        expect(state).to_have_text("the application does not answer; connecting …")
+
+
+def test_json_and_health_come_from_the_cache(place: Site) -> None:
+    with place.running(PROGRAM, "--port", "0", NAMESPACE=place.namespace) as program:
+        base = address(program)
+        place.kubectl("apply -f -", a_foo("only", "x"))
+        stream = urllib.request.urlopen(f"{base}/events")
+        while b"the only" not in stream.readline():
+            pass
+        assert json.loads(read(f"{base}/foos")[1]) == [{"object": "only", "name": "the only", "info": "x"}]
+        assert read(f"{base}/healthz") == (200, "ok\n")
+        assert read(f"{base}/readyz") == (200, "in step\n")
+        program.process.terminate()
+        assert stream.read() == b"\n"  # it ends, and the program does not wait for the page
+        stream.close()
+        program.until("Finished server process")
+
+
+def test_an_application_without_a_definition_says_what_it_waits_for(cluster: Site, site: Site) -> None:
+    with site.running(PROGRAM, "--port", "0") as program:
+        base = address(program)
+        for path in ("foos", "readyz"):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                read(f"{base}/{path}")
+            assert refused.value.code == 503
+            refused.value.close()
+        assert read(f"{base}/healthz")[0] == 200
