@@ -185,8 +185,7 @@ def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_
             )
             long = "a" * 64
             assert "a Hello's name is a label too" in site.refused("create -f -", a_hello(long, 1))
-            if site.real:  # the simulator converts nothing yet
-                converts(site)
+            converts(site)
             site.kubectl("delete hello --all")
         finally:
             configurations = "validatingwebhookconfiguration,mutatingwebhookconfiguration"
