@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from migration_scenarios import NAME, Book, BookV1, Spec, definition
+from migration_scenarios import NAME, Book, BookV1, Spec, books_are_migrated, definition
 
 import kubeproto as kp
 from kubeproto import sim
@@ -73,6 +73,15 @@ def test_every_object_is_written_at_the_rate_and_old_versions_are_forgotten(back
     run(main, backend=backend)
     assert stored(cluster) == ["v2"]
     assert patched(faults) == ["b1", "b2", "b1"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_version_can_go_as_on_a_real_server(backend: Backend) -> None:
+    async def main() -> None:
+        async with simulated(sim.Cluster()) as client:
+            await books_are_migrated(client)
+
+    run(main, backend=backend)
 
 
 def test_a_script_migrates_in_the_same_way() -> None:

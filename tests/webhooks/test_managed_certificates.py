@@ -71,10 +71,7 @@ subjects: [{{kind: ServiceAccount, name: leader, namespace: default}}]
 def configured(rights: str = "") -> tuple[sim.Cluster, list[kp.KubeObject]]:
     """A cluster in which webhooks are configured without a bundle, and what configures them."""
     application = webhooks()
-    shipped: list[kp.KubeObject] = [
-        *application.configurations("books", WHERE),
-        application.definition(WHERE),
-    ]
+    shipped = application.manifests("books", WHERE)[::-1]  # the definition last
     cluster = sim.Cluster(
         crds=[application.definition(WHERE)], authorization="RBAC" if rights else "AlwaysAllow"
     )

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 import trustme
+import uvicorn
 from anyio.streams.tls import TLSAttribute
 from webhook_rig import (
     DEFAULT,
@@ -32,6 +33,7 @@ from webhook_scenarios import (
     Hooked,
     a_certificate_is_renewed_under_load,
     books_are_admitted_defaulted_and_refused,
+    books_are_converted,
     hooked,
 )
 
@@ -206,6 +208,7 @@ def test_a_served_cluster_is_answered_by_webhooks_as_a_real_one(backend: Backend
     async def main() -> None:
         async with simulated_server() as here:
             await books_are_admitted_defaulted_and_refused(here)
+            await books_are_converted(here)
 
     on(backend, main)
 
@@ -216,6 +219,31 @@ def test_another_authority_takes_over_under_load_and_no_request_is_refused(backe
             await a_certificate_is_renewed_under_load(here)
 
     on(backend, main)
+
+
+def test_uvicorn_serves_them_too(tls: Tls) -> None:
+    async def main() -> None:
+        application = webhooks()
+        certificate, key = (str(path) for path in tls.paths)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application, port=0, ssl_certfile=certificate, ssl_keyfile=key, lifespan="on", ws="none",
+                log_config=None,
+            )
+        )  # fmt: skip
+        with anyio.fail_after(BOUND):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(server.serve)
+                while not server.started:
+                    await anyio.lowlevel.checkpoint()
+                port: int = server.servers[0].sockets[0].getsockname()[1]
+                async with called(sim.Cluster(crds=[Book]), application, port, tls) as client:
+                    assert (await client.create(a_book("moby"))).spec.pages == 1
+                    with pytest.raises(kp.Invalid, match="a book has a title"):
+                        await client.create(a_book("blank", " "))
+                server.should_exit = True
+
+    anyio.run(main)
 
 
 def test_a_certificate_that_cannot_be_used_leaves_the_last_one(

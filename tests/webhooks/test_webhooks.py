@@ -398,6 +398,27 @@ def asgi(scope: dict[str, Any], *received: dict[str, Any]) -> list[Any]:
     return sent
 
 
+def test_two_kinds_share_their_configurations() -> None:
+    where = Where(namespace="system", service="library")
+    application = webhooks() | Webhooks(Author).validate(check_nothing_of_an_author)
+    shipped = application.manifests("library", where)
+    assert [(one.kind, one.metadata.name) for one in shipped] == [
+        ("CustomResourceDefinition", f"books.{GROUP}"),
+        ("ValidatingWebhookConfiguration", "library"),
+        ("MutatingWebhookConfiguration", "library"),
+    ]
+    assert [one["name"] for one in sent(shipped[1])] == [
+        f"validate.books.{GROUP}",
+        f"validate.authors.{GROUP}",
+    ]
+    assert [one["name"] for one in sent(shipped[2])] == [f"default.books.{GROUP}"]
+    assert webhooks().manifests("books", where)[0] == shipped[0]
+
+
+def check_nothing_of_an_author(admission: Admission[Author]) -> None:
+    """Allow everything."""
+
+
 def test_an_asgi_server_runs_it_at_the_root_or_below() -> None:
     body = review(book())
     pieces: list[dict[str, Any]] = [

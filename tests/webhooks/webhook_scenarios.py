@@ -29,6 +29,7 @@ from kubeproto_runtime import Client, Operator, conditions
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.webhooks import ManagedCertificates, WebhookApplication, WebhookServer, Where
 
+NAME: Final = f"{Book.resource.plural}.{Book.resource.group}"
 BOUND: Final = 120.0
 # After so many seconds more days pass: a decision may need a look at what was published before.
 AGAIN: Final = 2.0
@@ -97,7 +98,7 @@ def certificates(configuration: Any) -> set[int]:
 async def hooked(transport: Transport) -> AsyncGenerator[Hooked]:
     """Webhooks of an operator, as a server calls them; afterwards nothing of them is left on the server."""
     application, client = Noting(), Client(transport)
-    shipped = shipped_with(application, Where(url="https://127.0.0.1"))
+    shipped = application.manifests("books", Where(url="https://127.0.0.1"))
     # Far enough back that each certificate is good by the clock of TLS, whatever the test has time do.
     begun = datetime.now(UTC) - 40 * DAY
     made: list[Hooked] = []
@@ -114,7 +115,7 @@ async def hooked(transport: Transport) -> AsyncGenerator[Hooked]:
             tasks.start_soon(operator.run)
             while not server.listens:
                 await anyio.lowlevel.checkpoint()
-            for one in shipped_with(application, Where(url=f"https://127.0.0.1:{server.port}")):
+            for one in application.manifests("books", Where(url=f"https://127.0.0.1:{server.port}")):
                 await client.create(one)
             try:
                 await in_force(made[0])
@@ -125,22 +126,16 @@ async def hooked(transport: Transport) -> AsyncGenerator[Hooked]:
                     await removed(client, shipped)
 
 
-def shipped_with(application: WebhookApplication, where: Where) -> list[kp.KubeObject]:
-    [books] = application.webhooks
-    return [*books.configurations("books", where), books.definition(where)]
-
-
 async def removed(client: Client, shipped: list[kp.KubeObject]) -> None:
     await client.api(Secret).delete("hooks")
     for one in shipped:
         await client.api(type(one)).delete(one.metadata.name)
-    await client.api(CustomResourceDefinition).wait_for(shipped[-1].metadata.name, conditions.deleted())
+    await client.api(CustomResourceDefinition).wait_for(NAME, conditions.deleted())
 
 
 async def in_force(here: Hooked) -> None:
     """Return once the server serves books and calls their webhooks, which it trusts."""
-    name = f"{Book.resource.plural}.{Book.resource.group}"
-    await here.client.api(CustomResourceDefinition).wait_for(name, conditions.established())
+    await here.client.api(CustomResourceDefinition).wait_for(NAME, conditions.established())
     await here.authorities(1)
     while True:
         try:

@@ -86,12 +86,22 @@ def priority(obj: Json) -> Found:
         yield forbidden("value", "maximum allowed value of a user defined priority is 1000000000")
 
 
+_MIGRATE: Final = (
+    "missing from spec.versions; {0} was previously a storage version, and must remain in spec.versions until"
+    " a storage migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions"
+)
+
+
 def definition(obj: Json) -> Found:
     """A definition, beside what `check_definition` finds."""
     spec = member(obj, "spec")
     versions = listed(spec, "versions")
     if sum(bool(one.get("storage")) for one in versions) != 1:
         yield invalid("status.storedVersions", [], "must have at least one stored version")
+    known = {one.get("name") for one in versions}
+    for at, name in enumerate(texts(member(obj, "status"), "storedVersions")):
+        if name not in known:
+            yield invalid(f"status.storedVersions[{at}]", name, _MIGRATE.format(name))
     for one in versions[:1]:
         if not FORMATS["dns1035"](one.get("name", "")):
             yield invalid("spec.version", one.get("name", ""), "a DNS-1035 label must be given")

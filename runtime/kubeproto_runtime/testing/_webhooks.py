@@ -30,8 +30,8 @@ def install_webhooks(
     for one in application.webhooks:
         if one.conversions:
             cluster.define(one.definition(where))
-        for configuration in one.configurations(f"{name}-{one.kind.resource.plural}", where):
-            cluster.put(configuration)
+    for configuration in application.configurations(name, where):
+        cluster.put(configuration)
     for path in application.paths:
         cluster.webhooks.handle_bytes(f"{_NAMESPACE}/{name}{path}", partial(_answer, application, path))
 

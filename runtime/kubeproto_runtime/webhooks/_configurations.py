@@ -12,9 +12,13 @@ from kubeproto import KubeObject, ObjectMeta
 from kubeproto.crd import CustomResourceDefinition, definition_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kubeproto.kinds.admissionregistration_v1 import (
         MatchCondition,
+        MutatingWebhook,
         MutatingWebhookConfiguration,
+        ValidatingWebhook,
         ValidatingWebhookConfiguration,
         WebhookClientConfig,
     )
@@ -65,29 +69,48 @@ class WebhookOptions(Struct, frozen=True, kw_only=True):
 
 
 def mutating(
-    name: str, kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
-) -> MutatingWebhookConfiguration:
-    """Return the configuration of a defaulting webhook."""
-    from kubeproto.kinds.admissionregistration_v1 import MutatingWebhook, MutatingWebhookConfiguration
+    kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
+) -> MutatingWebhook:
+    """Return what a server is told of a defaulting webhook."""
+    from kubeproto.kinds.admissionregistration_v1 import MutatingWebhook
 
-    webhook = MutatingWebhook(
-        name=f"default.{kind.resource.plural}.{kind.resource.group}",
-        **_webhook(kind, where, path, options, operations),
-    )
-    return MutatingWebhookConfiguration(metadata=ObjectMeta(name=name), webhooks=[webhook])
+    name = f"default.{kind.resource.plural}.{kind.resource.group}"
+    return MutatingWebhook(name=name, **_webhook(kind, where, path, options, operations))
 
 
 def validating(
-    name: str, kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
-) -> ValidatingWebhookConfiguration:
-    """Return the configuration of a validating webhook."""
-    from kubeproto.kinds.admissionregistration_v1 import ValidatingWebhook, ValidatingWebhookConfiguration
+    kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
+) -> ValidatingWebhook:
+    """Return what a server is told of a validating webhook."""
+    from kubeproto.kinds.admissionregistration_v1 import ValidatingWebhook
 
-    webhook = ValidatingWebhook(
-        name=f"validate.{kind.resource.plural}.{kind.resource.group}",
-        **_webhook(kind, where, path, options, operations),
+    name = f"validate.{kind.resource.plural}.{kind.resource.group}"
+    return ValidatingWebhook(name=name, **_webhook(kind, where, path, options, operations))
+
+
+def configurations_of(
+    name: str, webhooks: Iterable[MutatingWebhook | ValidatingWebhook]
+) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
+    """Return one configuration for all webhooks that validate, and one for all that fill in defaults."""
+    from kubeproto.kinds.admissionregistration_v1 import (
+        MutatingWebhook,
+        MutatingWebhookConfiguration,
+        ValidatingWebhookConfiguration,
     )
-    return ValidatingWebhookConfiguration(metadata=ObjectMeta(name=name), webhooks=[webhook])
+
+    defaulting: list[MutatingWebhook] = []
+    checking: list[ValidatingWebhook] = []
+    for webhook in webhooks:
+        if isinstance(webhook, MutatingWebhook):
+            defaulting.append(webhook)
+        else:
+            checking.append(webhook)
+    found: list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration] = []
+    if checking:
+        found.append(ValidatingWebhookConfiguration(metadata=ObjectMeta(name=name), webhooks=checking))
+    if defaulting:
+        found.append(MutatingWebhookConfiguration(metadata=ObjectMeta(name=name), webhooks=defaulting))
+    return found
 
 
 def definition_for(

@@ -26,15 +26,25 @@ from kubeproto.crd import read_admission
 from ..tasks._stray_cancellations import failures, is_cancelled
 from ._admission import defaulted, validated
 from ._asgi import serve_asgi
-from ._configurations import WebhookOptions, Where, conversion_of, definition_for, mutating, validating
+from ._configurations import (
+    WebhookOptions,
+    Where,
+    configurations_of,
+    conversion_of,
+    definition_for,
+    mutating,
+    validating,
+)
 from ._conversion import Conversions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 
     from kubeproto.crd import CustomResourceDefinition
     from kubeproto.kinds.admissionregistration_v1 import (
+        MutatingWebhook,
         MutatingWebhookConfiguration,
+        ValidatingWebhook,
         ValidatingWebhookConfiguration,
     )
 
@@ -115,15 +125,21 @@ class Webhooks(Generic[K]):
         self, name: str, where: Where
     ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
         """Return what tells a server of these webhooks; `name` is that of the configurations."""
-        found: list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration] = []
+        return configurations_of(name, self.entries(where))
+
+    def entries(self, where: Where) -> Iterator[MutatingWebhook | ValidatingWebhook]:
+        """Yield an entry of a configuration for each webhook."""
         for path in self.paths:
             if path.startswith("/default/"):
-                told = _operations(self._defaulters)
-                found.append(mutating(name, self.kind, where, path, self.options, told))
+                operations = _operations(self._defaulters)
+                yield mutating(self.kind, where, path, self.options, operations)
             elif path.startswith("/validate/"):
-                told = _operations(self._validators)
-                found.append(validating(name, self.kind, where, path, self.options, told))
-        return found
+                operations = _operations(self._validators)
+                yield validating(self.kind, where, path, self.options, operations)
+
+    def manifests(self, name: str, where: Where) -> list[KubeObject]:
+        """Return the configurations, and the definition if this converts: all that names the webhooks."""
+        return WebhookApplication(self).manifests(name, where)
 
     def definition(self, where: Where) -> CustomResourceDefinition:
         """Return the definition of the kind in all its versions, and of its conversion webhook."""
@@ -158,6 +174,17 @@ class WebhookApplication:
     def __or__(self, other: WebhookApplication | Webhooks[Any]) -> WebhookApplication:
         more = other.webhooks if isinstance(other, WebhookApplication) else (other,)
         return WebhookApplication(*self.webhooks, *more)
+
+    def configurations(
+        self, name: str, where: Where
+    ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
+        """Return what tells a server of these webhooks: at most one configuration of each kind."""
+        return configurations_of(name, (entry for one in self.webhooks for entry in one.entries(where)))
+
+    def manifests(self, name: str, where: Where) -> list[KubeObject]:
+        """Return the configurations, and the definitions of what is converted: all that names webhooks."""
+        definitions = (one.definition(where) for one in self.webhooks if one.conversions)
+        return [*definitions, *self.configurations(name, where)]
 
     async def respond(self, method: str, target: str, body: bytes) -> Answer:
         """Return status, headers and body of the response to a request."""
