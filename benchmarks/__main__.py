@@ -1,19 +1,51 @@
-"""The command line: which rows, how much data, and a table or JSON lines."""
+"""The command line: which rows, how much data, and a table or JSON lines; two runs compared; a report."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TextIO
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TextIO
 
+from benchmarks._compare import compare
 from benchmarks._measure import Absent, Result, hold
+from benchmarks._page import write_report
 from benchmarks._peers import Peers
 from benchmarks._report import as_json, as_table, header
+from benchmarks._results import Outcome, load, outcome_of, run_of
 from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
+
+REPORT: Final = Path(__file__).parent / "report"
 
 
 def main(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO) -> int:
-    """Measure the rows that the arguments name; 0 when that was possible, 2 when a name is unknown."""
+    """Do what the arguments say; 0 when that was possible, 2 when a name is unknown."""
+    if arguments and arguments[0] in ("compare", "report"):
+        return _read(arguments[0], arguments[1:], out, err)
+    return _measure(arguments, rows, out, err)
+
+
+def _read(what: str, files: Sequence[str], out: TextIO, err: TextIO) -> int:
+    """Compare two files of results, or make the report of one."""
+    wanted = {"compare": 2, "report": 1}[what]
+    if len(files) != wanted:
+        usage = "compare BEFORE.json AFTER.json" if what == "compare" else "report RESULTS.json"
+        print(f"usage: python -m benchmarks {usage}", file=err)
+        return 2
+    try:
+        runs = [load(Path(file)) for file in files]
+    except ValueError as error:
+        print(error, file=err)
+        return 2
+    if what == "compare":
+        print(compare(*runs), file=out)
+    else:
+        print("\n".join(map(str, write_report(runs[0], REPORT))), file=out)
+    return 0
+
+
+def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO) -> int:
 
     def say(message: str) -> None:
         print(message, file=err, flush=True)
@@ -28,11 +60,16 @@ def main(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO
         say(f"no such benchmark: {names}\n{_listing(rows)}")
         return 2
     peers = Peers(say)
+    began, outcomes = datetime.now(UTC), list[Outcome]()
     if not options.json:
         print(header(chosen), file=out, flush=True)
     for row in chosen:
         result = _measured(row, quick=options.quick, peers=peers, err=err)
         print(as_json(row, result) if options.json else as_table(row, result, chosen), file=out, flush=True)
+        if result is not None:
+            outcomes.append(outcome_of(row, result))
+        if options.save is not None:  # after each row, so that a run which is stopped has lost nothing
+            run_of(tuple(outcomes), quick=options.quick, began=began).save(options.save)
     return 0
 
 
@@ -52,11 +89,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure how fast kubeproto is. Without a name, list what can be measured.",
+        epilog="`compare BEFORE.json AFTER.json` says what changed between two files that --save wrote;"
+        " `report RESULTS.json` makes benchmarks/report of one.",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="a row, or a prefix of rows, such as decode.pods"
+        "names", nargs="*", metavar="NAME", help="a row, a prefix of rows such as decode.pods, or all"
     )
     parser.add_argument("--quick", action="store_true", help="less data, just as many rounds")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the results to this file too")
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     return parser
 

@@ -23,7 +23,7 @@ def as_json(row: Row, result: Result | None) -> str:
         "spread": (baseline.spread if baseline and ratio is not None else result.span) if result else None,
         "against": row.against or None,
         "goal": str(row.goal) if row.goal else None,
-        "met": row.goal.met_by(_aimed_at(row, result)) if row.goal else None,
+        "met": row.goal.met_by(aimed_at(row, result)) if row.goal else None,
         "peers": dict(result.peers) if result else {},
         "also": result.also if result else {},
     }
@@ -58,45 +58,43 @@ def as_table(row: Row, result: Result | None, rows: Iterable[Row]) -> str:
             _verdict(row, result),
         )
     ]
-    lines += [
-        _peer_line(width, name, leadership_status, row) for name, leadership_status in result.peers.items()
-    ]
+    lines += [_peer_line(width, name, standing, row) for name, standing in result.peers.items()]
     lines += [f"  {name}: {_listed(figures)}" for name, figures in result.also.items()]
     if row.against:
         lines.append(f"  baseline: {row.against}")
     return "\n".join(lines)
 
 
-def _peer_line(width: int, name: str, leadership_status: Standing | None, row: Row) -> str:
-    if leadership_status is None:
+def _peer_line(width: int, name: str, standing: Standing | None, row: Row) -> str:
+    if standing is None:
         return _line(width, f"  {name}", "", row.unit.name, "-", "-", "not measured", "")
-    spread = _range(leadership_status.spread) if leadership_status.spread else ""
+    spread = _range(standing.spread) if standing.spread else ""
     return _line(
         width,
         f"  {name}",
         "",
         row.unit.name,
-        _figure(leadership_status.figure),
-        _figure(leadership_status.ratio),
+        _figure(standing.figure),
+        _figure(standing.ratio),
         spread,
         "",
     )
 
 
-def _aimed_at(row: Row, result: Result | None) -> float | None:
+def aimed_at(row: Row, result: Result | None) -> float | None:
     """The figure that the row's goal is about."""
     if not row.goal or not result:
         return None
     if row.goal.of == "ours":
         return result.ours
-    leadership_status = result.baseline if row.goal.of == "ratio" else result.peers.get(row.goal.of)
-    return leadership_status.ratio if leadership_status else None
+    standing = result.baseline if row.goal.of == "ratio" else result.peers.get(row.goal.of)
+    return standing.ratio if standing else None
 
 
 def _verdict(row: Row, result: Result) -> str:
     if not row.goal:
         return ""
-    word = {True: "met", False: "MISSED", None: "not measured"}[row.goal.met_by(_aimed_at(row, result))]
+    word = {True: "met", False: "MISSED", None: "not measured"}[row.goal.met_by(aimed_at(row, result))]
     return f"goal {row.goal}: {word}"
 
 

@@ -90,7 +90,7 @@ def select(names: Iterable[str], among: Iterable[Row]) -> tuple[Row, ...]:
     chosen: dict[str, Row] = {}
     unknown: list[str] = []
     for name in names:
-        exact = [row for row in among if row.name == name]
+        exact = [row for row in among if name in (row.name, "all")]
         meant = exact or [row for row in among if row.name.startswith(f"{name}.")]
         chosen.update((row.name, row) for row in meant)
         if not meant:

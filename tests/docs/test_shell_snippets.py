@@ -64,8 +64,10 @@ def check_python(words: list[str]) -> None:
     module, *rest = words[1:]
     assert importlib.util.find_spec(module), f"no module {module}"
     if module == "benchmarks":
-        select([word for word in rest if not word.startswith("--")], every_row())
-        assert {word for word in rest if word.startswith("--")} <= {"--quick", "--json"}
+        if rest[:1] not in (["compare"], ["report"]):
+            names = [word for word in rest if not word.startswith("--") and not word.endswith(".json")]
+            select(names, every_row())
+        assert {word for word in rest if word.startswith("--")} <= {"--quick", "--json", "--save"}
 
 
 CHECKS: Final[dict[str, Callable[[list[str]], None]]] = {

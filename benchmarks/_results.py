@@ -1,0 +1,127 @@
+"""A run as a file: what was measured where, for `compare` and `report` to read."""
+
+import os
+import platform
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from benchmarks._measure import Result, Standing
+from benchmarks._peers import PINS
+from benchmarks._report import aimed_at
+from benchmarks._rows import Row
+
+_OURS: Final = ("msgspec", "h11", "trio", "httpx", "anyio")
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came out of a row: medians, and the least and the greatest of what the rounds gave."""
+
+    name: str
+    says: str
+    unit: str
+    more_is_better: bool
+    ours: float
+    span: tuple[float, float]
+    against: str = ""
+    baseline: Standing | None = None
+    peers: Mapping[str, Standing | None] = {}
+    also: Mapping[str, Mapping[str, float | None]] = {}
+    goal: str = ""
+    met: bool | None = None
+
+    @property
+    def group(self) -> str:
+        """The first word of the name."""
+        return self.name.partition(".")[0]
+
+
+class Run(msgspec.Struct, frozen=True):
+    """All that was measured in one run, and on what."""
+
+    began: str
+    quick: bool
+    machine: Mapping[str, str]
+    versions: Mapping[str, str]
+    rows: tuple[Outcome, ...]
+
+    def save(self, path: Path) -> None:
+        """Write it."""
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
+
+
+def load(path: Path) -> Run:
+    """Read a run; ValueError with the name of the file if it is none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Run)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ValueError(f"{path} is not a file of results: {error}") from error
+
+
+def outcome_of(row: Row, result: Result) -> Outcome:
+    """What a row gave, as it is kept."""
+    return Outcome(
+        name=row.name,
+        says=row.says,
+        unit=row.unit.name,
+        more_is_better=row.unit.more_is_better,
+        ours=result.ours,
+        span=result.span,
+        against=row.against,
+        baseline=result.baseline,
+        peers=result.peers,
+        also=result.also,
+        goal=str(row.goal) if row.goal else "",
+        met=row.goal.met_by(aimed_at(row, result)) if row.goal else None,
+    )
+
+
+def run_of(rows: tuple[Outcome, ...], *, quick: bool, began: datetime) -> Run:
+    """A run on this machine."""
+    return Run(
+        began=began.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"), quick=quick, machine=_machine(),
+        versions={**{name: version(name) for name in _OURS}, **_pinned()}, rows=rows,
+    )  # fmt: skip
+
+
+def _machine() -> dict[str, str]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+
+
+def _processor() -> str:
+    try:
+        named = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        named = None
+    return named[1] if named else platform.processor() or platform.machine()
+
+
+def _pinned() -> dict[str, str]:
+    """The versions of the peers, from where they are pinned."""
+    found: dict[str, str] = {}
+    for path in sorted(PINS.glob("*.txt")):
+        found |= dict(
+            re.findall(rf"^({'|'.join(path.stem.split('_'))})==(\S+)", path.read_text(), re.MULTILINE)
+        )
+    for path in sorted(PINS.rglob("go.mod")):
+        wanted = r"^\s*(k8s\.io/client-go|sigs\.k8s\.io/controller-runtime) (v\S+)"
+        found |= dict(re.findall(wanted, path.read_text(), re.MULTILINE))
+    for path in sorted(PINS.rglob("Cargo.lock")):
+        found |= {f"{name} (Rust)": one for name, one in _crates(path.read_text()) if name == "kube"}
+    return found
+
+
+def _crates(lock: str) -> list[tuple[str, str]]:
+    return re.findall(r'^name = "([^"]+)"\nversion = "([^"]+)"', lock, re.MULTILINE)
