@@ -61,7 +61,7 @@ test: $(READY)
 
 .PHONY: demo
 demo: $(READY)
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/python examples/echo/demo.py
 
 .PHONY: check
 check: $(READY)

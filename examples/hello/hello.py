@@ -38,7 +38,6 @@ from kubeproto_runtime import (
     await_change,
     connect,
     finalizer,
-    recording,
     requeue,
 )
 from kubeproto_runtime.webhooks import CertificateFiles, WebhookServer, Where
@@ -161,17 +160,24 @@ def controller(client: Client, events: Events) -> Run:
     )
 
 
-async def operate(*, port: int | None, certificates: Path | None, webhook_port: int) -> None:
-    """Run until SIGTERM; as one of several replicas, of which one reconciles and all answer webhooks."""
+def operator(client: Client, *, port: int | None = None, server: WebhookServer | None = None) -> Operator:
+    """The controller as it is deployed: of several replicas one reconciles, and all answer webhooks."""
     identity = os.environ.get("POD_NAME") or socket.gethostname()
+    events = Events(client, controller=MANAGER, instance=identity)
+    election = LeaderElector(client, name=MANAGER, identity=identity)
+    made = Operator(election=election, signals=True, grace=20, port=port, webhooks=server)
+    made.add(controller(client, events), events.run)
+    return made
+
+
+async def operate(*, port: int | None, certificates: Path | None, webhook_port: int) -> None:
+    """Serve the cluster that kubectl talks to, until SIGTERM."""
     server = None
     if certificates is not None:
         files = CertificateFiles(certificates / "tls.crt", certificates / "tls.key")
         server = WebhookServer(webhooks, files, port=webhook_port)
-    async with connect() as client, recording(client, controller=MANAGER, instance=identity) as events:
-        election = LeaderElector(client, name=MANAGER, identity=identity)
-        operator = Operator(election=election, signals=True, grace=20, port=port, webhooks=server)
-        await operator.run(controller(client, events))
+    async with connect() as client:
+        await operator(client, port=port, server=server).run()
 
 
 def manifests(where: Where | None) -> str:

@@ -34,7 +34,7 @@ def test_an_echo_gets_its_finalizer_then_its_deployment_and_takes_it_along_when_
             await deployments.wait_for("canyon", conditions.exists(), timeout=60)
             held.append((await echoes.get("canyon")).metadata.finalizers)
 
-        async with beside(lambda: echo.operator(client), watch_what_comes_first):
+        async with beside(lambda: echo.controller(client), watch_what_comes_first):
             spec = EchoSpec(replicas=2)
             await echoes.create(Echo(metadata=kp.ObjectMeta(name="canyon"), spec=spec))
             made = await deployments.wait_for("canyon", lambda one: one.spec.replicas == 2)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo.py"
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "echo" / "demo.py"
 
 
 def test_the_demo_survives_a_cut_and_a_410_and_ends_well() -> None:

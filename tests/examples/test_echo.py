@@ -34,7 +34,7 @@ def operated(backend: Backend, body: Callable[[SimulatedClient], Awaitable[None]
 
     async def main() -> None:
         async with simulated(cluster) as user:
-            user.start(echo.operator(user))
+            user.start(echo.controller(user))
             await body(user)
 
     run(main, backend=backend)

@@ -75,6 +75,6 @@ async def gone(user: Client, kind: type[KubeObject], name: str) -> None:
 
 
 OPERATORS: Final = {
-    "echo": (echo.operator, a_canyon_comes_and_goes, Echo, "echo"),
+    "echo": (echo.controller, a_canyon_comes_and_goes, Echo, "echo"),
     "librarian": (librarian.operator, a_book_comes_and_goes, Book, librarian.NAMESPACE),
 }

@@ -119,7 +119,7 @@ def test_the_echo_operator_of_the_examples_passes() -> None:
         await echoes.delete("one")
         await anyio.sleep(30)
 
-    explore(echo.operator, scenario, cluster=CLUSTER).check()
+    explore(echo.controller, scenario, cluster=CLUSTER).check()
 
 
 async def creates_then_remembers(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""The Echo operator at work, and what a network and a server can do to it: `python examples/demo.py`.
+"""The Echo operator at work, and what a network and a server can do to it: `python examples/echo/demo.py`.
 
 Operator, API server and whoever writes are in this process, and time is virtual: the minutes that pass cost
 nothing. The server is simulated; the operator is that of `echo.py`, as it would run against a real one.
@@ -11,7 +11,7 @@ import sys
 from typing import Final
 
 import anyio
-from echo import Echo, EchoSpec, operator
+from echo import Echo, EchoSpec, controller
 
 import kubeproto as kp
 from kubeproto import sim
@@ -59,7 +59,7 @@ class Demo:
         ):
             caches.cache(Echo).listen(self.show)
             caches.cache(Deployment).listen(self.show)
-            client.start(operator(client))
+            client.start(controller(client))
             await self.play()
 
     async def play(self) -> None:

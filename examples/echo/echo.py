@@ -1,7 +1,7 @@
 """An operator for echo servers: each Echo becomes a Deployment with as many replicas as it asks for.
 
-    python examples/echo.py --definition | kubectl apply -f -
-    python examples/echo.py
+    python examples/echo/echo.py --definition | kubectl apply -f -
+    python examples/echo/echo.py
 
 An Echo gets a finalizer before it gets a Deployment. It is looked at when it or its Deployment changes, every
 ten seconds besides, and five seconds after an error. Deleting it removes the Deployment first.
@@ -9,8 +9,10 @@ ten seconds besides, and five seconds after an error. Deleting it removes the De
 
 from __future__ import annotations
 
+import argparse
 import logging
-import sys
+import os
+import socket
 
 import anyio
 
@@ -20,7 +22,18 @@ from kubeproto.crd import definition_of
 from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
 from kubeproto.kinds.core_v1 import Container, ContainerPort, PodSpec, PodTemplateSpec
 from kubeproto.kinds.meta_v1 import LabelSelector
-from kubeproto_runtime import Action, Client, Context, Controller, Run, connect, finalizer, requeue
+from kubeproto_runtime import (
+    Action,
+    Client,
+    Context,
+    Controller,
+    LeaderElector,
+    Operator,
+    Run,
+    connect,
+    finalizer,
+    requeue,
+)
 
 IMAGE = "inanimate/echo-server:latest"
 MANAGER = "echo-operator"
@@ -68,21 +81,34 @@ def retry_later(error: Exception, ctx: Context[None]) -> Action:
     return requeue(after=5)
 
 
-def operator(client: Client) -> Run:
-    """The controller, ready to run."""
+def controller(client: Client) -> Run:
+    """What becomes of Echoes, ready to run."""
     reconcile = finalizer("echoes.example.com/finalizer", apply=deploy, cleanup=clean_up)
-    return Controller(client, Echo).owns(Deployment).run(reconcile, on_error=retry_later)
+    return Controller(client, Echo, timeout=30).owns(Deployment).run(reconcile, on_error=retry_later)
 
 
-async def main() -> None:
+def operator(client: Client, *, port: int | None = None) -> Operator:
+    """The controller as it is deployed: one of several replicas, with health pages, stopped by SIGTERM."""
+    identity = os.environ.get("POD_NAME") or socket.gethostname()
+    election = LeaderElector(client, name=MANAGER, identity=identity)
+    made = Operator(election=election, signals=True, grace=20, port=port)
+    made.add(controller(client))
+    return made
+
+
+async def main(port: int | None) -> None:
     """Serve the cluster that kubectl talks to."""
     async with connect() as client:
-        await operator(client)
+        await operator(client, port=port).run()
 
 
 if __name__ == "__main__":
-    if "--definition" in sys.argv:
+    parser = argparse.ArgumentParser(description="The Echo operator.")
+    parser.add_argument("--definition", action="store_true", help="print the definition of Echoes, and end")
+    parser.add_argument("--port", type=int, help="serve /healthz, /readyz and /metrics on this port")
+    options = parser.parse_args()
+    if options.definition:
         print(definition_of(Echo).to_yaml(), end="")
     else:
-        logging.basicConfig(level=logging.INFO)
-        anyio.run(main)
+        logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+        anyio.run(main, options.port)

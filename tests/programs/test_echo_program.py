@@ -1,0 +1,64 @@
+"""The Echo operator as a process, driven by kubectl, on the served simulator and on a real server."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Generator
+
+import pytest
+from killing import Operator, kill_and_check
+from program_rig import Site
+
+pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
+
+PROGRAM = "echo/echo.py"
+
+
+@pytest.fixture(scope="module")
+def defined(cluster: Site) -> Generator[Site]:
+    cluster.kubectl("apply -f -", cluster.printed(PROGRAM, "--definition"))
+    cluster.wait("crd/echoes.example.com", "condition=Established")
+    yield cluster
+    cluster.kubectl("delete crd echoes.example.com --wait=false")
+
+
+def an_echo(name: str, replicas: int) -> str:
+    head = f"apiVersion: example.com/v1\nkind: Echo\nmetadata: {{name: {name}}}"
+    return f"{head}\nspec: {{replicas: {replicas}}}\n"
+
+
+def test_of_two_replicas_one_works_and_the_other_takes_over(defined: Site, site: Site) -> None:
+    holder = "get lease/echo-operator -o jsonpath={.spec.holderIdentity}"
+    with site.running(PROGRAM, "--port", "0", POD_NAME="echo-0") as first:
+        assert site.kubectl("apply -f -", an_echo("canyon", 2)) == "echo.example.com/canyon created"
+        site.wait("deployment/canyon", "create", "jsonpath={.status.unavailableReplicas}=2")
+        assert site.kubectl(holder) == "echo-0"
+        with site.running(PROGRAM, "--port", "0", POD_NAME="echo-1") as second:
+            pages = {
+                name: f"http://127.0.0.1:{program.until(r'health and metrics on port ([0-9]+)')[1]}"
+                for name, program in (("echo-0", first), ("echo-1", second))
+            }
+            second.until("the cache of echoes.example.com/v1 synced")
+            lease = f'leader_election_master_status{{name="{site.namespace}/echo-operator"}}'
+            assert f"{lease} 1" in read(f"{pages['echo-0']}/metrics")
+            assert f"{lease} 0" in read(f"{pages['echo-1']}/metrics")
+            assert "[-]" not in read(f"{pages['echo-0']}/healthz")
+            assert first.terminate() == 0
+            first.until("drained: every run has ended")
+            site.until(holder, "echo-1")  # at once: the lease was given up
+            site.kubectl('patch echo/canyon --type=merge -p {"spec":{"replicas":3}}')
+            site.wait("deployment/canyon", "jsonpath={.spec.replicas}=3")
+            site.kubectl("delete echo/canyon")
+            assert site.kubectl("get deployments -o name") == ""
+            assert second.terminate() == 0
+    assert json.loads(site.kubectl("get lease/echo-operator -o json"))["spec"]["holderIdentity"] == ""
+
+
+def read(url: str) -> str:
+    with urllib.request.urlopen(url) as page:
+        return str(page.read().decode())
+
+
+def test_killed_three_times_every_echo_has_its_deployment_and_none_is_left(defined: Site, site: Site) -> None:
+    kill_and_check(site, Operator(PROGRAM, "echo", an_echo), range(3))
