@@ -1,0 +1,121 @@
+"""kubectl and this library take turns on one ApplySet, which both of them apply and prune."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import kubeproto as kp
+from kubeproto_runtime import BlockingClient, connect_blocking
+from kubeproto_runtime.sets import ApplySet, Plan
+
+from .running import kubectl
+
+_PLACE: Final = "turns"
+_PARTS: Final = {
+    "role": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: turns}\n",
+    "a": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: one}\n",
+    "b": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: turns-more}\ndata: {k: two}\n",
+    "secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n",
+    "robot": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: robot}\n",
+}
+
+
+def manifest(*parts: str) -> str:
+    """The documents of a set."""
+    return "---\n".join(_PARTS[part] for part in parts)
+
+
+class Turns:
+    """One set, on which kubectl and a client of ours work by turns."""
+
+    def __init__(self, kubeconfig: Path, context: str, parent: str) -> None:
+        self.kubeconfig = kubeconfig
+        self.parent = parent
+        self.kubectl_set = ApplySet(parent, namespace=_PLACE, tooling="kubectl/v1.32.4")
+        self._context = context
+
+    def kubectl(self, *words: str, given: str = "", fails: bool = False) -> str:
+        """Call kubectl, which has to succeed, or to fail; return what it printed."""
+        program = kubectl()
+        assert program is not None
+        home = self.kubeconfig.parent
+        flags = [f"--cache-dir={home}/cache-{self.parent.replace('/', '-')}", f"--namespace={_PLACE}"]
+        flags += [f"--context={self._context}"] if self._context else []
+        environment = {**os.environ, "GOGC": "off", "HOME": str(home), "KUBECTL_APPLYSET": "true"}
+        environment["KUBECONFIG"] = str(self.kubeconfig)
+        done = subprocess.run(
+            [program, *flags, *words], input=given, env=environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+        )  # fmt: skip
+        assert (done.returncode != 0) == fails, done.stdout
+        return done.stdout
+
+    def applied_by_kubectl(self, *parts: str) -> str:
+        words = ["apply", "--server-side", "--prune", f"--applyset={self.parent}", "-f", "-"]
+        return self.kubectl(*words, given=manifest(*parts))
+
+    def planned(self, client: BlockingClient, *parts: str, tooling: str = "") -> Plan:
+        applyset = self.kubectl_set if not tooling else ApplySet(self.parent, _PLACE, tooling)
+        objects = kp.parse_manifest(manifest(*parts)) if parts else []
+        return client.plan(objects, applyset, field_manager="kubectl", namespace=_PLACE)
+
+    def exists(self, resource: str, name: str, namespace: str = _PLACE) -> bool:
+        words = ("get", resource, name, "-n", namespace, "--ignore-not-found", "-o", "name")
+        return bool(self.kubectl(*words).strip())
+
+
+def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
+    """kubectl applies and we prune; we apply and kubectl prunes; each refuses a set of another tool."""
+    turns = Turns(kubeconfig, context, parent)
+    options: dict[str, Any] = {"kubeconfig": str(kubeconfig)} | ({"context": context} if context else {})
+    with connect_blocking(**options) as client:
+        turns.kubectl("create", "namespace", _PLACE)
+        turns.kubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
+        turns.kubectl("create", "configmap", "foreign")
+
+        # kubectl applies; what it applied is as we would, and what is left out is ours to prune.
+        turns.applied_by_kubectl("a", "role", "secret")
+        same = turns.planned(client, "a", "role", "secret")
+        assert same.clean, f"{same}"
+        plan = turns.planned(client, "a", "robot")
+        gone = [str(one.ref) for one in plan.deletions]
+        assert sorted(gone) == ["ClusterRole.rbac.authorization.k8s.io turns", f"Secret {_PLACE}/s"]
+        client.perform(plan)
+        assert not turns.exists("clusterrole", "turns")
+        assert not turns.exists("secret", "s")
+        assert turns.exists("serviceaccount", "robot")
+
+        # We have applied; kubectl finds nothing to do, and then prunes what we brought.
+        printed = turns.applied_by_kubectl("a", "robot")
+        assert "pruned" not in printed, printed
+        printed = turns.applied_by_kubectl("a")
+        assert "serviceaccount/robot pruned" in printed, printed
+        assert turns.planned(client, "a").clean
+
+        # What we have brought into another namespace is kubectl's to prune too, which can apply to one alone.
+        turns.kubectl("create", "namespace", "turns-more")
+        client.perform(turns.planned(client, "a", "b", "secret", "robot"))
+        printed = turns.applied_by_kubectl("robot")
+        assert sorted(line for line in printed.splitlines() if "pruned" in line) == [
+            "configmap/a pruned",
+            "configmap/b pruned",
+            "secret/s pruned",
+        ]
+        assert not turns.exists("configmap", "b", "turns-more")
+        assert turns.exists("configmap", "foreign")
+
+        # A set belongs to one tool.
+        refused = turns.planned(client, "a", tooling="kubeproto/v0.1.0")
+        assert "is managed by 'kubectl', and not by 'kubeproto'" in str(refused)
+        client.perform(client.plan([], ApplySet("secrets/ours", _PLACE), namespace=_PLACE))
+        words = ("apply", "--server-side", "--prune", "--applyset=secrets/ours", "-f", "-")
+        printed = turns.kubectl(*words, given=manifest("a"), fails=True)
+        assert 'managed by tooling "kubeproto" instead of "kubectl"' in printed, printed
+
+        # The end of it.
+        client.perform(turns.planned(client))
+        assert not turns.exists("serviceaccount", "robot")
+        turns.kubectl("delete", "namespace", _PLACE, "turns-more", "--wait=false")

@@ -1,0 +1,18 @@
+"""kubectl and we take turns on sets of the real server, as on those of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from kubectl_commands.sets import take_turns
+
+from ._real_server import RealServer
+
+
+@pytest.mark.needs("kubectl")
+@pytest.mark.parametrize("parent", ["configmaps/shop", "secrets/shop"])
+def test_kubectl_and_we_take_turns_on_a_real_set(
+    start_real_server: Callable[..., RealServer], parent: str
+) -> None:
+    take_turns(start_real_server().kubeconfig, "admin", parent)

@@ -1,0 +1,21 @@
+"""kubectl applies and prunes sets that we planned, and we those that it did, on the served simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kubectl_commands.sets import take_turns
+
+from kubeproto import sim
+from kubeproto_serve import serving
+
+pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
+
+
+@pytest.mark.parametrize("parent", ["configmaps/shop", "secrets/shop"])
+def test_kubectl_and_we_take_turns_on_one_set(parent: str, tmp_path: Path) -> None:
+    with serving(sim.Cluster(populated=True, controllers=True)) as server:
+        config = tmp_path / "config"
+        config.write_text(server.kubeconfig)
+        take_turns(config, "", parent)
