@@ -1,7 +1,8 @@
 """The parts of a controller that programs use: the builder, finalizers and events."""
 
+from ._children import Children
 from ._controller import Controller
 from ._events import Events, recording
 from ._finalizer import finalizer
 
-__all__ = ["Controller", "Events", "finalizer", "recording"]
+__all__ = ["Children", "Controller", "Events", "finalizer", "recording"]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from difflib import unified_diff
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
 
 from kubeproto import Dynamic, decode, dump_yaml, encode
 from kubeproto.objects import is_list, is_object, json_equal
@@ -23,7 +27,32 @@ HIDDEN: Final = "***"
 
 def differ(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Return whether a write that turns one into the other is needed: for the fields or for their owners."""
-    return not json_equal(_comparable(before), _comparable(after))
+    owners = "managedFields" in before["metadata"]  # which a cache may leave out
+    return not json_equal(_comparable(before, owners=owners), _comparable(after, owners=owners))
+
+
+class Fingerprint(Struct, frozen=True):
+    """What an object looks like but for its status: with the owners of its fields, if they are known."""
+
+    content: str
+    owners: str = ""
+
+    def shows(self, other: Fingerprint) -> bool:
+        """Return whether both are of the same object, as far as both know."""
+        return self.content == other.content and (not other.owners or self.owners == other.owners)
+
+
+def fingerprint(document: Mapping[str, Any]) -> Fingerprint:
+    """Return the fingerprint of an object. What a controller writes into its status does not count."""
+    comparable = _comparable(document, owners=True)
+    entries = comparable["metadata"].pop("managedFields", None)
+    comparable.pop("status", None)
+    owners = [entry for entry in entries or () if entry.get("subresource") != "status"]
+    return Fingerprint(_digest(comparable), _digest(owners) if entries is not None else "")
+
+
+def _digest(value: Any) -> str:
+    return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
 def diff(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> tuple[str, ...]:
@@ -42,9 +71,11 @@ def scrubbed(text: str, document: Mapping[str, Any]) -> str:
     return text
 
 
-def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable(document: Mapping[str, Any], *, owners: bool) -> dict[str, Any]:
     metadata = {key: value for key, value in document["metadata"].items() if key not in _VERSIONS}
-    if "managedFields" in metadata:
+    if not owners:
+        metadata.pop("managedFields", None)
+    elif "managedFields" in metadata:
         entries = [
             {key: value for key, value in entry.items() if key != "time"}
             for entry in metadata["managedFields"]

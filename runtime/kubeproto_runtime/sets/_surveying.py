@@ -225,7 +225,7 @@ class _Survey:
             live = yield from self._live(api, ref, resource)
             if live is None and (ref.group, ref.kind) == NAMESPACE:
                 self.absent.add(ref.name)
-            return live, (yield from self._dry_run(api, obj))
+            return live, (yield from dry_run(self.client, api, obj, self.manager, force=self.force))
         except KubeprotoError as error:
             return None, NotApplied(error)
 
@@ -238,15 +238,19 @@ class _Survey:
         found = yield from find_object(self.client, api, ref.name)
         return None if found is None else parsed(found[1])
 
-    def _dry_run(self, api: Api[Dynamic], obj: Dynamic) -> Effects[DryRun]:
-        request = api.apply(obj, field_manager=self.manager, force=self.force, dry_run=True)
-        try:
-            reply = yield from call(self.client, request)
-        except ApiError as error:
-            if refuses_dry_runs(error):
-                return NotTried("an admission webhook has side effects, and refuses dry runs")
-            return NotApplied(error)
-        return Returned(plain(reply.value))
+
+def dry_run(
+    client: ClientCore, api: Api[Dynamic], obj: Dynamic, field_manager: str, *, force: bool
+) -> Effects[DryRun]:
+    """Return what applying an object would do."""
+    request = api.apply(obj, field_manager=field_manager, force=force, dry_run=True)
+    try:
+        reply = yield from call(client, request)
+    except ApiError as error:
+        if refuses_dry_runs(error):
+            return NotTried("an admission webhook has side effects, and refuses dry runs")
+        return NotApplied(error)
+    return Returned(plain(reply.value))
 
 
 def _gvk(obj: Dynamic) -> GroupVersionKind:

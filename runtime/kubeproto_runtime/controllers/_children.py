@@ -1,0 +1,228 @@
+"""`Children`: the objects that a controller keeps for each of its own, applied and pruned in a reconcile.
+
+::
+
+    children = Children(ConfigMap, Deployment, field_manager="librarian")
+
+    async def reconcile(book: Book, ctx: Context[None]) -> Action:
+        await children.reconcile(ctx, book, [settings(book), *deployments(book)])
+        return await_change()
+
+    Controller(client, Book).owns(ConfigMap).owns(Deployment).run(reconcile)
+
+A child has a reference to its owner as its controller, and a label. Both have to be there before it is
+deleted, so neither another controller's children nor an object that was labelled by hand are.
+
+Nothing is sent while nothing changes: what the caches show is compared with what the server returned when the
+same was applied last. Otherwise there is a dry run first, and a write only if it shows a difference.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from kubeproto import (
+    ALL,
+    Dynamic,
+    InvalidRequest,
+    KubeObject,
+    KubeprotoError,
+    LocalProtocolError,
+    ObjectRef,
+    decode,
+    encode,
+)
+from kubeproto.control import owner_reference
+
+from .._documents import parsed, plain
+from ..calls._reading import find_object
+from ..sets._deciding import DryRun, Listing, NotApplied, Observation, Returned, as_json, decide_plan
+from ..sets._diffs import Fingerprint, differ, fingerprint
+from ..sets._members import list_kind
+from ..sets._membership import Membership
+from ..sets._performing import perform
+from ..sets._plan import PlanRefused
+from ..sets._surveying import dry_run
+from ..writing._applying import dynamic
+from ..writing._ranks import group_kind, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kubeproto import Resource
+
+    from ..caches._caches import Cache
+    from ..calls._effects import Effects
+    from ..reconciling._context import Context
+    from ..sets._plan import Plan
+
+LABEL: Final = "kubeproto/child-of"
+_MOST_REMEMBERED: Final = 10_000  # children; those that were not seen for longest are compared by the server
+
+
+class Children:
+    """The children of one controller's objects: of these kinds, with fields that this manager owns.
+
+    With `force`, as controllers should, fields of other managers are taken over. A kind that the controller
+    `owns` is read from its cache; any other is read from the server in each run.
+    """
+
+    def __init__(self, *kinds: type[KubeObject], field_manager: str, force: bool = True) -> None:
+        if not field_manager:
+            raise InvalidRequest("Children need a field_manager: the name by which their fields are owned")
+        self.kinds = kinds
+        self.field_manager = field_manager
+        self.force = force
+        self._remembered: OrderedDict[tuple[str, ObjectRef[Any]], tuple[str, Fingerprint]] = OrderedDict()
+
+    async def reconcile(self, ctx: Context[Any], owner: KubeObject, objects: Iterable[KubeObject]) -> Plan:
+        """Let the owner have exactly these children, and return what was done for it.
+
+        `PlanRefused` if something cannot be applied; then the rest is, and nothing is deleted. An object
+        without a namespace belongs to that of the owner.
+        """
+        run = _Run(self, ctx, owner, [dynamic(obj) for obj in objects])
+        plan = await ctx.client.run(run.plan())
+        done = await ctx.client.run(perform(ctx.client, plan, {"partial": True}))
+        sent = {one.ref: one.document for one in plan.writes}
+        for applied in done.applied:
+            ref: ObjectRef[Any] = ObjectRef.of(applied.obj)
+            if ref in sent:
+                self.remember(owner, ref, sent[ref], fingerprint(as_json(applied.obj)))
+        if not plan.complete:
+            raise PlanRefused(plan)
+        return plan
+
+    def membership(self, owner: KubeObject) -> Membership:
+        """Return how children of an owner are marked."""
+        reference = plain(owner_reference(owner))
+        value = sha256(f"{owner.metadata.uid}.{self.field_manager}".encode()).hexdigest()[:32]
+        return Membership(LABEL, value, reference)
+
+    # What the server returned for what was sent
+
+    def remember(self, owner: KubeObject, ref: ObjectRef[Any], sent: Dynamic, seen: Fingerprint) -> None:
+        """Note what an object looks like when it is as it was sent."""
+        key = owner.metadata.uid, ref
+        self._remembered[key] = _text(sent), seen
+        self._remembered.move_to_end(key)
+        while len(self._remembered) > _MOST_REMEMBERED:
+            self._remembered.popitem(last=False)
+
+    def is_as_sent(self, owner: KubeObject, ref: ObjectRef[Any], sent: Dynamic, live: dict[str, Any]) -> bool:
+        """Return whether an object looks as it did when the same was applied."""
+        text, seen = self._remembered.get((owner.metadata.uid, ref), ("", None))
+        return text == _text(sent) and seen is not None and seen.shows(fingerprint(live))
+
+
+class _Run:
+    """One reconcile of the children of one owner."""
+
+    def __init__(
+        self, children: Children, ctx: Context[Any], owner: KubeObject, objects: list[Dynamic]
+    ) -> None:
+        self.children = children
+        self.ctx = ctx
+        self.client = ctx.client
+        self.owner = owner
+        self.objects = sorted(objects, key=lambda obj: rank(group_kind(obj)))
+        self.membership = children.membership(owner)
+        self.resources: dict[tuple[str, str], Resource] = {}
+        self.caches: dict[tuple[str, str], Cache[Any] | None] = {}
+        for kind in children.kinds:
+            resource = ctx.client.requests(kind, namespace=ALL).resource
+            pair = resource.group, resource.kind
+            self.resources[pair] = resource
+            self.caches[pair] = _cache(ctx, kind)
+
+    def plan(self) -> Effects[Plan]:
+        listings: list[Listing] = []
+        for kind, resource in self.resources.items():
+            listings.append((yield from self._members(kind, resource)))
+        observations: list[Observation] = []
+        for obj in self.objects:
+            observations.append((yield from self._observe(obj)))
+        return decide_plan(
+            observations,
+            listings,
+            membership=self.membership,
+            field_manager=self.children.field_manager,
+            force=self.children.force,
+            namespace=self.owner.metadata.namespace,
+        )
+
+    def _members(self, kind: tuple[str, str], resource: Resource) -> Effects[Listing]:
+        place = self.owner.metadata.namespace
+        cache = self.caches[kind]
+        if cache is None:
+            namespace: Any = (place or ALL) if resource.namespaced else ""
+            selector = self.membership.selector
+            return (yield from list_kind(self.client, kind, resource, namespace, selector))
+        uid = self.owner.metadata.uid.encode()
+        members: list[dict[str, Any]] = []
+        for key in cache.keys():  # noqa: SIM118 # a cache, not a dict
+            entry = cache.entry(key) if not place or key.startswith(f"{place}/") else None
+            # The reference holds the owner's uid: what does not contain it need not be read.
+            if entry is not None and uid in entry.raw:
+                members.append(_whole(entry.raw, resource))
+        return Listing(kind, place, resource, tuple(members))
+
+    def _observe(self, obj: Dynamic) -> Effects[Observation]:
+        kind = group_kind(obj)
+        resource = self.resources.get(kind)
+        namespaced = resource is not None and resource.namespaced
+        place = (obj.metadata.namespace or self.owner.metadata.namespace) if namespaced else ""
+        ref: ObjectRef[Any] = ObjectRef(*kind, place, obj.metadata.name)
+        if resource is None:
+            error = InvalidRequest(f"{obj.kind} is not among the kinds of these Children: add it to them")
+            return Observation(ref, obj, None, NotApplied(error))
+        document = self.membership.marked(as_json(obj))
+        if place:
+            document["metadata"]["namespace"] = place
+        sent = decode(encode(document), Dynamic)
+        try:
+            live = yield from self._live(ref, resource)
+            outcome = yield from self._compare(sent, ref, resource, live)
+        except KubeprotoError as error:
+            return Observation(ref, sent, None, NotApplied(error))
+        return Observation(ref, sent, live, outcome)
+
+    def _compare(
+        self, sent: Dynamic, ref: ObjectRef[Any], resource: Resource, live: dict[str, Any] | None
+    ) -> Effects[DryRun]:
+        children = self.children
+        if live is not None and children.is_as_sent(self.owner, ref, sent, live):
+            return Returned(live)
+        api = self.client.requests(Dynamic, namespace=ref.namespace, resource=resource)
+        outcome = yield from dry_run(self.client, api, sent, children.field_manager, force=children.force)
+        if live is not None and isinstance(outcome, Returned) and not differ(live, outcome.document):
+            children.remember(self.owner, ref, sent, fingerprint(live))
+        return outcome
+
+    def _live(self, ref: ObjectRef[Any], resource: Resource) -> Effects[dict[str, Any] | None]:
+        cache = self.caches[ref.group, ref.kind]
+        if cache is not None:
+            entry = cache.entry(f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name)
+            return None if entry is None else _whole(entry.raw, resource)
+        api = self.client.requests(Dynamic, namespace=ref.namespace, resource=resource)
+        found = yield from find_object(self.client, api, ref.name)
+        return None if found is None else parsed(found[1])
+
+
+def _cache(ctx: Context[Any], kind: type[KubeObject]) -> Cache[Any] | None:
+    try:
+        cache = ctx.cache(kind)
+    except LocalProtocolError:
+        return None  # the controller does not follow it
+    return cache
+
+
+def _whole(text: bytes, resource: Resource) -> dict[str, Any]:
+    # The items of a list do not say of which kind they are.
+    return parsed(text) | {"apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def _text(document: Dynamic) -> str:
+    return sha256(encode(document)).hexdigest()
