@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from conversion_cases import CASES, different, outcome
 from simulated_conversion import SimulatedConversionTaker
 
@@ -10,6 +11,7 @@ from realserver import RealServer
 from .conversion import converting
 
 
+@pytest.mark.kubernetes("1.36")
 def test_objects_are_converted_and_failures_answered_alike(uncached_server: RealServer) -> None:
     simulated = SimulatedConversionTaker()
     with converting(uncached_server) as taker:

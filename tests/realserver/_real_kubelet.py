@@ -1,0 +1,98 @@
+"""A kubelet for the real control plane: a small program, built once, and the Node whose kubelet it is.
+
+It belongs to no release of Kubernetes: an API server finds it by the address in the status of its Node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import trustme
+
+from kubeproto.wire import Head
+from kubeproto_httpx import BlockingHttpxTransport
+
+from ._real_build import CACHE, ENVIRONMENT, FLAGS, HERE, Unbuildable, find_go
+from ._real_server import RealServer
+
+FOLDER: Final = HERE / "kubelet"
+NODE: Final = "kubelet"
+POD: Final = "served"
+LINES: Final = ("first", "second", "third")
+_SOURCES: Final = ("go.mod", "go.sum", "main.go")
+_WITHIN: Final = 60.0
+
+
+def build_kubelet() -> Path:
+    """The program, built if it is not there; it takes a minute or more the first time."""
+    content = b"".join((FOLDER / name).read_bytes() for name in _SOURCES)
+    built = CACHE / f"kubelet-{hashlib.sha256(content).hexdigest()[:16]}"
+    if built.exists():
+        return built
+    built.parent.mkdir(parents=True, exist_ok=True)
+    fresh = built.with_suffix(f".{os.getpid()}")
+    done = subprocess.run(
+        [find_go(), "build", *FLAGS, "-ldflags", "-s -w", "-o", str(fresh), "."],
+        cwd=FOLDER, env={**os.environ, **ENVIRONMENT}, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise Unbuildable("the kubelet could not be built; Go says above why")
+    fresh.rename(built)
+    return built
+
+
+@contextmanager
+def a_node(server: RealServer, folder: Path, port: int) -> Generator[None]:
+    """A Node with a kubelet, and a pod on it, all of whose ports lead to one on this machine."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    (folder / "kubelet.crt").write_bytes(certificate.cert_chain_pems[0].bytes())
+    (folder / "kubelet.key").write_bytes(certificate.private_key_pem.bytes())
+    (folder / "log").write_text("".join(f"{line}\n" for line in LINES))
+    program = [
+        str(build_kubelet()), f"-certificate={folder / 'kubelet.crt'}", f"-key={folder / 'kubelet.key'}",
+        f"-logs={folder / 'log'}", f"-port={port}",
+    ]  # fmt: skip
+    with (
+        (folder / "kubelet.log").open("wb") as log,
+        subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as process,
+        BlockingHttpxTransport(server.connection) as transport,
+    ):
+        assert process.stdout is not None  # both were asked for
+        assert process.stdin is not None
+        try:
+            word, _, number = process.stdout.readline().decode().partition(" ")
+            assert word == "ready", (folder / "kubelet.log").read_text()
+            _create(transport, int(number))
+            yield
+            for target in (f"namespaces/default/pods/{POD}?gracePeriodSeconds=0", f"nodes/{NODE}"):
+                _send(transport, "DELETE", target, None)
+        finally:
+            process.stdin.close()
+
+
+def _create(transport: BlockingHttpxTransport, port: int) -> None:
+    _send(transport, "POST", "nodes", {"metadata": {"name": NODE}})
+    status = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }
+    _send(transport, "PATCH", f"nodes/{NODE}/status", {"status": status})
+    spec = {"nodeName": NODE, "containers": [{"name": "app", "image": "any"}]}
+    _send(transport, "POST", "namespaces/default/pods", {"metadata": {"name": POD}, "spec": spec})
+
+
+def _send(transport: BlockingHttpxTransport, method: str, target: str, body: Any) -> None:
+    media = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    data = b"" if body is None else json.dumps(body).encode()
+    head = Head(method, f"/api/v1/{target}", (("Content-Type", media),), data)
+    with transport.send(head, timeout=_WITHIN) as got:
+        said = b"".join(got)
+    assert got.status < 300, said
