@@ -1,4 +1,4 @@
-"""The house stands: who may import whom, what the core may not touch, and that each contract can fail."""
+"""The layers hold: who may import whom, what the core may not touch, and that each contract can fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HEAVY: Final = frozenset(
 )
 
 
-def house(root: Path) -> dict[str, Path]:
+def distributions(root: Path) -> dict[str, Path]:
     """The packages of the project by their import names."""
     homes = [root / "kubeproto", *root.glob("transports/*"), *root.glob("runtime/*")]
     return {home.name: home for home in homes if (home / "__init__.py").exists()}
@@ -43,7 +43,7 @@ def house(root: Path) -> dict[str, Path]:
 
 def modules(root: Path) -> Iterator[tuple[str, Path]]:
     """Every module of the project: its dotted name, and where it is."""
-    for home in house(root).values():
+    for home in distributions(root).values():
         for path in sorted(home.rglob("*.py")):
             parts = path.relative_to(home.parent).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
@@ -80,7 +80,7 @@ def strangers_privates(root: Path) -> list[str]:
         for target, line in imports(name, path):
             parts = target.split(".")
             private = next((at for at, part in enumerate(parts) if part.startswith("_")), None)
-            if private is None or parts[0] not in house(root):
+            if private is None or parts[0] not in distributions(root):
                 continue
             owner = parts[: min(private, 2)] if parts[0] == "kubeproto" else parts[:1]
             if parts[0] == "kubeproto" and parts[private] == "_shared":
@@ -106,16 +106,16 @@ def wrong_neighbours(root: Path) -> list[str]:
         found += [
             f"{path.relative_to(root)}:{line} imports {target}"
             for target, line in imports(name, path)
-            if target.split(".")[0] in house(root).keys() - allowed
+            if target.split(".")[0] in distributions(root).keys() - allowed
         ]
     return found
 
 
 def impurities(root: Path) -> list[str]:
-    """What reaches for the world in the core or in the HTTP/1.1 machine."""
+    """What does I/O in the core or in the HTTP/1.1 machine."""
     found: list[str] = []
     for name, path in modules(root):
-        # A command line is a program that stands on the core and does its errands: files in, text out.
+        # A command line is a program that stands on the core and works for it: files in, text out.
         if name.split(".")[0] not in ("kubeproto", "kubeproto_h11") or path.stem == "__main__":
             continue
         reached = [
@@ -173,7 +173,7 @@ def test_no_package_imports_a_transport_or_another_package_beside_the_core() -> 
 
 
 def test_every_package_of_the_project_is_under_contract() -> None:
-    assert set(CONTRACTS["importlinter"]["root_packages"].split()) == set(house(ROOT))
+    assert set(CONTRACTS["importlinter"]["root_packages"].split()) == set(distributions(ROOT))
 
 
 def test_every_part_of_the_core_opens_with_its_one_idea() -> None:
@@ -192,12 +192,12 @@ def loaded(*names: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-def test_importing_kubeproto_loads_nothing_heavy_and_nothing_of_the_world() -> None:
+def test_importing_kubeproto_loads_nothing_heavy_and_nothing_that_does_io() -> None:
     # msgspec loads some of it on its own account, and the interpreter `os` and `time`.
     assert (loaded("kubeproto") - loaded("msgspec")) & (IMPURE | HEAVY) == set()
 
 
-def test_no_part_of_the_core_loads_anything_of_the_world() -> None:
+def test_no_part_of_the_core_loads_anything_that_does_io() -> None:
     parts = [f"kubeproto.{home.parent.name}" for home in sorted((ROOT / "kubeproto").glob("*/__init__.py"))]
     assert parts
     # The standard library may need files and chance for itself; sockets and threads would be ours.
@@ -205,13 +205,13 @@ def test_no_part_of_the_core_loads_anything_of_the_world() -> None:
     assert (loaded(*parts) - loaded("msgspec")) & loud == set()
 
 
-# Each rule, broken once, in a house of empty rooms.
+# Each rule, broken once, in a project of empty packages.
 
 PARTS: Final = [home.parent.name for home in sorted((ROOT / "kubeproto").glob("*/__init__.py"))]
 
 
 @pytest.fixture
-def empty_house(tmp_path: Path) -> Path:
+def empty_project(tmp_path: Path) -> Path:
     for part in ("", *PARTS):
         (tmp_path / "kubeproto" / part).mkdir(exist_ok=True)
         (tmp_path / "kubeproto" / part / "__init__.py").touch()
@@ -233,21 +233,21 @@ def empty_house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def lint_imports(house: Path) -> str:
-    """What import-linter says of the core in that house, under the project's contracts."""
+def lint_imports(root: Path) -> str:
+    """What import-linter says of the core in that project, under the project's contracts."""
     contracts = (ROOT / ".importlinter").read_text()
-    (house / ".importlinter").write_text(contracts)
+    (root / ".importlinter").write_text(contracts)
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache", "--no-logo"]
-    roots = os.pathsep.join(str(house / root) for root in SOURCE_ROOTS)
+    roots = os.pathsep.join(str(root / folder) for folder in SOURCE_ROOTS)
     environment = {**os.environ, "PYTHONPATH": roots}
-    done = subprocess.run(command, cwd=house, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     return " ".join(done.stdout.split())
 
 
-def test_a_house_of_empty_rooms_keeps_every_rule(empty_house: Path) -> None:
-    assert " 0 broken" in lint_imports(empty_house)
-    assert impurities(empty_house) == strange_needs(empty_house) == []
-    assert strangers_privates(empty_house) == wrong_neighbours(empty_house) == []
+def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> None:
+    assert " 0 broken" in lint_imports(empty_project)
+    assert impurities(empty_project) == strange_needs(empty_project) == []
+    assert strangers_privates(empty_project) == wrong_neighbours(empty_project) == []
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_house_of_empty_rooms_keeps_every_rule(empty_house: Path) -> None:
         ("cheap", "kubeproto/objects/_meta.py", "from dataclasses import dataclass"),
         ("core-layers", "kubeproto/objects/_meta.py", "from ..requests import Api"),
         ("core-layers", "kubeproto/kinds/apps_v1.py", "import kubeproto.wire"),
-        ("core-layers", "kubeproto/penthouse/__init__.py", ""),
+        ("core-layers", "kubeproto/topmost/__init__.py", ""),
         ("shared", "runtime/kubeproto_runtime/client/_read.py", "from kubeproto.objects._shared import LONG"),
         ("runtime-layers", "runtime/kubeproto_runtime/client/_run.py", "from ..operator import Operator"),
         ("sim-layers", "kubeproto/sim/storage/_watch.py", "from ..serving import Server"),
@@ -266,11 +266,11 @@ def test_a_house_of_empty_rooms_keeps_every_rule(empty_house: Path) -> None:
         ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),
     ],
 )
-def test_a_broken_contract_is_named(empty_house: Path, contract: str, where: str, code: str) -> None:
-    (empty_house / where).parent.mkdir(exist_ok=True)
-    (empty_house / where).write_text(code)
+def test_a_broken_contract_is_named(empty_project: Path, contract: str, where: str, code: str) -> None:
+    (empty_project / where).parent.mkdir(exist_ok=True)
+    (empty_project / where).write_text(code)
     sentence = CONTRACTS[f"importlinter:contract:{contract}"]["name"]
-    assert f"{sentence} BROKEN" in lint_imports(empty_house)
+    assert f"{sentence} BROKEN" in lint_imports(empty_project)
 
 
 @pytest.mark.parametrize(
@@ -291,36 +291,38 @@ def test_a_broken_contract_is_named(empty_house: Path, contract: str, where: str
         ),
         (strangers_privates, "examples/book.py", "from kubeproto.wire._transport import Head"),
         (wrong_neighbours, "kubeproto/wire/_transport.py", "import kubeproto_trio"),
-        (wrong_neighbours, "transports/kubeproto_httpx/_door.py", "import kubeproto_trio"),
+        (wrong_neighbours, "transports/kubeproto_httpx/_opening.py", "import kubeproto_trio"),
         (wrong_neighbours, "transports/kubeproto_h11/_machine.py", "import kubeproto_trio"),
-        (wrong_neighbours, "transports/kubeproto_trio/_door.py", "import kubeproto_runtime"),
+        (wrong_neighbours, "transports/kubeproto_trio/_opening.py", "import kubeproto_runtime"),
         (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_httpx import HttpxTransport"),
         (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_cli import main"),
         (wrong_neighbours, "runtime/kubeproto_cli/_get.py", "import kubeproto_trio"),
     ],
 )
 def test_a_broken_rule_is_seen(
-    empty_house: Path, rule: Callable[[Path], list[str]], where: str, code: str
+    empty_project: Path, rule: Callable[[Path], list[str]], where: str, code: str
 ) -> None:
-    (empty_house / where).parent.mkdir(exist_ok=True)
-    (empty_house / where).write_text(code)
-    [finding] = rule(empty_house)
+    (empty_project / where).parent.mkdir(exist_ok=True)
+    (empty_project / where).write_text(code)
+    [finding] = rule(empty_project)
     assert finding.startswith(f"{where}:")
 
 
-def test_yaml_may_be_read_in_one_module_and_not_in_two(empty_house: Path) -> None:
-    (empty_house / "kubeproto/objects/_manifest.py").write_text("import yaml")
-    assert strange_needs(empty_house) == []
-    (empty_house / "kubeproto/config/_kubeconfig.py").write_text("import yaml")
-    assert len(strange_needs(empty_house)) == 2
+def test_yaml_may_be_read_in_one_module_and_not_in_two(empty_project: Path) -> None:
+    (empty_project / "kubeproto/objects/_manifest.py").write_text("import yaml")
+    assert strange_needs(empty_project) == []
+    (empty_project / "kubeproto/config/_kubeconfig.py").write_text("import yaml")
+    assert len(strange_needs(empty_project)) == 2
 
 
-def test_a_package_may_use_what_its_floor_allows(empty_house: Path) -> None:
-    (empty_house / "kubeproto/objects/_meta.py").write_text(
+def test_a_package_may_use_what_its_layer_allows(empty_project: Path) -> None:
+    (empty_project / "kubeproto/objects/_meta.py").write_text(
         "from .._errors import KubeprotoError\nfrom . import _x"
     )
-    (empty_house / "transports/kubeproto_trio/_door.py").write_text("from kubeproto_h11 import Connection")
-    (empty_house / "runtime/kubeproto_runtime/_run.py").write_text(
+    (empty_project / "transports/kubeproto_trio/_opening.py").write_text(
+        "from kubeproto_h11 import Connection"
+    )
+    (empty_project / "runtime/kubeproto_runtime/_run.py").write_text(
         "from kubeproto.wire import Head\nfrom kubeproto_h11 import ServerConnection\nfrom . import _x"
     )
-    assert strangers_privates(empty_house) == wrong_neighbours(empty_house) == []
+    assert strangers_privates(empty_project) == wrong_neighbours(empty_project) == []

@@ -53,7 +53,7 @@ def offered(source: str, *, package: bool = True) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def shelf(name: str) -> tuple[int, str]:
+def rank(name: str) -> tuple[int, str]:
     """The order that ruff keeps too: constants, classes, functions, each by name."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2, name)
 
@@ -66,7 +66,7 @@ def test_the_walk_finds_the_core() -> None:
 def test_all_is_sorted_complete_and_true(name: str) -> None:
     module = importlib.import_module(name)
     listed: list[str] = getattr(module, "__all__", [])
-    assert listed == sorted(set(listed), key=shelf)
+    assert listed == sorted(set(listed), key=rank)
     assert [entry for entry in listed if not hasattr(module, entry)] == []
     path = MODULES[name]
     assert offered(path.read_text(), package=path.name == "__init__.py") - set(listed) == set()

@@ -22,7 +22,7 @@ def test_a_response_is_whole_with_its_last_byte_wherever_it_is_cut(response: byt
     assert whole == [False] * (len(response) - 1) + [True]
 
 
-def test_a_refusal_and_a_closed_connection_are_no_figures() -> None:
+def test_a_refusal_and_a_closed_connection_are_not_figures() -> None:
     with pytest.raises(ValueError, match="refused"):
         PartialResponse().feed(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
     with pytest.raises(ConnectionError):

@@ -137,7 +137,7 @@ def test_a_late_probe_is_made_once_and_in_its_first_round() -> None:
     assert len(made) == 1
 
 
-def test_nothing_is_no_times_better_than_nothing() -> None:
+def test_nothing_is_not_better_than_nothing() -> None:
     result = hold(Contest(ours=lambda: 0.0, baseline=lambda: 4.0), TIME, unsaid)
     assert result.baseline is not None
     assert (result.baseline.figure, result.baseline.ratio, result.baseline.spread) == (4.0, None, None)

@@ -63,7 +63,7 @@ def test_a_name_means_its_row_or_all_rows_below_it(names: list[str], chosen: lis
     assert [one.name for one in select(names, ROWS)] == chosen
 
 
-def test_half_a_word_is_no_prefix() -> None:
+def test_half_a_word_is_not_a_prefix() -> None:
     with pytest.raises(UnknownNames, match="decode\\.po"):
         select(["decode", "decode.po"], ROWS)
 

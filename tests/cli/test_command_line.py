@@ -94,7 +94,7 @@ def test_without_a_command_it_prints_the_help_and_ends_with_status_2() -> None:
     assert done.stdout == called("--help").stdout
 
 
-def test_a_file_that_is_no_manifest_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_manifest_is_one_line_and_status_1(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("a: [\n")
     done = called("serve", "--port", "0", "--load", str(tmp_path / "broken.yaml"))
     assert (done.returncode, done.stdout) == (1, "")

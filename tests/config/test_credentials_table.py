@@ -400,7 +400,7 @@ ROWS: Final[list[Row]] = [
     ),
     ("nothing in hand, the same", EMPTY, c.Wanted(), NOW, (EMPTY, (c.Refuse("because", NOW + 1),))),
     (
-        "when it is time, a request tries again",
+        "when it is time, a request retries",
         EMPTY,
         c.Wanted(),
         NOW + 1,

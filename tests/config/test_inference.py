@@ -52,14 +52,14 @@ def kubeconfig(
 
 def asked(
     files: Mapping[str, bytes | UnreadableFile],
-    wishes: Overrides | None = None,
+    overrides: Overrides | None = None,
     environ: Mapping[str, str] | None = None,
     home: str = "",
 ) -> tuple[Config, list[str]]:
     """The end of the conversation, and each file that was asked for. What is not given is not there."""
     told: dict[str, bytes | UnreadableFile] = {}
     environ = {"KUBECONFIG": "/k/config"} if environ is None else environ
-    while isinstance(found := infer(environ, told, wishes, home=home), Needs):
+    while isinstance(found := infer(environ, told, overrides, home=home), Needs):
         assert found.paths
         assert not told.keys() & set(found.paths)
         told |= {path: files.get(path, NOT_THERE) for path in found.paths}
@@ -150,19 +150,19 @@ def test_the_server_of_a_pod(host: str, server: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "files", "wishes", "namespace"),
+    ("environ", "files", "overrides", "namespace"),
     [
         ({}, {}, Overrides(), "prod"),
         ({"POD_NAMESPACE": "mine"}, {}, Overrides(), "mine"),
-        ({"POD_NAMESPACE": "mine"}, {}, Overrides(namespace="wish"), "wish"),
+        ({"POD_NAMESPACE": "mine"}, {}, Overrides(namespace="override"), "override"),
         ({}, {f"{SECRETS}/namespace": NOT_THERE}, Overrides(), "default"),
         ({}, {f"{SECRETS}/namespace": b" \n"}, Overrides(), "default"),
     ],
 )
 def test_the_namespace_of_a_pod(
-    environ: dict[str, str], files: dict[str, bytes | UnreadableFile], wishes: Overrides, namespace: str
+    environ: dict[str, str], files: dict[str, bytes | UnreadableFile], overrides: Overrides, namespace: str
 ) -> None:
-    assert asked(POD_FILES | files, wishes, environ=POD | environ)[0].namespace == namespace
+    assert asked(POD_FILES | files, overrides, environ=POD | environ)[0].namespace == namespace
 
 
 def test_a_pod_without_a_token_is_told_and_one_without_a_ca_is_warned() -> None:
@@ -235,8 +235,8 @@ def test_a_cluster_without_a_server_is_refused() -> None:
 
 
 def test_headers_go_with_every_request() -> None:
-    wishes = Overrides(user_agent="me/1", headers=(("X-Tenant", "a"),))
-    assert asked(kubeconfig(), wishes)[0].connection.headers == (("User-Agent", "me/1"), ("X-Tenant", "a"))
+    overrides = Overrides(user_agent="me/1", headers=(("X-Tenant", "a"),))
+    assert asked(kubeconfig(), overrides)[0].connection.headers == (("User-Agent", "me/1"), ("X-Tenant", "a"))
     assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
 
 
@@ -350,8 +350,8 @@ def test_impersonation_comes_from_the_file_or_the_program() -> None:
         ("Impersonate-Extra-acme.com%2Fproject", "a"),
         ("Impersonate-Extra-acme.com%2Fproject", "b"),
     )
-    wish = Overrides(impersonation=Impersonation(user="joe"))
-    assert ("Impersonate-User", "joe") in asked(kubeconfig(user), wish)[0].connection.headers
+    override = Overrides(impersonation=Impersonation(user="joe"))
+    assert ("Impersonate-User", "joe") in asked(kubeconfig(user), override)[0].connection.headers
     assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
 
 

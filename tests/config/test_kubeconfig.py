@@ -215,7 +215,7 @@ def test_a_mistake_names_file_and_line_and_no_secret(text: str, complaint: str) 
         error = error.__context__
 
 
-def test_what_is_no_text_is_told() -> None:
+def test_what_is_not_text_is_told() -> None:
     with pytest.raises(ConfigError, match="line 2: this is not UTF-8") as raised:
         read_kubeconfig(b"a\nMARK\xff", "/f")
     assert raised.value.__context__ is None
@@ -373,7 +373,7 @@ contexts:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "expected"),
+    ("overrides", "expected"),
     [
         ({"context": "one"}, ("one", "a", "u", "ns")),
         ({"context": "one", "cluster": "b"}, ("one", "b", "u", "ns")),
@@ -386,15 +386,15 @@ contexts:
     ],
 )
 def test_parts_of_a_context_may_be_wished_otherwise(
-    wishes: dict[str, str], expected: tuple[str, ...]
+    overrides: dict[str, str], expected: tuple[str, ...]
 ) -> None:
-    choice = CHOICES.choose(**wishes)
+    choice = CHOICES.choose(**overrides)
     assert choice is not None
     assert (choice.context, choice.cluster_name, choice.user_name, choice.namespace) == expected
 
 
 @pytest.mark.parametrize(
-    ("wishes", "complaint"),
+    ("overrides", "complaint"),
     [
         (
             {"context": "two"},
@@ -413,9 +413,9 @@ def test_parts_of_a_context_may_be_wished_otherwise(
         ({"context": "nowhere"}, "the context 'nowhere' names no cluster"),
     ],
 )
-def test_what_is_missing_is_named(wishes: dict[str, str], complaint: str) -> None:
+def test_what_is_missing_is_named(overrides: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        CHOICES.choose(**wishes)
+        CHOICES.choose(**overrides)
 
 
 def test_what_is_in_none_of_several_files_is_named_too() -> None:

@@ -1,4 +1,4 @@
-"""The real server behind the seam of the suite; only `make real` has one."""
+"""The real server behind the interface of the suite; only `make real` has one."""
 
 from __future__ import annotations
 

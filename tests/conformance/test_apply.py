@@ -56,7 +56,7 @@ def test_sv_20_an_equal_value_is_shared_and_stays_until_nobody_applies_it(client
     assert not client.apply(target, config({}), "m2").get("data")
 
 
-def test_sv_20_what_is_applied_again_is_no_write(client: Client) -> None:
+def test_sv_20_what_is_applied_again_is_not_a_write(client: Client) -> None:
     target = f"{client.configmaps}/a"
     first = client.apply(target, config({"x": "1"}), "m1")
     assert client.apply(target, config({"x": "1"}), "m1") == first

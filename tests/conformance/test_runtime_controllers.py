@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import kubeproto as kp
-from conformance.runtime_seam import Ship, ShipStatus, World, beside, ship, until, world
+from conformance.runtime_interface import Rig, Ship, ShipStatus, beside, rig, ship, until
 from kubeproto.control import Exponential, owner_reference, set_condition
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.kinds.meta_v1 import Condition
@@ -20,14 +20,14 @@ from kubeproto_runtime import (
 )
 from kubeproto_runtime.reconciling import Result
 
-__all__ = ["world"]
+__all__ = ["rig"]
 
 SOON = Exponential(0.1, 1.0)
 LOOKS = 5
 MANY = 20
 
 
-async def rig(obj: Ship, ctx: Context[None]) -> Action:
+async def fit_out(obj: Ship, ctx: Context[None]) -> Action:
     """Give a ship its papers, and say in its status whether it may sail: that takes a pilot in its port."""
     papers = ConfigMap(
         metadata=kp.ObjectMeta(name=f"{ctx.name}-papers", owner_references=[owner_reference(obj)]),
@@ -49,16 +49,16 @@ async def rig(obj: Ship, ctx: Context[None]) -> Action:
     return await_change()
 
 
-def test_a_controller_keeps_what_it_owns_watches_what_it_needs_and_says_how_it_stands(world: World) -> None:
+def test_a_controller_keeps_what_it_owns_watches_what_it_needs_and_says_how_it_stands(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships, maps, secrets = client.api(Ship), client.api(ConfigMap), client.api(Secret)
         results: list[Result] = []
         controller = (
-            Controller(client, Ship, namespace=world.namespace, backoff=SOON, when=predicates.generation)
+            Controller(client, Ship, namespace=rig.namespace, backoff=SOON, when=predicates.generation)
             .owns(ConfigMap)
-            .watches(Secret, lambda pilot: [f"{world.namespace}/pequod"])
+            .watches(Secret, lambda pilot: [f"{rig.namespace}/pequod"])
         )
-        async with beside(lambda: controller.run(rig, observe=results.append)):
+        async with beside(lambda: controller.run(fit_out, observe=results.append)):
             await ships.create(ship(port="nantucket"))
             waiting = await ships.wait_for("pequod", conditions.condition("Ready", "False"))
             [condition] = status_of(waiting).conditions
@@ -83,27 +83,27 @@ def test_a_controller_keeps_what_it_owns_watches_what_it_needs_and_says_how_it_s
             await maps.wait_for("pequod-papers", conditions.deleted(), timeout=180)
         assert_only_late(results)
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_a_controller_that_finds_all_in_order_comes_to_rest(world: World) -> None:
+def test_a_controller_that_finds_all_in_order_comes_to_rest(rig: Rig) -> None:
     """What it writes comes back as a change: a condition with a new time each run would go round for ever."""
 
     async def main(client: Client) -> None:
         results: list[Result] = []
-        controller = Controller(client, Ship, namespace=world.namespace, backoff=SOON).owns(ConfigMap)
+        controller = Controller(client, Ship, namespace=rig.namespace, backoff=SOON).owns(ConfigMap)
         controller = controller.watches(Secret, lambda pilot: [])
 
-        async def rig_for_a_while(obj: Ship, ctx: Context[None]) -> Action:
+        async def fit_out_for_a_while(obj: Ship, ctx: Context[None]) -> Action:
             assert len(results) < MANY, "it does not come to rest"
-            return await rig(obj, ctx)
+            return await fit_out(obj, ctx)
 
         def end_it(error: Exception, ctx: Context[None]) -> Action:
             if isinstance(error, AssertionError):
                 raise error
             return requeue(after=0.1)
 
-        run = controller.run(rig_for_a_while, on_error=end_it, observe=results.append)
+        run = controller.run(fit_out_for_a_while, on_error=end_it, observe=results.append)
         async with beside(lambda: run):
             await client.api(Ship).create(ship())
             await client.api(Ship).wait_for("pequod", conditions.condition("Ready", "False"))
@@ -126,10 +126,10 @@ def test_a_controller_that_finds_all_in_order_comes_to_rest(world: World) -> Non
         await until(rests)
         return seen[-1]
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(world: World) -> None:
+def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
         results: list[Result] = []
@@ -146,7 +146,7 @@ def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(world: Worl
                 return requeue(after=0.2)
             return await_change()
 
-        controller = Controller(client, Ship, namespace=world.namespace, backoff=SOON)
+        controller = Controller(client, Ship, namespace=rig.namespace, backoff=SOON)
         async with beside(lambda: controller.run(man, observe=results.append)):
             await ships.create(ship(crew=30))
             done = await ships.wait_for("pequod", lambda one: one.spec.crew == 33)
@@ -156,44 +156,44 @@ def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(world: Worl
         assert results[0].attempt == 1
         assert 0.2 in [result.after for result in results]
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_a_finalizer_goes_in_first_holds_the_object_and_leaves_the_others_alone(world: World) -> None:
+def test_a_finalizer_goes_in_first_holds_the_object_and_leaves_the_others_alone(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
-        deeds: list[str] = []
+        actions: list[str] = []
 
         async def launch(obj: Ship, ctx: Context[None]) -> Action:
             assert "runtime.example.com/yard" in obj.metadata.finalizers
-            deeds.append("launch")
+            actions.append("launch")
             return await_change()
 
         async def scrap(obj: Ship, ctx: Context[None]) -> Action | None:
             assert obj.metadata.deletion_timestamp is not None
-            deeds.append("scrap")
-            return requeue(after=0.1) if deeds.count("scrap") < 3 else None
+            actions.append("scrap")
+            return requeue(after=0.1) if actions.count("scrap") < 3 else None
 
         reconcile = finalizer("runtime.example.com/yard", apply=launch, cleanup=scrap)
-        controller = Controller(client, Ship, namespace=world.namespace, backoff=SOON)
+        controller = Controller(client, Ship, namespace=rig.namespace, backoff=SOON)
         held = ship()
         held.metadata.finalizers = ["runtime.example.com/owner"]
         async with beside(lambda: controller.run(reconcile)):
             await ships.create(held)
-            await until(lambda: "launch" in deeds)
+            await until(lambda: "launch" in actions)
             await ships.delete("pequod")
             left = await ships.wait_for(
                 "pequod", lambda one: one.metadata.finalizers == ["runtime.example.com/owner"]
             )
             assert left.metadata.deletion_timestamp is not None
-            assert deeds.count("scrap") == 3
+            assert actions.count("scrap") == 3
             free = [{"op": "remove", "path": "/metadata/finalizers"}]
             await ships.json_patch("pequod", free)
             await ships.wait_for("pequod", conditions.deleted(left.metadata.uid))
-        assert deeds.index("scrap") > deeds.index("launch")
-        assert set(deeds[deeds.index("scrap") :]) == {"scrap"}
+        assert actions.index("scrap") > actions.index("launch")
+        assert set(actions[actions.index("scrap") :]) == {"scrap"}
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
 def assert_only_late(results: list[Result]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import kubeproto as kp
-from conformance.runtime_seam import Ship, World, ship, until, world
+from conformance.runtime_interface import Rig, Ship, rig, ship, until
 from kubeproto.kinds.core_v1 import Namespace
 from kubeproto_runtime import Client, recording
 
-__all__ = ["world"]
+__all__ = ["rig"]
 
 EVENTS = kp.Resource("events.k8s.io", "v1", "Event", "events")
 
@@ -20,7 +20,7 @@ async def told(client: Client) -> list[dict[str, Any]]:
     return [dict(event.content) | {"name": event.metadata.name} for event in listed.items]
 
 
-def test_what_happens_again_counts_in_one_event_and_another_reason_is_another(world: World) -> None:
+def test_what_happens_again_counts_in_one_event_and_another_reason_is_another(rig: Rig) -> None:
     async def main(client: Client) -> None:
         pequod = await client.api(Ship).create(ship())
         controller = "example.com/fleet"
@@ -42,7 +42,7 @@ def test_what_happens_again_counts_in_one_event_and_another_reason_is_another(wo
         assert first["eventTime"] == alone["eventTime"] <= first["series"]["lastObservedTime"]
         regarding = {
             "apiVersion": "runtime.example.com/v1", "kind": "Ship", "name": "pequod",
-            "namespace": world.namespace, "uid": pequod.metadata.uid,
+            "namespace": rig.namespace, "uid": pequod.metadata.uid,
         }  # fmt: skip
         assert first["regarding"].items() >= regarding.items()
         assert (first["type"], first["action"], first["note"]) == ("Normal", "Lookout", "a spout")
@@ -50,26 +50,26 @@ def test_what_happens_again_counts_in_one_event_and_another_reason_is_another(wo
         assert (second["type"], second["reason"], second["note"]) == ("Warning", "Struck", "a whale")
         assert "series" not in second
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_an_event_about_what_has_no_namespace_is_told_in_default(world: World) -> None:
+def test_an_event_about_what_has_no_namespace_is_told_in_default(rig: Rig) -> None:
     async def main(client: Client) -> None:
-        here = await client.api(Namespace).get(world.namespace)
+        here = await client.api(Namespace).get(rig.namespace)
         async with recording(client, controller="example.com/fleet", instance="fleet-0") as events:
             assert events.record(here, "Entered", "a gam")
         listed = await client.api(kp.Dynamic, resource=EVENTS, namespace="default").list()
-        about = [event for event in listed.items if event["regarding"]["name"] == world.namespace]
+        about = [event for event in listed.items if event["regarding"]["name"] == rig.namespace]
         assert [event["reason"] for event in about] == ["Entered"]
 
-    world.run(main)
+    rig.run(main)
 
 
-def test_events_that_are_forbidden_are_dropped_and_fail_nobody(world: World) -> None:
+def test_events_that_are_forbidden_are_dropped_and_fail_nobody(rig: Rig) -> None:
     async def main(client: Client) -> None:
         pequod = await client.api(Ship).create(ship())
         async with (
-            world.client("nobody") as nobody,
+            rig.client("nobody") as nobody,
             recording(nobody, controller="example.com/fleet", instance="fleet-0") as events,
         ):
             assert events.record(pequod, "Sighted", "a spout")
@@ -77,4 +77,4 @@ def test_events_that_are_forbidden_are_dropped_and_fail_nobody(world: World) -> 
             assert (events.recorder.sent, events.recorder.failed) == (0, 1)
         assert await told(client) == []
 
-    world.run(main, Ship)
+    rig.run(main, Ship)

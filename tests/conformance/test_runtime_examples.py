@@ -16,16 +16,16 @@ from sniffio import current_async_library
 
 import kubeproto as kp
 from conformance.client import Client as Asking
-from conformance.runtime_seam import World, beside, until, world
+from conformance.runtime_interface import Rig, beside, rig, until
 from conformance.servers import Server, Simulated
 from kubeproto.crd import definition_of
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto_runtime import BlockingClient, Client, conditions
 
-__all__ = ["world"]
+__all__ = ["rig"]
 
 
-def test_an_echo_gets_its_finalizer_then_its_deployment_and_takes_it_along_when_it_goes(world: World) -> None:
+def test_an_echo_gets_its_finalizer_then_its_deployment_and_takes_it_along_when_it_goes(rig: Rig) -> None:
     async def main(client: Client) -> None:
         echoes, deployments = client.api(Echo), client.api(Deployment)
         held: list[list[str]] = []
@@ -57,25 +57,25 @@ def test_an_echo_gets_its_finalizer_then_its_deployment_and_takes_it_along_when_
             await until(lambda: has_pods(client, 0))
 
     async def has_pods(client: Client, count: int) -> bool:
-        return await world.pods(client, "canyon") == count
+        return await rig.pods(client, "canyon") == count
 
-    world.run(main, Echo)
+    rig.run(main, Echo)
 
 
-def test_books_are_told_as_they_come_change_and_go(world: World) -> None:
+def test_books_are_told_as_they_come_change_and_go(rig: Rig) -> None:
     async def main(client: Client) -> None:
-        books, lines = client.api(Book), Lines(world.namespace)
-        await books.create(a_book("moby", f"Moby-Dick [{world.namespace}]"))
+        books, lines = client.api(Book), Lines(rig.namespace)
+        await books.create(a_book("moby", f"Moby-Dick [{rig.namespace}]"))
         tell = on_trio.tell if current_async_library() == "trio" else on_asyncio.tell
         async with beside(lambda: tell(client, lines.hear)):
             await until(lambda: ALL_THERE in lines.heard)
-            await books.create(a_book("typee", f"Typee [{world.namespace}]"))
+            await books.create(a_book("typee", f"Typee [{rig.namespace}]"))
             await books.merge_patch("typee", {"spec": {"authors": ["Herman Melville"]}})
             await books.delete("moby")
             await until(lambda: len(lines.heard) == len(STORY))
         assert lines.heard == STORY
 
-    world.run(main, Book)
+    rig.run(main, Book)
 
 
 def test_books_are_told_to_a_program_without_an_event_loop(server: Server, client: Asking) -> None:

@@ -7,13 +7,13 @@ import logging
 import pytest
 
 import kubeproto as kp
-from conformance.runtime_seam import Ship, World, bare_world, beside, ship, told, until, world
+from conformance.runtime_interface import Rig, Ship, bare_rig, beside, rig, ship, told, until
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.rbac_authorization_v1 import PolicyRule, Role, RoleBinding, RoleRef, Subject
 from kubeproto.watching import resync
 from kubeproto_runtime import Action, Caches, Client, Context, Controller, await_change
 
-__all__ = ["bare_world", "world"]
+__all__ = ["bare_rig", "rig"]
 
 FORMS = pytest.mark.parametrize(
     "settings", [resync.Settings(), resync.Settings(streaming=False)], ids=["streaming-list", "list-watch"]
@@ -22,7 +22,7 @@ FORMS = pytest.mark.parametrize(
 
 @FORMS
 def test_who_follows_through_a_compaction_and_a_restart_is_told_exactly_what_has_changed(
-    bare_world: World, settings: resync.Settings
+    bare_rig: Rig, settings: resync.Settings
 ) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
@@ -33,23 +33,23 @@ def test_who_follows_through_a_compaction_and_a_restart_is_told_exactly_what_has
             assert (sorted(lines[:3]), lines[3]) == (["added ann", "added bob", "added cid"], "Bookmark")
 
             # Nobody iterates meanwhile, so that the watch ends without having told of it.
-            await bare_world.restart()
-            async with bare_world.client() as other:
+            await bare_rig.restart()
+            async with bare_rig.client() as other:
                 others = other.api(Ship)
                 await others.delete("ann")
                 await others.merge_patch("bob", {"spec": {"crew": 31}})
                 await others.create(ship("dan"))
-            bare_world.compact()
+            bare_rig.compact()
             lines = [told(await anext(events)) for _ in range(4)]
             assert lines == ["deleted ann", "modified bob", "added dan", "Bookmark"]
 
             await ships.delete("cid")
             assert told(await anext(events)) == "deleted cid"
 
-    bare_world.run(main, Ship)
+    bare_rig.run(main, Ship)
 
 
-def test_a_cache_and_a_controller_go_on_after_a_restart(bare_world: World) -> None:
+def test_a_cache_and_a_controller_go_on_after_a_restart(bare_rig: Rig) -> None:
     async def main(client: Client) -> None:
         seen: list[tuple[str, int]] = []
 
@@ -61,35 +61,35 @@ def test_a_cache_and_a_controller_go_on_after_a_restart(bare_world: World) -> No
         await ships.create(ship(crew=1))
         async with (
             Caches(client) as caches,
-            beside(lambda: Controller(client, Ship, namespace=bare_world.namespace).run(look)),
+            beside(lambda: Controller(client, Ship, namespace=bare_rig.namespace).run(look)),
         ):
             cache = caches.cache(Ship)
             await cache.wait_synced()
             await until(lambda: ("pequod", 1) in seen)
-            await bare_world.restart()
-            bare_world.compact()
+            await bare_rig.restart()
+            bare_rig.compact()
             changed = await ships.merge_patch("pequod", {"spec": {"crew": 2}})
             await cache.reached(changed.metadata.resource_version, timeout=60)
-            mine = cache.get("pequod", bare_world.namespace)
+            mine = cache.get("pequod", bare_rig.namespace)
             assert mine is not None
             assert mine.spec.crew == 2
             await until(lambda: ("pequod", 2) in seen)
         assert seen.count(("pequod", 1)) >= 1
         assert seen[-1] == ("pequod", 2)
 
-    bare_world.run(main, Ship)
+    bare_rig.run(main, Ship)
 
 
-def test_what_is_forbidden_is_said_in_the_servers_own_words(world: World) -> None:
+def test_what_is_forbidden_is_said_in_the_servers_own_words(rig: Rig) -> None:
     async def main(client: Client) -> None:
         await client.api(Ship).create(ship())
-        async with world.client("nobody") as nobody:
+        async with rig.client("nobody") as nobody:
             ships = nobody.api(Ship)
             with pytest.raises(kp.Forbidden) as listed:
                 await ships.list()
             assert (
                 'ships.runtime.example.com is forbidden: User "nobody" cannot list resource "ships" in API'
-                f' group "runtime.example.com" in the namespace "{world.namespace}"'
+                f' group "runtime.example.com" in the namespace "{rig.namespace}"'
             ) in str(listed.value)
             with pytest.raises(kp.Forbidden, match=r'"pequod" is forbidden: .* cannot get resource "ships"'):
                 await ships.get_or_none("pequod")
@@ -98,18 +98,18 @@ def test_what_is_forbidden_is_said_in_the_servers_own_words(world: World) -> Non
             with pytest.raises(kp.Forbidden, match='cannot get resource "ships"'):
                 await ships.wait_for("pequod", lambda one: True, timeout=5)
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
 def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
-    world: World, caplog: pytest.LogCaptureFixture
+    rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "kubeproto")
 
     async def main(client: Client) -> None:
         await client.api(Ship).create(ship())
-        async with world.client("nobody") as nobody, Caches(nobody) as caches:
-            cache = caches.cache(Ship, namespace=world.namespace)
+        async with rig.client("nobody") as nobody, Caches(nobody) as caches:
+            cache = caches.cache(Ship, namespace=rig.namespace)
             with pytest.raises(kp.DeadlineExceeded, match='User "nobody" cannot'):
                 await cache.wait_synced(timeout=3)
             assert not cache.synced
@@ -134,17 +134,17 @@ def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
         )
         await client.api(RoleBinding).create(binding)
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_a_controller_that_is_forbidden_ends_when_its_patience_does_and_says_why(world: World) -> None:
+def test_a_controller_that_is_forbidden_ends_when_its_patience_does_and_says_why(rig: Rig) -> None:
     async def main(client: Client) -> None:
         async def look(obj: Ship, ctx: Context[None]) -> Action:
             return await_change()
 
-        async with world.client("nobody") as nobody:
-            controller = Controller(nobody, Ship, namespace=world.namespace, sync_timeout=2.0)
+        async with rig.client("nobody") as nobody:
+            controller = Controller(nobody, Ship, namespace=rig.namespace, sync_timeout=2.0)
             with pytest.raises(kp.DeadlineExceeded, match=r'403 Forbidden: .*User "nobody" cannot'):
                 await controller.run(look)
 
-    world.run(main, Ship)
+    rig.run(main, Ship)

@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 
 import kubeproto as kp
-from conformance.runtime_seam import Ship, World, beside, ship, until, world
+from conformance.runtime_interface import Rig, Ship, beside, rig, ship, until
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto_runtime import Action, Client, Context, Controller, Operator, await_change
 from kubeproto_runtime.operator import LeaderElector
 
-__all__ = ["world"]
+__all__ = ["rig"]
 
 LEASES = kp.Resource("coordination.k8s.io", "v1", "Lease", "leases")
 MICRO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -66,7 +66,7 @@ async def spec_of(client: Client) -> dict[str, Any]:
     return spec
 
 
-def test_one_of_two_leads_and_the_other_follows_as_soon_as_it_is_let(world: World) -> None:
+def test_one_of_two_leads_and_the_other_follows_as_soon_as_it_is_let(rig: Rig) -> None:
     async def main(client: Client) -> None:
         acting = Acting()
         first, second = candidate(client, "ahab"), candidate(client, "starbuck")
@@ -91,18 +91,18 @@ def test_one_of_two_leads_and_the_other_follows_as_soon_as_it_is_let(world: Worl
                 found = await spec_of(client)
                 assert (found["holderIdentity"], found["leaseTransitions"]) == ("starbuck", 1)
                 assert (first.is_leader, second.is_leader) == (False, True)
-            given_back = await spec_of(client)
-        assert (given_back["holderIdentity"], given_back["leaseDurationSeconds"]) == ("", 1)
+            released = await spec_of(client)
+        assert (released["holderIdentity"], released["leaseDurationSeconds"]) == ("", 1)
         assert acting.history == ["ahab", "starbuck"]
 
     async def until_renewed(client: Client, since: str) -> dict[str, Any]:
         await client.api(Lease).wait_for("fleet", lambda one: str(one.spec.renew_time) > since)
         return await spec_of(client)
 
-    world.run(main)
+    rig.run(main)
 
 
-def test_a_lease_that_client_go_holds_is_left_alone_and_one_that_it_gives_back_is_taken(world: World) -> None:
+def test_a_lease_that_client_go_holds_is_left_alone_and_one_that_it_releases_is_taken(rig: Rig) -> None:
     async def main(client: Client) -> None:
         leases, acting = client.api(Lease), Acting()
         raw = client.api(kp.Dynamic, resource=LEASES)
@@ -122,10 +122,10 @@ def test_a_lease_that_client_go_holds_is_left_alone_and_one_that_it_gives_back_i
         assert (taken["holderIdentity"], taken["leaseTransitions"]) == ("ishmael", 4)
         assert taken["leaseDurationSeconds"] == 15
 
-    world.run(main)
+    rig.run(main)
 
 
-def test_a_lease_whose_holder_says_nothing_more_is_taken_when_it_has_run_out(world: World) -> None:
+def test_a_lease_whose_holder_says_nothing_more_is_taken_when_it_has_run_out(rig: Rig) -> None:
     async def main(client: Client) -> None:
         acting = Acting()
         raw = client.api(kp.Dynamic, resource=LEASES)
@@ -136,10 +136,10 @@ def test_a_lease_whose_holder_says_nothing_more_is_taken_when_it_has_run_out(wor
             await until(lambda: acting.now == ["ishmael"])
             assert (await spec_of(client))["leaseTransitions"] == 4
 
-    world.run(main)
+    rig.run(main)
 
 
-def test_controllers_run_only_where_the_lead_is_and_go_on_where_it_goes(world: World) -> None:
+def test_controllers_run_only_where_the_leader_is_and_go_on_where_it_goes(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
 
@@ -150,7 +150,7 @@ def test_controllers_run_only_where_the_lead_is_and_go_on_where_it_goes(world: W
                 return await_change()
 
             operator = Operator(election=leading)
-            return lambda: operator.run(Controller(client, Ship, namespace=world.namespace).run(paint))
+            return lambda: operator.run(Controller(client, Ship, namespace=rig.namespace).run(paint))
 
         def is_painted(one: Ship, by: str) -> bool:
             return one.metadata.labels.get("painted-by") == by
@@ -172,4 +172,4 @@ def test_controllers_run_only_where_the_lead_is_and_go_on_where_it_goes(world: W
                 await ships.wait_for("pequod", lambda one: is_painted(one, "starbuck"))
                 assert second.is_leader
 
-    world.run(main, Ship)
+    rig.run(main, Ship)

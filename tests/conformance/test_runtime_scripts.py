@@ -8,11 +8,11 @@ import pytest
 from book import Book
 
 import kubeproto as kp
-from conformance.runtime_seam import World, world
+from conformance.runtime_interface import Rig, rig
 from kubeproto_runtime import Client, conditions
 from kubeproto_runtime.calls import UnknownKind
 
-__all__ = ["world"]
+__all__ = ["rig"]
 
 NAMES = ["cm", "configmap", "ConfigMap", "configmaps", "configmaps.v1."]
 MANIFEST = [
@@ -31,7 +31,7 @@ MANIFEST = [
 ]
 
 
-def test_a_script_finds_makes_prints_waits_for_and_deletes_what_it_names(world: World) -> None:
+def test_a_script_finds_makes_prints_waits_for_and_deletes_what_it_names(rig: Rig) -> None:
     async def main(client: Client) -> None:
         objects = kp.parse_manifest("\n".join(map(json.dumps, MANIFEST)))
         for obj in objects:
@@ -56,4 +56,4 @@ def test_a_script_finds_makes_prints_waits_for_and_deletes_what_it_names(world: 
             await client.delete(obj)
             assert await client.wait_for(obj, conditions.deleted()) is None
 
-    world.run(main, Book)
+    rig.run(main, Book)

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import pytest
 
 import kubeproto as kp
-from conformance.runtime_seam import Ship, World, beside, ship, until, world
+from conformance.runtime_interface import Rig, Ship, beside, rig, ship, until
 from kubeproto.crd import CustomResourceDefinition
 from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
 from kubeproto.kinds.batch_v1 import Job, JobSpec
@@ -15,7 +15,7 @@ from kubeproto.kinds.core_v1 import Container, PodSpec, PodTemplateSpec
 from kubeproto.kinds.meta_v1 import LabelSelector
 from kubeproto_runtime import Client, WaitTimeout, conditions
 
-__all__ = ["world"]
+__all__ = ["rig"]
 
 LABELS = {"app": "web"}
 PROPAGATIONS: Final[tuple[Literal["Foreground", "Background"], ...]] = ("Foreground", "Background")
@@ -31,16 +31,16 @@ def web(replicas: int) -> Deployment:
     return Deployment(metadata=kp.ObjectMeta(name="web"), spec=spec)
 
 
-def test_a_rollout_is_done_when_the_pods_of_the_new_generation_are_available(world: World) -> None:
+def test_a_rollout_is_done_when_the_pods_of_the_new_generation_are_available(rig: Rig) -> None:
     async def main(client: Client) -> None:
         deployments = client.api(Deployment)
         await deployments.create(web(2))
         with pytest.raises(WaitTimeout, match=r"Deployment .*/web is not rolled out after 0\.5 s"):
             await deployments.wait_for("web", conditions.rolled_out(), timeout=0.5)
-        async with beside(lambda: world.nodes(client)):
+        async with beside(lambda: rig.nodes(client)):
             done = await deployments.wait_for("web", conditions.rolled_out())
             assert done.status is not None
-            assert (done.status.available_replicas, await world.pods(client, "web")) == (2, 2)
+            assert (done.status.available_replicas, await rig.pods(client, "web")) == (2, 2)
             image = {"template": {"spec": {"containers": [{"name": "c", "image": "another"}]}}}
             changed = await deployments.strategic_patch("web", {"spec": image})
             again = await deployments.wait_for("web", conditions.rolled_out())
@@ -48,22 +48,22 @@ def test_a_rollout_is_done_when_the_pods_of_the_new_generation_are_available(wor
             assert again.status.observed_generation == changed.metadata.generation
             assert again.status.updated_replicas == 2
 
-    world.run(main)
+    rig.run(main)
 
 
-def test_a_job_is_complete_when_its_pod_has_succeeded(world: World) -> None:
+def test_a_job_is_complete_when_its_pod_has_succeeded(rig: Rig) -> None:
     async def main(client: Client) -> None:
         jobs = client.api(Job)
         await jobs.create(Job(metadata=kp.ObjectMeta(name="once"), spec=JobSpec(template=pods("Never"))))
-        async with beside(lambda: world.nodes(client)):
+        async with beside(lambda: rig.nodes(client)):
             done = await jobs.wait_for("once", conditions.job_complete())
         assert done.status is not None
         assert done.status.succeeded == 1
 
-    world.run(main)
+    rig.run(main)
 
 
-def test_a_definition_is_established_and_an_object_is_gone_when_nothing_holds_it(world: World) -> None:
+def test_a_definition_is_established_and_an_object_is_gone_when_nothing_holds_it(rig: Rig) -> None:
     async def main(client: Client) -> None:
         name = "ships.runtime.example.com"
         await client.api(CustomResourceDefinition).wait_for(name, conditions.established())
@@ -82,10 +82,10 @@ def test_a_definition_is_established_and_an_object_is_gone_when_nothing_holds_it
         async with beside(let_go):
             assert await ships.wait_for("pequod", conditions.deleted(made.metadata.uid)) is None
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_what_runs_goes_with_what_it_belongs_to_whichever_way_that_is_deleted(world: World) -> None:
+def test_what_runs_goes_with_what_it_belongs_to_whichever_way_that_is_deleted(rig: Rig) -> None:
     async def main(client: Client) -> None:
         deployments = client.api(Deployment)
         for propagation in PROPAGATIONS:
@@ -99,6 +99,6 @@ def test_what_runs_goes_with_what_it_belongs_to_whichever_way_that_is_deleted(wo
             await until(lambda: has_pods(client, 0))
 
     async def has_pods(client: Client, count: int) -> bool:
-        return await world.pods(client, "web") == count
+        return await rig.pods(client, "web") == count
 
-    world.run(main)
+    rig.run(main)

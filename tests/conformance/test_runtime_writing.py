@@ -6,12 +6,12 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from conformance.runtime_seam import Ship, World, bare_world, ship, world
+from conformance.runtime_interface import Rig, Ship, bare_rig, rig, ship
 from kubeproto.crd import definition_of
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import ApplyError, Client
 
-__all__ = ["bare_world", "world"]
+__all__ = ["bare_rig", "rig"]
 
 
 class DinghySpec(kp.Fields):
@@ -41,17 +41,17 @@ metadata: {{name: {namespace}-harbour}}
 """
 
 
-def test_a_file_with_a_definition_and_its_objects_is_applied_in_the_order_that_works(world: World) -> None:
+def test_a_file_with_a_definition_and_its_objects_is_applied_in_the_order_that_works(rig: Rig) -> None:
     async def main(client: Client) -> None:
         definition = definition_of(Dinghy)
         definition.metadata.name = "dinghies.harbour.example.com"
-        text = FILE.format(namespace=world.namespace, definition=definition.to_yaml().strip())
+        text = FILE.format(namespace=rig.namespace, definition=definition.to_yaml().strip())
         first = await client.apply_manifests(text, field_manager="suite", force=True)
         assert [one.obj.kind for one in first] == [
             "Namespace", "CustomResourceDefinition", "ConfigMap", "Dinghy",
         ]  # fmt: skip
         assert [one.outcome for one in first if one.obj.kind != "CustomResourceDefinition"] == ["created"] * 3
-        tender = await client.api(Dinghy, namespace=f"{world.namespace}-harbour").get("tender")
+        tender = await client.api(Dinghy, namespace=f"{rig.namespace}-harbour").get("tender")
         assert tender.spec.oars == 2
         assert (await client.api(ConfigMap).get("tides")).data == {"high": "06:12"}
 
@@ -66,10 +66,10 @@ def test_a_file_with_a_definition_and_its_objects_is_applied_in_the_order_that_w
         assert "spec.oars" in str(caught.value)
         assert len(caught.value.applied) == 3
 
-    world.run(main)
+    rig.run(main)
 
 
-def test_a_field_of_another_manager_is_a_conflict_that_names_both(world: World) -> None:
+def test_a_field_of_another_manager_is_a_conflict_that_names_both(rig: Rig) -> None:
     async def main(client: Client) -> None:
         tides = ConfigMap(metadata=kp.ObjectMeta(name="tides"), data={"high": "06:12"})
         await client.apply_manifests([tides], field_manager="pilot")
@@ -80,11 +80,11 @@ def test_a_field_of_another_manager_is_a_conflict_that_names_both(world: World) 
         await client.apply_manifests([tides], field_manager="mate", force=True)
         assert (await client.api(ConfigMap).get("tides")).data == {"high": "07:00"}
 
-    world.run(main)
+    rig.run(main)
 
 
 def test_an_entry_is_committed_past_a_change_of_others_and_not_over_one_of_its_own_field(
-    world: World,
+    rig: Rig,
 ) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
@@ -109,15 +109,15 @@ def test_an_entry_is_committed_past_a_change_of_others_and_not_over_one_of_its_o
         with pytest.raises(kp.AlreadyExists):
             await rival.commit()
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_an_update_is_made_again_on_what_others_have_written_meanwhile(world: World) -> None:
+def test_an_update_is_made_again_on_what_others_have_written_meanwhile(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
         await ships.create(ship(crew=30))
         crews: list[int] = []
-        async with world.client() as other:
+        async with rig.client() as other:
 
             async def meddle() -> None:
                 await other.api(Ship).update("pequod", lambda one: one.spec.cargo.append("oil"))
@@ -134,12 +134,12 @@ def test_an_update_is_made_again_on_what_others_have_written_meanwhile(world: Wo
         done = await ships.get("pequod")
         assert done.spec.crew == 35
         assert sorted(done.spec.cargo) == [f"bread for {crew}" for crew in range(31, 36)] + ["oil"] * 5
-        assert world.real or len(crews) > 5  # where the course is always the same, some meet a conflict
+        assert rig.real or len(crews) > 5  # where the course is always the same, some meet a conflict
 
-    world.run(main, Ship)
+    rig.run(main, Ship)
 
 
-def test_pages_are_of_one_moment_and_items_are_all_there_are(bare_world: World) -> None:
+def test_pages_are_of_one_moment_and_items_are_all_there_are(bare_rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
         for name in "abcdefg":
@@ -156,15 +156,15 @@ def test_pages_are_of_one_moment_and_items_are_all_there_are(bare_world: World) 
         pages = ships.pages(limit=2, on_expired="fail")
         await anext(pages)
         await ships.delete("f")
-        bare_world.compact()
+        bare_rig.compact()
         with pytest.raises(kp.Gone):
             await anext(pages)
 
         rest = ships.items(limit=2, on_expired="go on")
         seen = [(await anext(rest)).metadata.name, (await anext(rest)).metadata.name]
         await ships.create(ship("dd"))
-        bare_world.compact()
+        bare_rig.compact()
         seen += [one.metadata.name async for one in rest]
         assert seen == ["a", "b", "c", "d", "dd", "g"]
 
-    bare_world.run(main, Ship)
+    bare_rig.run(main, Ship)

@@ -1,4 +1,4 @@
-"""Status, scale, binding, eviction and tokens: parts of objects with doors of their own."""
+"""Status, scale, binding, eviction and tokens: parts of objects with subresources of their own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.client import Client, causes, version_of
 from conformance.kinds import BARS, bar, foo, foos
 
 
-def test_sv_12_a_status_is_written_at_its_own_door_only(client: Client) -> None:
+def test_sv_12_a_status_is_written_at_its_own_subresource_only(client: Client) -> None:
     target = f"{foos(client.namespace)}/a"
     made = client.create(foos(client.namespace), foo("a") | {"status": {"note": "mine"}})
     assert "status" not in made
@@ -33,7 +33,7 @@ def test_a_status_is_validated_from_inside(client: Client) -> None:
     assert "note in body must be of type string" in status["message"]
 
 
-def test_a_kind_without_a_status_has_no_such_door(client: Client) -> None:
+def test_a_kind_without_a_status_has_no_such_subresource(client: Client) -> None:
     name = f"{client.namespace}-s"
     client.create(BARS, bar(name, status={"x": 1}))
     change = {"status": {"x": 2}}
@@ -62,15 +62,15 @@ def test_a_custom_resource_has_no_more_replicas_than_a_scale_can_count(client: C
     target = f"{foos(client.namespace)}/a"
     most = (1 << 31) - 1
     client.create(foos(client.namespace), foo("a", replicas=most))
-    for door, change in (
+    for place, change in (
         (target, {"spec": {"replicas": most + 1}}),
         (f"{target}/status", {"status": {"replicas": most + 1}}),
     ):
-        status = client.refused("PATCH", door, change, "application/merge-patch+json")
+        status = client.refused("PATCH", place, change, "application/merge-patch+json")
         ((field, _),) = causes(status)
         assert (status["code"], field) == (
             422,
-            f".{door.rpartition('/')[2] if door != target else 'spec'}.replicas",
+            f".{place.rpartition('/')[2] if place != target else 'spec'}.replicas",
         )
         assert f"Invalid value: {most + 1}: should be less than or equal to {most}" in status["message"]
     scale = client.refused(
@@ -146,7 +146,7 @@ def test_a_subresource_that_does_not_exist_is_not_found(client: Client, verb: st
     assert client.refused(verb, f"{foos(client.namespace)}/a/nope", {})["details"]["name"] == "a"
 
 
-def test_the_finalizers_of_a_namespace_have_a_door_of_their_own(client: Client) -> None:
+def test_the_finalizers_of_a_namespace_have_a_subresource_of_their_own(client: Client) -> None:
     home = f"/api/v1/namespaces/{client.namespace}"
     namespace = client.get(home)
     assert namespace["spec"]["finalizers"] == ["kubernetes"]

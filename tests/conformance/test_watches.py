@@ -108,7 +108,7 @@ def test_one_object_is_watched_by_its_name(client: Client) -> None:
         assert stream.told(1) == [("ADDED", "b")]
 
 
-def test_a_named_get_is_no_watch_whatever_it_says(client: Client) -> None:
+def test_a_named_get_is_not_a_watch_whatever_it_says(client: Client) -> None:
     made = client.config("a")
     assert client.get(f"{client.configmaps}/a?watch=true") == made
 

@@ -151,7 +151,7 @@ ROWS: Final[dict[str, Row]] = {
         Taking(seen(OTHERS, since=85), 100),
         (taking(OTHERS),),
     ),
-    "le_06 given back, though just seen": (
+    "le_06 released, though just seen": (
         Looking(seen(OTHERS, since=99)),
         Found(lease("", duration=1)),
         Taking(seen(lease("", duration=1), since=100), 100),
@@ -330,7 +330,7 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "stops while another leads": (Looking(seen(OTHERS)), Stopped(), Ended(ME), (Abandon(),)),
     "stops before it begins": (Idle(ME), Stopped(), Ended(ME), ()),
-    "le_12 gives back": (Leaving(seen(), 110), Found(MINE), Clearing(seen(), 110), (CLEARING,)),
+    "le_12 releases": (Leaving(seen(), 110), Found(MINE), Clearing(seen(), 110), (CLEARING,)),
     "le_13 gives nothing back that is another's": (
         Leaving(seen(), 110),
         Found(OTHERS),
@@ -338,21 +338,21 @@ ROWS: Final[dict[str, Row]] = {
         (NewLeader("other"),),
     ),
     "gives nothing back that is gone": (Leaving(seen(), 110), ABSENT, Ended(ME), ()),
-    "le_12 gave back": (Clearing(seen(), 110), Wrote(lease("")), Ended(ME), (NewLeader(""),)),
-    "le_14 a conflict while it gives back": (
+    "le_12 released": (Clearing(seen(), 110), Wrote(lease("")), Ended(ME), (NewLeader(""),)),
+    "le_14 a conflict while it releases": (
         Clearing(seen(), 110),
         CONFLICT,
         Leaving(seen(), 110),
         (SendGet(100, 100),),
     ),
-    "fails to give back": (Clearing(seen(), 110), DOWN, Leaving(seen(), 110), (SendGet(102, 102),)),
-    "fails to look what to give back": (
+    "fails to release": (Clearing(seen(), 110), DOWN, Leaving(seen(), 110), (SendGet(102, 102),)),
+    "fails to look what to release": (
         Leaving(seen(), 110),
         Failed(Broken("lost")),
         Leaving(seen(), 110),
         (SendGet(102, 102),),
     ),
-    "fails to give back until the deadline": (Clearing(seen(), 102), DOWN, Ended(ME), ()),
+    "fails to release until the deadline": (Clearing(seen(), 102), DOWN, Ended(ME), ()),
     "a conflict at the deadline": (Clearing(seen(), 100), CONFLICT, Ended(ME), ()),
     "is stopped twice": (Clearing(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),
     "is stopped twice, at once": (Leaving(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),

@@ -113,7 +113,7 @@ class Process:
                     pass
 
 
-class World:
+class Simulation:
     """Three processes, a server, and a network that keeps what nobody waits for any more."""
 
     def __init__(self, rates: tuple[float, ...] = RATES) -> None:
@@ -212,150 +212,150 @@ class ElectionMachine(RuleBasedStateMachine):
 
     @initialize(calm=st.sampled_from([0.0, 10.0]))
     def begin(self, calm: float) -> None:
-        self.world = World()
-        self.world.live(calm)
+        self.simulation = Simulation()
+        self.simulation.live(calm)
 
     @rule(seconds=st.sampled_from([0.1, 0.5, 1.0, 2.0, 4.0, 7.0, 9.0, 14.0]))
     def wait(self, seconds: float) -> None:
-        self.world.time += seconds
+        self.simulation.time += seconds
 
     @rule(n=st.integers(0, 2), stage=st.integers(1, 4))
     def work(self, n: int, stage: int) -> None:
         """One candidate gets so far with its request."""
-        world, process = self.world, self.world.processes[n]
-        world.send(process)
+        simulation, process = self.simulation, self.simulation.processes[n]
+        simulation.send(process)
         if stage > 1 and process.flying is not None:
-            world.arrive(process.flying)
+            simulation.arrive(process.flying)
             if stage > 2:
-                world.answer(process.flying)
+                simulation.answer(process.flying)
 
     @rule(n=st.integers(0, 5), answered=st.booleans())
     def move_a_message(self, n: int, answered: bool) -> None:
-        if self.world.network:
-            message = self.world.network[n % len(self.world.network)]
-            self.world.answer(message) if answered else self.world.arrive(message)
+        if self.simulation.network:
+            message = self.simulation.network[n % len(self.simulation.network)]
+            self.simulation.answer(message) if answered else self.simulation.arrive(message)
 
     @rule(n=st.integers(0, 5))
     def lose_a_message(self, n: int) -> None:
-        if self.world.network:
-            message = self.world.network.pop(n % len(self.world.network))
+        if self.simulation.network:
+            message = self.simulation.network.pop(n % len(self.simulation.network))
             if message.sender.flying is message:
-                self.world.fail(message.sender, Broken("lost"))
+                self.simulation.fail(message.sender, Broken("lost"))
                 if message.sender.flying is message:  # it sleeps, and learns when it wakes up
-                    self.world.network.append(message)
+                    self.simulation.network.append(message)
 
     @rule(n=st.integers(0, 2))
     def fail(self, n: int) -> None:
-        self.world.fail(self.world.processes[n], Broken("lost"))
+        self.simulation.fail(self.simulation.processes[n], Broken("lost"))
 
     @rule(n=st.integers(0, 2))
     def lapse(self, n: int) -> None:
-        self.world.lapse(self.world.processes[n])
+        self.simulation.lapse(self.simulation.processes[n])
 
     @rule(n=st.integers(0, 2))
     def pause_or_wake(self, n: int) -> None:
-        self.world.processes[n].paused ^= True
+        self.simulation.processes[n].paused ^= True
 
     @rule(n=st.integers(0, 2))
     def stop(self, n: int) -> None:
-        self.world.stop(self.world.processes[n])
+        self.simulation.stop(self.simulation.processes[n])
 
     @rule(n=st.integers(0, 2))
     def begin_again(self, n: int) -> None:
-        self.world.begin_again(self.world.processes[n])
+        self.simulation.begin_again(self.simulation.processes[n])
 
     @rule(seconds=st.sampled_from([3.0, 20.0]))
     def live(self, seconds: float) -> None:
-        self.world.live(seconds)
+        self.simulation.live(seconds)
 
     @invariant()
     def l_01_no_two_act_at_once(self) -> None:
-        if hasattr(self, "world"):
-            assert len(self.world.acting) <= 1
+        if hasattr(self, "simulation"):
+            assert len(self.simulation.acting) <= 1
 
     def teardown(self) -> None:
-        if hasattr(self, "world"):
-            self.world.recover()
+        if hasattr(self, "simulation"):
+            self.simulation.recover()
 
 
 ElectionMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=50, deadline=None)
 TestElectionMachine = ElectionMachine.TestCase
 
 
-def trouble(world: World, rng: Random, steps: int) -> int:
-    """So many steps of a bad day, with never two acting at once. How often the lead changed."""
+def trouble(simulation: Simulation, rng: Random, steps: int) -> int:
+    """So many steps of a bad day, with never two acting at once. How often the leader changed."""
     changes, leader = 0, list[str]()
     for _ in range(steps):
-        process = rng.choice(world.processes)
+        process = rng.choice(simulation.processes)
         kind = rng.random()
-        world.time += rng.choice([0.0, 0.1, 0.3, 1.0]) if kind < 0.97 else rng.uniform(0, 20)
+        simulation.time += rng.choice([0.0, 0.1, 0.3, 1.0]) if kind < 0.97 else rng.uniform(0, 20)
         if kind < 0.40:
-            world.exchange(process)
+            simulation.exchange(process)
         elif kind < 0.55:
-            world.send(process)
-        elif kind < 0.75 and world.network:
-            world.arrive(rng.choice(world.network))
-        elif kind < 0.85 and world.network:
-            world.answer(rng.choice(world.network))
+            simulation.send(process)
+        elif kind < 0.75 and simulation.network:
+            simulation.arrive(rng.choice(simulation.network))
+        elif kind < 0.85 and simulation.network:
+            simulation.answer(rng.choice(simulation.network))
         elif kind < 0.90:
-            world.fail(process, Broken("lost"))
+            simulation.fail(process, Broken("lost"))
         elif kind < 0.94:
             process.paused = not process.paused
         elif kind < 0.95:
-            world.stop(process)
+            simulation.stop(process)
         elif kind < 0.96 or isinstance(process.state, Ended):
-            world.begin_again(process)
+            simulation.begin_again(process)
         else:
-            world.lapse(process)
-        assert len(world.acting) <= 1
-        if world.acting and world.acting != leader:
-            changes, leader = changes + 1, world.acting
+            simulation.lapse(process)
+        assert len(simulation.acting) <= 1
+        if simulation.acting and simulation.acting != leader:
+            changes, leader = changes + 1, simulation.acting
     return changes
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_l_01_on_a_bad_day_no_two_act_at_once_and_afterwards_one_leads(seed: int) -> None:
-    world = World()
-    trouble(world, Random(seed), 400)
-    world.recover()
+    simulation = Simulation()
+    trouble(simulation, Random(seed), 400)
+    simulation.recover()
 
 
-def test_l_02_the_lead_changes_often_on_such_days() -> None:
-    assert sum(trouble(World(), Random(seed), 400) for seed in range(10)) > 30
+def test_l_02_the_leader_changes_often_on_such_days() -> None:
+    assert sum(trouble(Simulation(), Random(seed), 400) for seed in range(10)) > 30
 
 
 def test_l_03_clocks_that_drift_further_than_promised_are_noticed_by_this_model() -> None:
     """A clock twice as fast as another takes the lease too early, and the model sees it."""
-    world = World((0.5, 1.5))
-    slow, fast = world.processes
-    world.exchange(slow)  # looks
-    world.exchange(slow)  # creates
-    assert world.acting == ["candidate 0"]
+    simulation = Simulation((0.5, 1.5))
+    slow, fast = simulation.processes
+    simulation.exchange(slow)  # looks
+    simulation.exchange(slow)  # creates
+    assert simulation.acting == ["candidate 0"]
     slow.paused = True
     for _ in range(48):
-        world.time += 0.25
-        world.exchange(fast)
-    assert world.acting == ["candidate 0", "candidate 1"]
+        simulation.time += 0.25
+        simulation.exchange(fast)
+    assert simulation.acting == ["candidate 0", "candidate 1"]
 
 
 def test_l_04_a_leader_that_hears_nothing_stops_before_another_can_start() -> None:
-    world = World()
-    world.live(5)
-    [name] = world.acting
-    [leader] = [process for process in world.processes if process.candidate.identity == name]
+    simulation = Simulation()
+    simulation.live(5)
+    [name] = simulation.acting
+    [leader] = [process for process in simulation.processes if process.candidate.identity == name]
     leader.paused = True
     quiet_from = took_at = 0.0
     while not took_at:
-        world.time += 0.25
-        for process in world.processes:
-            world.exchange(process)
-        assert len(world.acting) <= 1
-        if not world.acting and not quiet_from:
-            quiet_from = world.time
-        if world.acting and world.acting != [name]:
-            took_at = world.time
+        simulation.time += 0.25
+        for process in simulation.processes:
+            simulation.exchange(process)
+        assert len(simulation.acting) <= 1
+        if not simulation.acting and not quiet_from:
+            quiet_from = simulation.time
+        if simulation.acting and simulation.acting != [name]:
+            took_at = simulation.time
     assert 0 < quiet_from < took_at
     leader.paused = False
-    world.live(30)
-    assert world.acting != [name]
+    simulation.live(30)
+    assert simulation.acting != [name]

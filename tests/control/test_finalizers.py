@@ -66,7 +66,7 @@ def test_fn_01_fn_02_fn_03_fn_04_fn_05_presence_and_deletion_decide(obj: Tome, d
     assert decide(obj, MINE) == decision
 
 
-def test_a_name_that_is_no_finalizer_is_refused() -> None:
+def test_a_name_that_is_not_a_finalizer_is_refused() -> None:
     with pytest.raises(ValueError, match="finalizer"):
         decide(tome(), "mine")
 

@@ -180,7 +180,7 @@ def test_sc_15_a_time_beyond_all_sense_is_half_a_year_and_one_in_the_past_is_now
     assert queue.next_at(0) == at
 
 
-def test_sc_15_what_is_no_number_is_no_delay() -> None:
+def test_sc_15_what_is_not_a_number_is_not_a_delay() -> None:
     queue = queue_of()
     queue.add("a", 0, after=nan)
     assert drained(queue, 0) == ["a"]
@@ -555,7 +555,7 @@ def test_wq_10_a_drain_covers_what_was_added_while_it_ran() -> None:
 def test_a_drain_takes_nothing_more_and_drops_what_waits_for_a_time() -> None:
     queue = queue_of("runs", "fails")
     queue.add("late", 0, after=50)
-    queue.add("ripe", 0, after=5)
+    queue.add("ready", 0, after=5)
     take(queue, 0)
     take(queue, 0)
     queue.add("runs", 1, after=50)
@@ -565,7 +565,7 @@ def test_a_drain_takes_nothing_more_and_drops_what_waits_for_a_time() -> None:
     queue.requeue("fails", 6, after=0)
     queue.done("fails", 6)
     queue.done("runs", 6)
-    assert (drained(queue, 6), queue.finished, queue.next_at(99)) == (["ripe"], True, None)
+    assert (drained(queue, 6), queue.finished, queue.next_at(99)) == (["ready"], True, None)
     assert not any(key in queue for key in ("late", "new", "fails", "runs"))
 
 

@@ -362,7 +362,7 @@ def test_what_is_refused_for_good_is_dropped(failure: Outcome) -> None:
 
 
 @pytest.mark.parametrize("failure", [Conflicted("raced", 409), Refused("who?", 401), Broken("lost")])
-def test_a_patch_that_failed_for_now_is_tried_again(failure: Outcome) -> None:
+def test_a_patch_that_failed_for_now_is_retried(failure: Outcome) -> None:
     scene = Scene()
     scene.say()
     scene.settle()

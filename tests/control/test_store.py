@@ -1,4 +1,4 @@
-"""The Store: the world as bytes, changes that tell all, and a new world in one step."""
+"""The Store: the snapshot as bytes, changes that tell all, and a new snapshot in one step."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
     assert store.version == "4"
 
 
-def test_the_same_version_again_is_no_change() -> None:
+def test_the_same_version_again_is_not_a_change() -> None:
     store = store_of(tome("a", 1))
     assert store.update([added("a", 1), modified("a", 1)]) == []
 
@@ -159,10 +159,10 @@ def test_readers_see_the_moment_when_they_began() -> None:
     assert {t.metadata.name for t in store} == {"a", "c"}
 
 
-# Worlds
+# Snapshots
 
 
-def test_the_first_world_is_initial_and_later_news_are_not() -> None:
+def test_the_first_snapshot_is_initial_and_later_news_are_not() -> None:
     store = Store(Tome)
     first = relist(store, tome("a", 1), tome("b", 2))
     assert [(c.type, c.key, c.initial) for c in first] == [("ADDED", "a", True), ("ADDED", "b", True)]
@@ -170,12 +170,12 @@ def test_the_first_world_is_initial_and_later_news_are_not() -> None:
     assert [c.initial for c in relist(store, tome("d", 9))] == [False] * 4
 
 
-def test_an_empty_world_is_a_world() -> None:
+def test_an_empty_snapshot_is_a_snapshot() -> None:
     store = store_of()
     assert (len(store), store.version) == (0, "10")
 
 
-def test_w_29_and_w_30_a_new_world_tells_what_vanished_what_changed_and_nothing_else() -> None:
+def test_w_29_and_w_30_a_new_snapshot_tells_what_vanished_what_changed_and_nothing_else() -> None:
     store = store_of(tome("gone", 1, "last"), tome("same", 2), tome("new", 3, "before"))
     changes = relist(store, tome("same", 2), tome("new", 13, "after"), tome("more", 14))
     assert told(changes) == [("DELETED", "gone"), ("MODIFIED", "new"), ("ADDED", "more")]
@@ -193,7 +193,7 @@ def test_what_did_not_change_is_replayed_when_asked() -> None:
     assert not change.replaced
 
 
-def test_a_new_world_takes_over_the_entries_that_did_not_change() -> None:
+def test_a_new_snapshot_takes_over_the_entries_that_did_not_change() -> None:
     store = store_of(tome("same", 2))
     before = store.entry("same")
     relist(store, tome("same", 2))
@@ -206,7 +206,7 @@ def test_an_object_that_took_the_name_of_another_is_told_by_its_uid() -> None:
     assert (first.type, first.replaced, second.replaced) == ("MODIFIED", True, False)
 
 
-def test_nobody_sees_half_a_world() -> None:
+def test_nobody_sees_half_a_snapshot() -> None:
     store = store_of(tome("a", 1))
     store.stage([tome("b", 2)])
     store.stage([added("c", 3)])
@@ -248,7 +248,7 @@ def test_w_27_an_object_that_does_not_fit_is_kept_as_it_came() -> None:
     assert store.update([broken("a", "2", line)]) == []
 
 
-def test_what_is_no_json_at_all_is_known_to_be_there() -> None:
+def test_what_is_not_json_at_all_is_known_to_be_there() -> None:
     store = store_of(tome("a", 1))
     assert told(store.update([broken("b", "2", b'{"type":"ADDED","object":', kind="ADDED")])) == [
         ("ADDED", "b")
@@ -280,7 +280,7 @@ def test_a_broken_item_of_a_list_is_kept_and_one_without_a_name_is_not() -> None
     assert changes[0].new == CachedObject("1", b'{"spec":5}')
 
 
-def test_metadata_alone_can_be_mirrored() -> None:
+def test_metadata_alone_can_be_cached() -> None:
     store = Store(kp.Metadata[Tome])
     meta = kp.Metadata[Tome](
         kind="PartialObjectMetadata", metadata=ObjectMeta(name="a", resource_version="1")
@@ -342,7 +342,7 @@ def test_an_entry_is_the_objects_json() -> None:
     assert type(kept.raw) is bytes
 
 
-def test_the_second_world_is_not_initial_though_the_first_was_empty() -> None:
+def test_the_second_snapshot_is_not_initial_though_the_first_was_empty() -> None:
     store = store_of(version="5")
     assert [change.initial for change in relist(store, tome("a", 6), version="6")] == [False]
 
@@ -360,25 +360,25 @@ def test_the_entries_that_were_handed_out_are_a_snapshot() -> None:
     assert len(store.entries()) == 1
 
 
-# What is found out while a new world comes
+# What is found out while a new snapshot comes
 
 
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.sampled_from("amd")), max_size=12)),
     st.lists(st.booleans(), max_size=12),
 )
-def test_commit_tells_the_difference_of_two_worlds_however_they_came(
-    worlds: list[list[tuple[int, int, str]]], crossed: list[bool]
+def test_commit_tells_the_difference_of_two_snapshots_however_they_came(
+    snapshots: list[list[tuple[int, int, str]]], crossed: list[bool]
 ) -> None:
     store: Store[Tome] = Store(Tome)
-    for at, news in enumerate(worlds):
+    for at, news in enumerate(snapshots):
         before = store.entries()
         store.stage(())
         for number, version, kind in news:
             make = {"a": added, "m": modified, "d": deleted}[kind]
             store.stage([make(f"t{number}", version, str(version))])
         if at < len(crossed) and crossed[at]:
-            store.update([modified("t0", 7)])  # the old world goes on meanwhile
+            store.update([modified("t0", 7)])  # the old snapshot goes on meanwhile
             before = store.entries()
         changes = store.replace(str(100 + at))
         after = store.entries()
@@ -393,7 +393,7 @@ def test_commit_tells_the_difference_of_two_worlds_however_they_came(
             assert change.type == ("MODIFIED" if old and new else "ADDED" if new else "DELETED")
 
 
-def test_an_unchanged_world_keeps_its_entries_and_tells_nothing() -> None:
+def test_an_unchanged_snapshot_keeps_its_entries_and_tells_nothing() -> None:
     store = store_of(tome("a", 1), tome("b", 2))
     before = store.entries()
     assert relist(store, tome("b", 2), tome("a", 1)) == []

@@ -67,7 +67,7 @@ def test_any_json_comes_out_as_it_was_but_for_them(value: Any) -> None:
 
 @given(st.binary(max_size=40))
 @example(b"}]}}")  # what is cut out is not read, so nobody sees that it was broken
-def test_what_is_no_json_loses_its_managed_fields_at_most(junk: bytes) -> None:
+def test_what_is_not_json_loses_its_managed_fields_at_most(junk: bytes) -> None:
     before = b'{"metadata":{"name":"a"'
     text = before + b',"managedFields":[' + junk
     try:

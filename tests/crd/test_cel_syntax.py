@@ -81,7 +81,7 @@ def test_an_expression_is_read_as_its_tree(source: str, tree: Any) -> None:
         "1 = 2",
     ],
 )
-def test_what_is_no_expression_is_a_fault(source: str) -> None:
+def test_what_is_not_an_expression_is_a_fault(source: str) -> None:
     with pytest.raises(SyntaxFault):
         parse(source)
 

@@ -74,7 +74,7 @@ def test_a_resource_that_was_read_serves_dynamic_objects() -> None:
     assert "/apis/library.example.com/v1/shelves/a" in api.get("a").target
 
 
-def test_what_is_no_definition_is_an_error_that_says_so() -> None:
+def test_what_is_not_a_definition_is_an_error_that_says_so() -> None:
     with pytest.raises(
         kp.InvalidObject, match=r"no CustomResourceDefinition .* missing required field `spec`"
     ):

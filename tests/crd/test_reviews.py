@@ -114,7 +114,7 @@ def test_a_change_that_changes_nothing_sends_no_patch_and_a_deletion_cannot_be_c
         (admission().replace(b"AdmissionReview", b"TokenReview"), "but admission.k8s.io/v1 TokenReview"),
     ],
 )
-def test_what_is_no_admission_request_is_an_error_that_says_why(body: bytes, message: str) -> None:
+def test_what_is_not_an_admission_request_is_an_error_that_says_why(body: bytes, message: str) -> None:
     with pytest.raises(kp.RemoteProtocolError, match=message):
         read_admission(body)
 
@@ -203,7 +203,7 @@ def test_labels_and_annotations_may_change() -> None:
     assert converted(conversion(book("a")), convert)["result"] == {"status": "Success"}
 
 
-def test_a_bug_in_a_converter_is_no_answer() -> None:
+def test_a_bug_in_a_converter_is_not_an_answer() -> None:
     def convert(obj: dict[str, Any], version: str) -> dict[str, Any]:
         raise TypeError("a bug")
 
@@ -225,6 +225,6 @@ def test_a_bug_in_a_converter_is_no_answer() -> None:
         ),
     ],
 )
-def test_what_is_no_conversion_request_is_an_error_that_says_why(body: bytes, message: str) -> None:
+def test_what_is_not_a_conversion_request_is_an_error_that_says_why(body: bytes, message: str) -> None:
     with pytest.raises(kp.RemoteProtocolError, match=message):
         read_conversion(body)

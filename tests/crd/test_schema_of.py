@@ -400,7 +400,7 @@ def test_a_pod_template_has_a_definition() -> None:
     assert "labels" in names["properties"]["metadata"]["properties"]
 
 
-def test_a_tuple_is_a_list_in_a_default_and_not_required_is_no_type_of_its_own() -> None:
+def test_a_tuple_is_a_list_in_a_default_and_not_required_is_not_a_type_of_its_own() -> None:
     assert schema_of(Odd)["properties"]["names"]["default"] == []
     assert schema_of(Partial) == {
         "type": "object",

@@ -102,9 +102,7 @@ def test_an_echo_is_looked_at_every_ten_seconds(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_an_error_is_tried_again_after_five_seconds(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_is_retried_after_five_seconds(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[float] = []
     deploy = echo.deploy
 

@@ -13,7 +13,7 @@ from kubeproto.kinds import FieldFacts, TypeFacts, table
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 _SCHEMA: Final = {"type": "object", "description": "another one"}
-# A value of each word of the table, in the form in which a server gives it back.
+# A value of each word of the table, in the form in which a server returns it.
 FULL: Final[dict[str, Any]] = {
     "any": {"deep": [1, None, {"x": "y"}]},
     "boolean": False,

@@ -201,7 +201,7 @@ def test_standard_input_is_read_as_a_dash(
     assert "class Book(" in capsys.readouterr().out
 
 
-def test_what_is_no_definition_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_a_definition_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"kind":"Pod"}')
     assert main([str(path)]) == 1

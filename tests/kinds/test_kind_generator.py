@@ -156,6 +156,6 @@ def test_saved_documents_give_the_same_facts_as_the_server(server: str, tmp_path
     assert from_folder(tmp_path, "1.99.0") == from_server(server)
 
 
-def test_an_address_that_is_no_server_is_refused() -> None:
+def test_an_address_that_is_not_a_server_is_refused() -> None:
     with pytest.raises(ValueError, match="not an address of a server"):
         from_server("file:///etc/passwd")

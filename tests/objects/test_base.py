@@ -61,7 +61,7 @@ def test_a_value_is_as_it_was_after_it_was_sent() -> None:
     assert value == Everything(must=1, maybe_five=None)
 
 
-def test_class_variables_are_no_fields() -> None:
+def test_class_variables_are_not_fields() -> None:
     assert not {"CLASS", "bare"} & set(Everything.__struct_fields__)
     assert (Everything.CLASS, Everything.bare) == (1, 2)
 

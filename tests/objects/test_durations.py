@@ -87,7 +87,7 @@ def test_a_duration_reads_as_go_reads_it(text: str, nanoseconds: int) -> None:
         ("9" * 300 + "s", "is not a duration"),
     ],
 )
-def test_what_is_no_duration_is_refused_with_the_reason(text: str, why: str) -> None:
+def test_what_is_not_a_duration_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         Duration.parse(text)
 

@@ -351,7 +351,7 @@ def test_a_nested_class_that_cannot_be_resolved_is_named_when_it_is_needed() -> 
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_metadata_is_no_work_for_the_garbage_collector_at_any_stage(strict: bool) -> None:
+def test_metadata_makes_no_work_for_the_garbage_collector_at_any_stage(strict: bool) -> None:
     book = decode(b'{"metadata":{"name":"a","labels":{"a":"b"}}}', kp.Metadata[Any], strict=strict)
     assert not gc.is_tracked(book.metadata)
     assert not gc.is_tracked(settle(book).metadata)

@@ -47,7 +47,7 @@ def test_a_pointer_finds_its_value(pointer: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "pointer", ["/foo/2", "/foo/-", "/foo/00", "/foo/01", "/foo/-1", "/foo/+1", "/foo/", "/foo/1e0"]
 )
-def test_what_is_no_index_of_the_list_is_refused(pointer: str) -> None:
+def test_what_is_not_an_index_of_the_list_is_refused(pointer: str) -> None:
     with pytest.raises(LookupError, match="index"):
         resolve_pointer(DOCUMENT, pointer)
 
@@ -59,7 +59,7 @@ def test_a_pointer_to_nothing_is_a_lookup_error(pointer: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["foo", "~", "/~", "/~2", "/a~", "#/foo", " /a"])
-def test_what_is_no_pointer_is_refused(text: str) -> None:
+def test_what_is_not_a_pointer_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a JSON pointer"):
         parse_pointer(text)
 

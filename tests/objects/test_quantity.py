@@ -137,7 +137,7 @@ def test_a_quantity_prints_as_a_server_prints_it(text: str, canonical: str) -> N
         "9" * 300,
     ],
 )
-def test_what_is_no_quantity_is_refused_with_a_sentence_that_shows_it(text: str) -> None:
+def test_what_is_not_a_quantity_is_refused_with_a_sentence_that_shows_it(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity") as refused:
         Quantity.parse(text)
     assert repr(text)[1:20].rstrip("'") in str(refused.value)

@@ -58,7 +58,7 @@ def test_a_micro_time_is_printed_in_utc_with_six_digits(text: str, canonical: st
         ),
     ],
 )
-def test_what_is_no_rfc_3339_time_is_refused(text: str) -> None:
+def test_what_is_not_an_rfc_3339_time_is_refused(text: str) -> None:
     for parse in (MicroTime.parse, parse_time):
         with pytest.raises(ValueError, match=r"is not an? (RFC 3339 )?time"):
             parse(text)

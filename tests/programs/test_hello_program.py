@@ -63,7 +63,7 @@ def test_the_life_of_a_hello(defined: Site, site: Site) -> None:
 
         assert site.kubectl("scale hello/world --replicas=5") == "hello.fraim.co.jp/world scaled"
         site.wait("deployment/world", "jsonpath={.spec.replicas}=5")
-        site.kubectl("scale deployment/world --replicas=1")  # somebody else's wish does not last
+        site.kubectl("scale deployment/world --replicas=1")  # what somebody else wants does not last
         site.wait("deployment/world", "jsonpath={.spec.replicas}=5")
         site.kubectl("delete deployment/world")
         site.wait("deployment/world", "create", "jsonpath={.spec.replicas}=5")

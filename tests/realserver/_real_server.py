@@ -75,9 +75,9 @@ class RealServer:
 
     def connection_for(self, user: str) -> Connection:
         """The way to it for one of its users, read from its kubeconfig as any client reads it."""
-        wishes = Overrides(path=str(self.kubeconfig), context=user)
+        overrides = Overrides(path=str(self.kubeconfig), context=user)
         files: dict[str, bytes | UnreadableFile] = {}
-        while isinstance(config := infer({}, files, wishes), Needs):
+        while isinstance(config := infer({}, files, overrides), Needs):
             files |= {path: Path(path).read_bytes() for path in config.paths}
         found = _credentials(config.identity)
         authorization = (("Authorization", found.authorization),) if found.authorization else ()

@@ -12,7 +12,7 @@ from kubeproto.requests import Request
 from kubeproto.wire import Broken, Garbled, ServerFailed, Throttled, TimedOut, Unreachable, classify
 from kubeproto_runtime import Client
 
-from ._real_mirror import Book, book
+from ._real_cache import Book, book
 
 T = TypeVar("T")
 

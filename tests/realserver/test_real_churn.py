@@ -1,4 +1,4 @@
-"""Mirrors of a server that crashes, forgets and loses connections, while writers give it no rest.
+"""Caches of a server that crashes, forgets and loses connections, while writers give it no rest.
 
 `make churn` does it with 5,000 books, `make real` with a tenth of that.
 """
@@ -28,16 +28,16 @@ from kubeproto_trio import TrioTransport
 from realserver import RealServer
 
 from ._real_asking import asking
-from ._real_mirror import Book, Mirror, book
+from ._real_cache import Book, Cache, book
 from ._real_proxy import Proxy
 from ._real_writers import Writer
 
 BOOKS: Final = int(os.environ.get("KUBEPROTO_CHURN", "500"))
 WRITERS: Final = 8
 BLOWS: Final = 24
-PATIENCE: Final = 240.0  # seconds until the mirrors that are left behind have come up; a silence costs 75
+PATIENCE: Final = 240.0  # seconds until the caches that are left behind have come up; a silence costs 75
 
-MIRRORS: Final[dict[str, tuple[Callable[[Connection], Any], resync.Settings]]] = {
+CACHES: Final[dict[str, tuple[Callable[[Connection], Any], resync.Settings]]] = {
     "trio, list and watch": (TrioTransport, resync.Settings(streaming=False)),
     "trio, streaming list": (TrioTransport, resync.Settings()),
     "httpx, list and watch": (HttpxTransport, resync.Settings(streaming=False)),
@@ -54,31 +54,31 @@ def server(
         yield server
 
 
-def test_four_mirrors_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(server: RealServer) -> None:
+def test_four_caches_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(server: RealServer) -> None:
     with asking(server.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("churn"))
 
-    async def main() -> dict[str, Mirror]:
+    async def main() -> dict[str, Cache]:
         churn = Churn(server, books)
         await churn.run()
-        return churn.mirrors
+        return churn.caches
 
-    mirrors = trio.run(main)
+    caches = trio.run(main)
     with asking(server.connection) as asker:
         truth = {one.metadata.name: one for one in asker.ask(books.list()).items}
-    for name, mirror in mirrors.items():
-        held = {one.metadata.name: one for one in mirror.store}
+    for name, cache in caches.items():
+        held = {one.metadata.name: one for one in cache.store}
         assert held == truth, name
-        met = Counter(type(failure.outcome) for failure in mirror.troubles)
+        met = Counter(type(failure.outcome) for failure in cache.troubles)
         sys.stdout.write(
-            f"{name}: {mirror.events} events, {mirror.worlds} worlds;"
+            f"{name}: {cache.events} events, {cache.snapshots} snapshots;"
             f" {', '.join(f'{count} x {kind.__name__}' for kind, count in met.items())}\n"
         )
-        garbled = {one.text for one in mirror.troubles if isinstance(one.outcome, Garbled)}
+        garbled = {one.text for one in cache.troubles if isinstance(one.outcome, Garbled)}
         sys.stdout.write("".join(f"    {text}\n" for text in garbled))
         # Else the run would prove too little.
-        assert met[Expired], "nothing was forgotten under this mirror"
-        assert met[TimedOut], "no silence was noticed by this mirror"
+        assert met[Expired], "nothing was forgotten under this cache"
+        assert met[TimedOut], "no silence was noticed by this cache"
 
 
 class Churn:
@@ -87,25 +87,25 @@ class Churn:
     def __init__(self, server: RealServer, books: kp.Api[Book]) -> None:
         self.server = server
         self.books = books
-        self.mirrors: dict[str, Mirror] = {}
+        self.caches: dict[str, Cache] = {}
         self.writers: list[Writer] = []
         self.proxy = Proxy(server.port)
 
     async def run(self) -> None:
-        """Until every book is written, every blow is dealt and every mirror holds what the server holds."""
+        """Until every book is written, every blow is dealt and every cache holds what the server holds."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.proxy.serving())
             way = replace(self.server.connection, server=f"https://127.0.0.1:{self.proxy.port}")
-            for name, (make, settings) in MIRRORS.items():
+            for name, (make, settings) in CACHES.items():
                 transport = await stack.enter_async_context(make(way))
-                self.mirrors[name] = Mirror(Client(transport), self.books, settings=settings)
+                self.caches[name] = Cache(Client(transport), self.books, settings=settings)
             transport = await stack.enter_async_context(TrioTransport(way))
             for number in range(WRITERS):
                 names = [f"book-{number}-{index}" for index in range(BOOKS // WRITERS)]
                 self.writers.append(Writer(Client(transport), self.books, names, seed=number))
             async with trio.open_nursery() as following:
-                for mirror in self.mirrors.values():
-                    following.start_soon(mirror.run)
+                for cache in self.caches.values():
+                    following.start_soon(cache.run)
                 async with trio.open_nursery() as writing:
                     for writer in self.writers:
                         writing.start_soon(writer.run)
@@ -121,7 +121,7 @@ class Churn:
             while sum(writer.done for writer in self.writers) < due:
                 await trio.sleep(0.01)
             await next(blows)()
-        # Nothing comes after it that would end it: the mirrors have to notice by themselves.
+        # Nothing comes after it that would end it: the caches have to notice by themselves.
         await self._silence()
 
     async def _compact(self) -> None:
@@ -134,29 +134,29 @@ class Churn:
         await trio.to_thread.run_sync(self.server.restart)
 
     async def _silence(self) -> None:
-        """Let the connections of all mirrors fall silent, and write something meanwhile."""
+        """Let the connections of all caches fall silent, and write something meanwhile."""
         async with TrioTransport(self.server.connection) as transport:
             client = Client(transport)
             await client.call(self.books.create(book("heard")))
             # A watch that is merely open may be about to end.
             key = f"{self.books.namespace}/heard"
-            while not all(mirror.watching and key in mirror.store for mirror in self.mirrors.values()):
+            while not all(cache.watching and key in cache.store for cache in self.caches.values()):
                 await trio.sleep(0.01)
             self.proxy.freeze()
             await client.call(self.books.create(book("unheard")))
 
     async def _forget(self) -> None:
-        """Cut, and compact what is written before the mirrors are back."""
+        """Cut, and compact what is written before the caches are back."""
         self.proxy.cut()
         await trio.to_thread.run_sync(self.server.compact)
 
     async def _agree(self) -> None:
-        """Wait until the mirrors hold what the server holds, at the same versions."""
+        """Wait until the caches hold what the server holds, at the same versions."""
         async with TrioTransport(self.server.connection) as transport:
             page = (await Client(transport).call(self.books.list())).value
         truth = {
             f"{one.metadata.namespace}/{one.metadata.name}": one.metadata.resource_version for one in page
         }
         with trio.move_on_after(PATIENCE):
-            while any(mirror.world() != truth for mirror in self.mirrors.values()):
+            while any(cache.snapshot() != truth for cache in self.caches.values()):
                 await trio.sleep(0.05)

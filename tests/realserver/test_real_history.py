@@ -16,7 +16,7 @@ from kubeproto_trio import TrioTransport
 from realserver import RealServer
 
 from ._real_asking import PATIENCE, Asker, asking
-from ._real_mirror import Book, Mirror, book
+from ._real_cache import Book, Cache, book
 
 FULL = resync.Settings(streaming=False)
 STREAMING = resync.Settings()
@@ -90,7 +90,7 @@ def test_a_list_whose_token_is_forgotten_is_gone_and_offers_a_token_that_goes_on
     [("bare", forget_by_compaction), ("cached", forget_by_restart)],
     ids=["compaction", "restart"],
 )
-def test_a_mirror_that_slept_through_what_is_forgotten_tells_exactly_what_changed(
+def test_a_cache_that_slept_through_what_is_forgotten_tells_exactly_what_changed(
     request: pytest.FixtureRequest,
     server_of: str,
     forget: Callable[[RealServer], None],
@@ -98,23 +98,23 @@ def test_a_mirror_that_slept_through_what_is_forgotten_tells_exactly_what_change
 ) -> None:
     server: RealServer = request.getfixturevalue(server_of)
     with asking(server.connection) as asker:
-        books = kp.Api(Book, namespace=asker.namespace("mirror"))
+        books = kp.Api(Book, namespace=asker.namespace("cache"))
         for name in "abc":
             asker.ask(books.create(book(name)))
 
         async def main() -> None:
             async with TrioTransport(server.connection) as transport:
-                mirror = Mirror(Client(transport), books, settings=settings)
-                await run_until(mirror, lambda: mirror.worlds == 1 and len(mirror.world()) == 3)
-                assert sorted(mirror.told()) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
+                cache = Cache(Client(transport), books, settings=settings)
+                await run_until(cache, lambda: cache.snapshots == 1 and len(cache.snapshot()) == 3)
+                assert sorted(cache.told()) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
                 asker.ask(books.delete("a"))
                 changed = asker.ask(books.merge_patch("b", {"spec": {"title": "new"}}))
                 made = asker.ask(books.create(book("d")))
                 forget(server)
-                await run_until(mirror, lambda: mirror.worlds == 2)
-                assert mirror.told() == [("DELETED", "a"), ("MODIFIED", "b"), ("ADDED", "d")]
-                assert isinstance(mirror.troubles[-1].outcome, Expired)
-                entries = mirror.store.entries()
+                await run_until(cache, lambda: cache.snapshots == 2)
+                assert cache.told() == [("DELETED", "a"), ("MODIFIED", "b"), ("ADDED", "d")]
+                assert isinstance(cache.troubles[-1].outcome, Expired)
+                entries = cache.store.entries()
                 for one in (changed, made):
                     key = f"{books.namespace}/{one.metadata.name}"
                     assert entries[key].version == one.metadata.resource_version
@@ -122,7 +122,7 @@ def test_a_mirror_that_slept_through_what_is_forgotten_tells_exactly_what_change
         trio.run(main)
 
 
-def test_a_mirror_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare: RealServer) -> None:
+def test_a_cache_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare: RealServer) -> None:
     with asking(bare.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("paging"))
         for name in "abcde":
@@ -137,19 +137,19 @@ def test_a_mirror_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare
 
         async def main() -> None:
             async with TrioTransport(bare.connection) as transport:
-                mirror = Mirror(Client(transport), books, settings=SMALL_PAGES, staged=staged)
-                await run_until(mirror, lambda: mirror.worlds == 1)
-                assert sorted(mirror.told()) == [("ADDED", name) for name in "bcde"]
-                assert isinstance(mirror.troubles[-1].outcome, Expired)
+                cache = Cache(Client(transport), books, settings=SMALL_PAGES, staged=staged)
+                await run_until(cache, lambda: cache.snapshots == 1)
+                assert sorted(cache.told()) == [("ADDED", name) for name in "bcde"]
+                assert isinstance(cache.troubles[-1].outcome, Expired)
 
         trio.run(main)
 
 
-async def run_until(mirror: Mirror, holds: Callable[[], bool]) -> None:
-    """Let a mirror follow until this is so of it."""
+async def run_until(cache: Cache, holds: Callable[[], bool]) -> None:
+    """Let a cache follow until this is so of it."""
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(mirror.run)
+            nursery.start_soon(cache.run)
             while not holds():
                 await trio.sleep(0.01)
             nursery.cancel_scope.cancel()

@@ -62,7 +62,7 @@ def test_rq_28_a_namespace_is_one_segment_or_refused(namespace: str) -> None:
 
 
 @given(group=ODD, version=ODD, plural=ODD, subresource=ODD)
-def test_rq_28_what_a_resource_says_of_itself_is_no_exception(
+def test_rq_28_what_a_resource_says_of_itself_is_not_an_exception(
     group: str, version: str, plural: str, subresource: str
 ) -> None:
     resource = kp.Resource(group, version, "Odd", plural)

@@ -91,7 +91,7 @@ def test_a_token_stands_in_no_repr() -> None:
     assert "s3cr3t" not in repr(reply)
 
 
-def test_a_list_is_no_table_and_no_object() -> None:
+def test_a_list_is_neither_a_table_nor_an_object() -> None:
     for body in (CONFIG_MAP, STATUS, b'{"kind":"Table","rows":[]}', b'{"items":5}', b"{}"):
         with pytest.raises(kp.RemoteProtocolError):
             CONFIG_MAPS.list().parse(200, (), body)
@@ -118,7 +118,7 @@ def test_a_table_may_say_null_for_its_rows() -> None:
     assert (table.columns, table.rows) == ((), [])
 
 
-def test_rq_26_an_error_that_is_no_status_keeps_its_code_its_wait_and_the_start_of_its_body() -> None:
+def test_rq_26_an_error_that_is_not_a_status_keeps_its_code_its_wait_and_the_start_of_its_body() -> None:
     with pytest.raises(kp.ServiceUnavailable) as caught:
         CONFIG_MAPS.list().parse(503, (("Retry-After", "7"),), b"<html>" + b"x" * 9000)
     assert caught.value.code == 503
@@ -307,7 +307,7 @@ def test_the_items_of_a_list_of_any_kind_keep_their_content_and_get_their_kind()
     assert (pod.kind, pod.api_version, pod["spec"]) == ("Pod", "v1", {"x": 1})
 
 
-def test_an_item_that_is_no_object_keeps_nobody_from_the_others() -> None:
+def test_an_item_that_is_not_an_object_keeps_nobody_from_the_others() -> None:
     body = b'{"kind":"ConfigMapList","items":[7,{"metadata":{"name":"moby"}}]}'
     page = kp.Api(ConfigMap).list().parse(200, (), body).value
     assert [found.metadata.name for found in page] == ["moby"]

@@ -82,7 +82,7 @@ class Scripted:
 
 
 class Fixed(random.Random):
-    """Dice that always fall alike."""
+    """A source of randomness that always gives the same."""
 
     def __init__(self, draw: float) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from kubeproto_runtime.testing import run, simulated
 __all__ = ["go"]
 
 
-def test_a_read_that_falls_silent_is_tried_again_while_there_is_time(go: Go) -> None:
+def test_a_read_that_falls_silent_is_retried_while_there_is_time(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))

@@ -21,7 +21,7 @@ __all__ = ["go"]
 
 
 class Fixed(random.Random):
-    """Dice that always say the same moment."""
+    """A source of randomness that always gives the same."""
 
     def __init__(self, moment: float) -> None:
         super().__init__(0)
@@ -63,7 +63,7 @@ def test_a_refresh_in_the_moment_in_which_a_wait_ends_does_not_end_the_cache(go:
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
-def test_a_reconcile_that_awaits_what_was_cancelled_has_failed_and_is_tried_again(concurrency: int) -> None:
+def test_a_reconcile_that_awaits_what_was_cancelled_has_failed_and_is_retried(concurrency: int) -> None:
     runs: list[str] = []
     errors: list[Exception] = []
 
@@ -231,7 +231,7 @@ def test_who_waits_for_a_cache_that_has_failed_is_told_why(go: Go) -> None:
     go(main)
 
 
-def test_a_cache_that_fails_before_it_has_a_world_is_one_error(go: Go) -> None:
+def test_a_cache_that_fails_before_it_has_synced_is_one_error(go: Go) -> None:
     async def reconcile(obj: Book, ctx: Context[None]) -> None:
         pass
 

@@ -1,4 +1,4 @@
-"""Caches: one mirror for the same arguments, what it tells and to whom, and how it begins and ends."""
+"""Caches: one cache for the same arguments, what it tells and to whom, and how it begins and ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def failure_of(work: Callable[[], Awaitable[None]]) -> BaseException | Non
     return None
 
 
-# One mirror
+# One cache
 
 
 def test_the_same_arguments_give_the_same_cache_and_one_watch(go: Go) -> None:
@@ -187,7 +187,7 @@ def test_si_05_what_goes_wrong_is_logged_once_and_its_end_is_seen(
     assert said.startswith("books.example.com/v1: ")
 
 
-def test_ca_02_waiting_for_a_world_can_be_cancelled(go: Go) -> None:
+def test_ca_02_waiting_for_the_first_snapshot_can_be_cancelled(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster, seed=1, share=1.0)
@@ -246,7 +246,7 @@ def test_si_12_a_cache_says_how_it_stands_before_while_and_after(go: Go) -> None
 # Listeners
 
 
-def test_si_16_a_listener_first_gets_the_world_and_then_what_changes(go: Go) -> None:
+def test_si_16_a_listener_first_gets_the_snapshot_and_then_what_changes(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -291,7 +291,7 @@ def test_si_03_a_listener_that_comes_at_any_moment_sees_everything_once(go: Go) 
     go(main)
 
 
-def test_si_07_si_09_si_10_si_15_a_listener_is_ended_alone_and_twice_is_no_harm(go: Go) -> None:
+def test_si_07_si_09_si_10_si_15_a_listener_is_ended_alone_and_twice_is_harmless(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
@@ -326,7 +326,7 @@ def test_si_18_a_listener_may_end_another_while_both_are_told(go: Go) -> None:
     go(main)
 
 
-def test_si_13_si_14_what_is_closed_is_not_listened_to_and_ending_that_is_no_harm(go: Go) -> None:
+def test_si_13_si_14_what_is_closed_is_not_listened_to_and_ending_that_is_harmless(go: Go) -> None:
     async def main() -> None:
         async with simulated(library()) as client:
             async with Caches(client) as caches:
@@ -347,7 +347,7 @@ def test_si_17_a_listener_that_fails_ends_all_caches_and_the_others_are_told(go:
         def fail(changes: list[Change[Book]]) -> None:
             raise kp.NotFound(kp.Status(message="mine"))
 
-        async def mirror() -> None:
+        async def read() -> None:
             async with simulated(cluster) as client, Caches(client) as caches:
                 books = caches.cache(Book)
                 await books.wait_synced()
@@ -356,7 +356,7 @@ def test_si_17_a_listener_that_fails_ends_all_caches_and_the_others_are_told(go:
                 cluster.put(book())
                 await anyio.sleep(60)
 
-        error = await failure_of(mirror)
+        error = await failure_of(read)
         assert isinstance(error, RuntimeError)
         assert str(error).startswith("a listener of books.example.com/v1 has failed: NotFound(")
         assert told(got) == [("ADDED", "default/moby")]
@@ -365,7 +365,7 @@ def test_si_17_a_listener_that_fails_ends_all_caches_and_the_others_are_told(go:
     go(main)
 
 
-def test_a_listener_may_ask_for_a_new_world(go: Go) -> None:
+def test_a_listener_may_ask_for_a_relist(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
@@ -415,7 +415,7 @@ def test_si_04_after_a_gap_only_what_changed_is_told_with_deletions(go: Go) -> N
     go(main)
 
 
-def test_readers_keep_the_old_world_while_a_new_one_comes(go: Go) -> None:
+def test_readers_keep_the_old_snapshot_while_a_new_one_comes(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         for number in range(30):
@@ -523,14 +523,14 @@ def test_a_cache_that_grows_too_large_ends_with_a_clear_error(go: Go, most: Any,
         for name in ("a", "b"):
             cluster.put(book(name))
 
-        async def mirror() -> None:
+        async def read() -> None:
             async with simulated(cluster) as client, Caches(client) as caches:
                 books = caches.cache(Book, **most)
                 await books.wait_synced()
                 cluster.put(book("c", title="c" * 600))
                 await anyio.sleep(60)
 
-        error = await failure_of(mirror)
+        error = await failure_of(read)
         assert isinstance(error, StoreFull)
         assert why in str(error)
 

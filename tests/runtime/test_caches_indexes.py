@@ -98,7 +98,7 @@ def test_s_05_an_index_may_be_by_anything_and_be_added_late(go: Go) -> None:
     go(main)
 
 
-def test_what_an_index_fails_for_is_left_out_said_once_and_mirrored(
+def test_what_an_index_fails_for_is_left_out_said_once_and_cached(
     go: Go, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:

@@ -43,7 +43,7 @@ CONFLICT = (
 
 
 class Half(random.Random):
-    """Dice that always show the same."""
+    """A source of randomness that always gives the same."""
 
     def random(self) -> float:
         return 0.5

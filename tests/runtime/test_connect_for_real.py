@@ -99,7 +99,7 @@ Ask = Callable[[], Awaitable[list[str]]]
 Story = Callable[[Ask], Awaitable[None]]
 Tell = Callable[[Config, Clock, Story], None]
 
-DOORS: Final = {
+TRANSPORTS: Final = {
     "asyncio": (AsyncioTransport, "asyncio"),
     "trio": (TrioTransport, "trio"),
     "httpx on asyncio": (HttpxTransport, "asyncio"),
@@ -108,10 +108,10 @@ DOORS: Final = {
 }
 
 
-@pytest.fixture(params=DOORS)
+@pytest.fixture(params=TRANSPORTS)
 def tell(request: pytest.FixtureRequest) -> Tell:
     """Tell a story over each transport: it gets what asks the server who is asking."""
-    opener, loop = DOORS[request.param]
+    opener, loop = TRANSPORTS[request.param]
 
     def tell(config: Config, clock: Clock, story: Story) -> None:
         head = kp.Head("GET", "/whoami")

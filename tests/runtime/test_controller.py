@@ -331,7 +331,7 @@ def test_a_trigger_that_fails_is_iterated_anew_and_a_generator_that_fails_ends_a
     assert "has ended: it adds no more keys" in caplog.text
 
 
-def test_an_error_handler_decides_when_to_try_again(backend: Backend) -> None:
+def test_an_error_handler_decides_when_to_retry(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         await client.api(Book).create(book("a"))
 
@@ -394,7 +394,7 @@ def test_ct_02_rn_08_a_reconcile_has_a_deadline_and_only_that_counts_as_one(back
     on(backend, body)
 
 
-def test_ct_03_a_cache_that_never_has_a_world_is_an_error_that_says_why(backend: Backend) -> None:
+def test_ct_03_a_cache_that_never_syncs_is_an_error_that_says_why(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         async def reconcile(book: Book, ctx: Context[None]) -> None:
             raise AssertionError("there is nothing to reconcile")
@@ -427,17 +427,17 @@ def test_a_definition_is_waited_for_if_asked(backend: Backend) -> None:
     on(backend, body, cluster=sim.Cluster())
 
 
-def test_ct_04_rn_03_rn_04_no_run_begins_before_every_source_has_its_world(backend: Backend) -> None:
+def test_ct_04_rn_03_rn_04_no_run_begins_before_every_source_has_synced(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
-        world = client.cluster
+        cluster = client.cluster
         for name in ("a", "b"):
             await client.api(Book).create(book(name))
-        faults = sim.Faults(world, script=[sim.Delay(5.0)])
+        faults = sim.Faults(cluster, script=[sim.Delay(5.0)])
 
         async def reconcile(subject: Book, ctx: Context[None]) -> None:
             assert ctx.cache(ConfigMap).synced
 
-        async with simulated(world, faults=faults) as slow:
+        async with simulated(cluster, faults=faults) as slow:
             diary = Diary(reconcile)
             controller = Controller(slow, Book).watches(ConfigMap, lambda config: ["default/a", "default/a"])
             async with operating(controller.run(diary)):
@@ -552,16 +552,16 @@ def test_ct_16_a_deletion_that_nobody_told_leads_to_a_run_and_shows_the_last_kno
     backend: Backend,
 ) -> None:
     async def body(client: SimulatedClient) -> None:
-        books, maps, world = client.api(Book), client.api(ConfigMap), client.cluster
+        books, maps, cluster = client.api(Book), client.api(ConfigMap), client.cluster
         await books.create(book("a"))
         await maps.create(ConfigMap(metadata=kp.ObjectMeta(name="m"), data={"book": "default/a"}))
         diary = Diary()
         controller = Controller(client, Book).watches(ConfigMap, lambda config: [(config.data or {})["book"]])
         async with operating(controller.run(diary)):
-            assert world.watches
-            world.end_watches(ConfigMap)
-            world.remove(ConfigMap, "m")
-            world.compact()
+            assert cluster.watches
+            cluster.end_watches(ConfigMap)
+            cluster.remove(ConfigMap, "m")
+            cluster.compact()
             await anyio.sleep(60)
         assert diary.reasons[-1] == "ConfigMap deleted"
 
@@ -732,7 +732,7 @@ def test_keys_from_outside_are_reconciled_as_they_come(backend: Backend) -> None
     on(backend, body)
 
 
-def test_no_run_sees_a_world_older_than_the_event_that_caused_it(backend: Backend) -> None:
+def test_no_run_sees_a_snapshot_older_than_the_event_that_caused_it(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         books, maps = client.api(Book), client.api(ConfigMap)
         await books.create(book("a"))

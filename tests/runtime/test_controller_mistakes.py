@@ -204,7 +204,7 @@ def test_parts_may_be_added_before_the_operator_runs(backend: Backend) -> None:
     on(backend, body)
 
 
-def test_a_reconcile_that_is_no_coroutine_function_fails_once_with_a_sentence(
+def test_a_reconcile_that_is_not_a_coroutine_function_fails_once_with_a_sentence(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def body(client: SimulatedClient) -> None:

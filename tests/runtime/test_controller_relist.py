@@ -1,4 +1,4 @@
-"""A controller, and a world that changed while nobody could see it."""
+"""A controller, and a snapshot that changed while nobody could see it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_w_29b_each_key_that_changed_in_a_gap_is_reconciled_with_its_newest_stat
     assert sorted(runs) == sorted(f"default/{name}" for name, title in seen.items() if title != "old")
 
 
-def test_a_conflict_is_no_news_and_is_tried_again(go: Go, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_conflict_is_no_news_and_is_retried(go: Go, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kubeproto.controller")
     runs: list[int] = []
 

@@ -22,7 +22,7 @@ from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, s
 T = TypeVar("T")
 
 GRACE: Final = 3.0
-# The lease is given back after the grace, and nobody waits longer than this for it.
+# The lease is released after the grace, and nobody waits longer than this for it.
 RELEASE: Final = 5.0
 
 Failure: TypeAlias = Literal["is silent", "refuses", "is cut"]

@@ -83,7 +83,7 @@ def held(cache: Cache[ConfigMap]) -> dict[str, Any]:
     return {key: cache.entry(key) for key in keys}
 
 
-async def world(client: SimulatedClient, caches: Caches, *names: str) -> Heard:
+async def synced(client: SimulatedClient, caches: Caches, *names: str) -> Heard:
     """A cache that holds these, and a listener that has heard of them."""
     for name in names:
         client.cluster.put(config(name))
@@ -95,7 +95,7 @@ async def world(client: SimulatedClient, caches: Caches, *names: str) -> Heard:
 
 def test_f_01_changes_come_in_the_order_in_which_they_happened(backend: Backend) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
-        heard = await world(client, caches)
+        heard = await synced(client, caches)
         client.cluster.put(config("a"))
         client.cluster.put(config("b"))
         edit(client, "a", "2")
@@ -107,9 +107,9 @@ def test_f_01_changes_come_in_the_order_in_which_they_happened(backend: Backend)
     on(backend, body)
 
 
-def test_f_02_f_08_of_a_new_world_the_deletions_come_first(backend: Backend) -> None:
+def test_f_02_f_08_of_a_new_snapshot_the_deletions_come_first(backend: Backend) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
-        heard = await world(client, caches, "bar", "baz", "foo")
+        heard = await synced(client, caches, "bar", "baz", "foo")
         heard.forget()
         remove, put = client.cluster.remove, client.cluster.put
         gap(
@@ -127,11 +127,11 @@ def test_f_02_f_08_of_a_new_world_the_deletions_come_first(backend: Backend) -> 
     on(backend, body)
 
 
-def test_f_06_f_12_a_world_that_stays_as_it_is_says_nothing_however_often_it_is_listed(
+def test_f_06_f_12_a_snapshot_that_stays_as_it_is_says_nothing_however_often_it_is_listed(
     backend: Backend,
 ) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
-        heard = await world(client, caches, "a", "b")
+        heard = await synced(client, caches, "a", "b")
         heard.forget()
         for _ in range(2):
             gap(client)
@@ -146,7 +146,7 @@ def test_f_06_f_12_a_world_that_stays_as_it_is_says_nothing_however_often_it_is_
     on(backend, body)
 
 
-def test_f_15_a_cache_has_a_world_also_if_that_is_empty(backend: Backend) -> None:
+def test_f_15_a_cache_has_synced_also_if_its_snapshot_is_empty(backend: Backend) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
         cache = caches.cache(ConfigMap, namespace="default")
         assert not cache.synced
@@ -156,9 +156,9 @@ def test_f_15_a_cache_has_a_world_also_if_that_is_empty(backend: Backend) -> Non
     on(backend, body)
 
 
-def test_f_18_only_what_the_first_world_brings_is_initial(backend: Backend) -> None:
+def test_f_18_only_what_the_first_snapshot_brings_is_initial(backend: Backend) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
-        heard = await world(client, caches, "a", "b", "c")
+        heard = await synced(client, caches, "a", "b", "c")
         assert sorted(heard.told) == ["ADDED a initial", "ADDED b initial", "ADDED c initial"]
         client.cluster.put(config("d"))
         await anyio.sleep(1)
@@ -167,9 +167,9 @@ def test_f_18_only_what_the_first_world_brings_is_initial(backend: Backend) -> N
     on(backend, body)
 
 
-def test_f_35_a_new_world_and_single_events_lead_to_the_same(backend: Backend) -> None:
+def test_f_35_a_new_snapshot_and_single_events_lead_to_the_same(backend: Backend) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
-        heard = await world(client, caches, "gone", "kept", "changed")
+        heard = await synced(client, caches, "gone", "kept", "changed")
         heard.forget()
         steps = (
             lambda: client.cluster.remove(ConfigMap, "gone"),
@@ -190,7 +190,7 @@ def test_f_35_a_new_world_and_single_events_lead_to_the_same(backend: Backend) -
 
 def test_f_36_what_was_missed_while_nobody_watched_is_told_once_and_is_not_initial(backend: Backend) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
-        heard = await world(client, caches, "a", "same")
+        heard = await synced(client, caches, "a", "same")
         heard.forget()
         gap(
             client,
@@ -227,7 +227,7 @@ def test_f_36_what_was_missed_is_as_urgent_as_what_happens_now(backend: Backend)
 
 def test_f_37_readers_have_come_as_far_as_the_change_that_a_listener_hears_of(backend: Backend) -> None:
     async def body(client: SimulatedClient, caches: Caches) -> None:
-        heard = await world(client, caches)
+        heard = await synced(client, caches)
         for step in (
             lambda: client.cluster.put(config("a")),
             lambda: edit(client, "a", "2"),

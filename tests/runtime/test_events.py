@@ -142,7 +142,7 @@ def test_what_was_recorded_last_is_told_after_the_end_even_if_that_is_a_cancella
     go(main)
 
 
-def test_what_is_recorded_last_is_tried_again_while_there_is_time(go: Go) -> None:
+def test_what_is_recorded_last_is_retried_while_there_is_time(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster, script=[sim.RefuseConnection()])

@@ -28,7 +28,7 @@ __all__ = ["go"]
 
 
 class Sink:
-    """Keeps a mirror, and what was reported."""
+    """Keeps a cache, and what was reported."""
 
     def __init__(self) -> None:
         self.store = Store(Book)
@@ -82,7 +82,7 @@ def test_a_following_that_was_cancelled_goes_on_where_it_was(go: Go) -> None:
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-def test_refresh_at_any_moment_builds_one_new_world(go: Go, streaming: bool) -> None:
+def test_refresh_at_any_moment_relists_once(go: Go, streaming: bool) -> None:
     async def main(moment: float) -> None:
         cluster = library()
         for number in range(5):
@@ -252,42 +252,42 @@ def test_an_error_of_the_sink_is_no_trouble_of_the_server_s(go: Go) -> None:
     go(main)
 
 
-def test_reached_counts_a_world_that_was_set_back(go: Go) -> None:
+def test_reached_counts_a_snapshot_that_is_older_than_the_last(go: Go) -> None:
     async def main() -> None:
         async with simulated(library()) as client:
             api = client.requests(Book)
-            mirror = Reflector(client, api, Store(Book), settings=resync.Settings(), selection={})
-            mirror.commit("50")
+            reflector = Reflector(client, api, Store(Book), settings=resync.Settings(), selection={})
+            reflector.commit("50")
             async with anyio.create_task_group() as tasks:
                 done: list[str] = []
 
                 async def wait(version: str) -> None:
-                    await mirror.reached(version, timeout=100)
+                    await reflector.reached(version, timeout=100)
                     done.append(version)
 
                 for version in ("50", "60", "opaque"):
                     tasks.start_soon(wait, version)
                 await anyio.sleep(1)
                 assert done == ["50"]
-                mirror.apply([kp.Bookmark("55")])
+                reflector.apply([kp.Bookmark("55")])
                 await anyio.sleep(1)
                 assert done == ["50"]
-                mirror.commit("40")
+                reflector.commit("40")
                 await anyio.sleep(1)
                 assert done == ["50", "60"]
                 with pytest.raises(kp.DeadlineExceeded):
-                    await mirror.reached("55", timeout=1)  # it may be given to a write that is yet to come
+                    await reflector.reached("55", timeout=1)  # it may be given to a write that is yet to come
                 one = book("a")
                 one.metadata.resource_version = "opaque"
-                mirror.apply([kp.Added(one), kp.Bookmark("42")])
+                reflector.apply([kp.Added(one), kp.Bookmark("42")])
                 await anyio.sleep(1)
                 assert done == ["50", "60", "opaque"]
-                await mirror.reached("opaque", timeout=1)
+                await reflector.reached("opaque", timeout=1)
 
     go(main)
 
 
-def test_a_world_that_is_set_back_is_mirrored(go: Go) -> None:
+def test_a_server_that_is_set_back_is_followed(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))
@@ -312,13 +312,13 @@ def test_a_world_that_is_set_back_is_mirrored(go: Go) -> None:
     go(main)
 
 
-Deed = tuple[str, int]
+Action = tuple[str, int]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    deeds=st.lists(
+    actions=st.lists(
         st.tuples(
             st.sampled_from(["put", "remove", "compact", "end", "refresh", "sleep"]), st.integers(0, 4)
         ),
@@ -327,8 +327,8 @@ Deed = tuple[str, int]
     seed=st.integers(0, 2**16),
     streaming=st.booleans(),
 )
-def test_the_mirror_equals_the_cluster_after_any_trouble(
-    backend: Backend, deeds: list[Deed], seed: int, streaming: bool
+def test_the_cache_equals_the_cluster_after_any_trouble(
+    backend: Backend, actions: list[Action], seed: int, streaming: bool
 ) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book], window=10, seed=seed)
@@ -346,12 +346,12 @@ def test_the_mirror_equals_the_cluster_after_any_trouble(
                         assert change.new is not None
                         assert (change.key in told) is (change.type == "MODIFIED")
                         told[change.key] = change.new.raw
-                world = {key: books.entry(key) for key in books.keys()}  # noqa: SIM118 # a cache is not a dict
-                assert told == {key: entry.raw for key, entry in world.items() if entry}
+                snapshot = {key: books.entry(key) for key in books.keys()}  # noqa: SIM118 # a cache is not a dict
+                assert told == {key: entry.raw for key, entry in snapshot.items() if entry}
 
             books.listen(listen)
-            for deed, number in deeds:
-                match deed:
+            for action, number in actions:
+                match action:
                     case "put":
                         cluster.put(book(f"b{number}", title=str(cluster.version)))
                     case "remove" if cluster.get(Book, f"b{number}") is not None:

@@ -63,7 +63,7 @@ class Sink:
             self.enough.set()
 
 
-def test_a_watch_that_is_refused_is_reported_and_tried_again() -> None:
+def test_a_watch_that_is_refused_is_reported_and_retried() -> None:
     sink = Sink()
 
     async def main() -> None:

@@ -105,7 +105,7 @@ async def nothing(book: Book, ctx: Context[None]) -> None:
     pass
 
 
-def test_an_operator_is_ready_when_its_caches_have_a_world_leader_or_not(backend: Backend) -> None:
+def test_an_operator_is_ready_when_its_caches_have_synced_leader_or_not(backend: Backend) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book])
         faults = sim.Faults(cluster, script=[sim.Delay(10.0)])

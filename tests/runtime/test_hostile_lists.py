@@ -256,10 +256,10 @@ def test_a_thread_leaves_a_list_that_drips(status: int, seconds: float) -> None:
     server = Scripted()
     server.answers += [_Dripping(server, status, FRONT, b" "), LookupError()]
     client = server.client()
-    mirror = BlockingReflector(client, client.requests(Book), settings=PLAIN, spawn=lambda work: work())
-    mirror.__enter__()
+    cache = BlockingReflector(client, client.requests(Book), settings=PLAIN, spawn=lambda work: work())
+    cache.__enter__()
     assert server.limits == [600.0, 600.0]
-    failure = mirror.sync_status.failure
+    failure = cache.sync_status.failure
     assert failure is not None
     assert 1000 + seconds <= failure.at <= 1000 + seconds + 3
     assert ("403" in failure.text) == (status == 403)

@@ -203,7 +203,7 @@ def test_a_callback_that_fails_is_logged_and_costs_no_lead(go: Go, caplog: pytes
     assert "on_leader failed" in caplog.text
 
 
-def test_work_that_returns_or_raises_ends_the_lead_and_the_error_comes_as_it_is(go: Go) -> None:
+def test_work_that_returns_or_raises_ends_leadership_and_the_error_comes_as_it_is(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:

@@ -70,7 +70,7 @@ class Log:
 
 
 class Election:
-    """Leads when told to, as an election on a Lease does, and writes down when it gives the lead back."""
+    """Leads when told to, as an election on a Lease does, and writes down when it releases the lease."""
 
     name = "books"
 
@@ -183,7 +183,7 @@ def test_mg_03_rn_09_rn_11_what_runs_may_end_within_the_grace(
     on(backend, body)
 
 
-def test_mg_04_who_loses_the_lead_is_cut_off_without_a_grace_and_goes_on_when_it_leads_again(
+def test_mg_04_who_loses_the_lease_is_cut_off_without_a_grace_and_goes_on_when_it_leads_again(
     backend: Backend,
 ) -> None:
     async def body(client: SimulatedClient) -> None:
@@ -211,7 +211,7 @@ def test_mg_04_who_loses_the_lead_is_cut_off_without_a_grace_and_goes_on_when_it
     on(backend, body)
 
 
-def test_mg_05_mg_07_the_lead_is_given_back_when_the_last_run_has_ended(backend: Backend) -> None:
+def test_mg_05_mg_07_the_lease_is_released_when_the_last_run_has_ended(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         await client.api(Book).create(book("a"))
         log = Log(10)

@@ -133,7 +133,7 @@ def test_a_kind_without_a_generation_says_nothing_by_it() -> None:
     assert predicates.generation(change(bare, bare))
 
 
-def test_the_order_of_keys_is_no_change() -> None:
+def test_the_order_of_keys_is_not_a_change() -> None:
     assert not changed("spec")(change(b'{"spec":{"a":1,"b":2}}', b'{"spec":{"b":2, "a":1}}'))
     assert not predicates.beyond_status(
         change(b'{"metadata":{},"spec":{"a":1,"b":2}}', b'{"spec":{"b":2,"a":1},"metadata":{},"status":{}}')

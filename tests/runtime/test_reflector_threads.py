@@ -1,4 +1,4 @@
-"""A mirror in threads over real sockets: what is called off leaves no thread and no connection behind."""
+"""A cache in threads over real sockets: what is called off leaves no thread and no connection behind."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ PAIRS: dict[str, tuple[type, type]] = {
 NEEDS_WEBSOCKETS = {"upgrade", "exec", "attach", "port_forward"}
 ONLY_ASYNC = {"client": {"upgrade"}, "verbs": {"exec", "attach", "port_forward"}}
 ONLY_BLOCKING = {
-    "client": {"sleep_until"},  # who reads a mirror waits by the client's clock, which is not an event loop's
+    "client": {"sleep_until"},  # who reads a cache waits by the client's clock, which is not an event loop's
     "verbs": {"reflect"},  # a cache of its own thread; on an event loop `Caches` shares one among many
 }
 # Parameters that only one of them has: the event loop has a clock of its own, and writes the time of day

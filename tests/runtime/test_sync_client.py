@@ -158,7 +158,7 @@ def test_rq_09_what_may_have_been_done_is_the_cause_of_a_later_error() -> None:
     assert isinstance(failed.value.__cause__, kp.TransportError)
 
 
-def test_rq_09_an_error_that_says_the_same_is_no_cause_and_a_certain_failure_is_none() -> None:
+def test_rq_09_an_error_that_says_the_same_is_not_a_cause_and_a_certain_failure_is_none() -> None:
     server = Scripted(*[kp.TransportError("cut") for _ in range(5)])
     with pytest.raises(kp.TransportError) as same:
         server.client().api(Book).create(book("a"))

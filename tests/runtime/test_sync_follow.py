@@ -1,4 +1,4 @@
-"""Following without an event loop: a watch that survives everything, and a mirror that threads can read."""
+"""Following without an event loop: a watch that survives everything, a cache that threads can read."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_vanished_in_a_gap_is_deleted_and_what_did_not_change_comes_not_aga
     assert heard(cluster) == ["+a:", "+b:", "+c:", "whole", "-b:", "~c:new", "whole"]
 
 
-def test_an_empty_world_is_whole_too() -> None:
+def test_an_empty_snapshot_is_whole_too() -> None:
     for streaming in (True, False):
         cluster = sim.Cluster(crds=[Book])
         cluster.later(10, over)
@@ -126,7 +126,7 @@ def test_clients_that_failed_together_come_back_apart() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_day_of_faults_ends_with_the_world_as_it_is(seed: int) -> None:
+def test_a_day_of_faults_ends_with_what_the_server_holds(seed: int) -> None:
     cluster = sim.Cluster(crds=[Book])
     faults = sim.Faults(cluster, seed=seed, share=0.3)
     for number in range(200):
@@ -136,21 +136,21 @@ def test_a_day_of_faults_ends_with_the_world_as_it_is(seed: int) -> None:
             cluster.later(number * 400.0 + 90, partial(cluster.remove, Book, name))
     cluster.later(23 * HOUR, faults.calm)
     cluster.later(24 * HOUR, over)
-    world: dict[str, str] = {}
+    snapshot: dict[str, str] = {}
 
     def take(event: kp.WatchEvent[Book]) -> None:
         match event:
             case kp.Added(one) | kp.Modified(one):
-                world[one.metadata.name] = one.metadata.resource_version
+                snapshot[one.metadata.name] = one.metadata.resource_version
             case kp.Deleted(one):
-                assert world.pop(one.metadata.name, None) is not None, "what is not there is deleted"
+                assert snapshot.pop(one.metadata.name, None) is not None, "what is not there is deleted"
             case _:
                 pass
 
     with pytest.raises(Over):
         drain(client_of(cluster, faults).api(Book).follow(), take)
     there = [obj["metadata"] for obj in cluster.objects(Book)]
-    assert world == {one["name"]: one["resourceVersion"] for one in there}
+    assert snapshot == {one["name"]: one["resourceVersion"] for one in there}
 
 
 def test_leaving_the_loop_closes_the_watch() -> None:
@@ -233,7 +233,7 @@ def test_what_does_not_fit_its_type_is_told_and_the_rest_goes_on() -> None:
     assert seen == ["+a:", "whole"]
 
 
-# A mirror, in virtual time and without threads
+# A reflector, in virtual time and without threads
 
 
 class Here:
@@ -250,15 +250,15 @@ class Here:
             self.waiting.pop(0)()
 
 
-def mirror(cluster: sim.Cluster, here: Here, faults: sim.Faults | None = None) -> BlockingReflector[Book]:
+def reflecting(cluster: sim.Cluster, here: Here, faults: sim.Faults | None = None) -> BlockingReflector[Book]:
     client = client_of(cluster, faults)
     return BlockingReflector(client, client.requests(Book), spawn=here)
 
 
-def test_a_mirror_gives_each_reader_an_object_of_its_own() -> None:
+def test_a_reflector_gives_each_reader_an_object_of_its_own() -> None:
     cluster, here = sim.Cluster(crds=[Book]), Here()
     put(cluster, "a", "A")
-    reflector = mirror(cluster, here)
+    reflector = reflecting(cluster, here)
     with reflector as shelf:
         cluster.later(10, reflector.stop)
         here.run()
@@ -273,14 +273,14 @@ def test_a_mirror_gives_each_reader_an_object_of_its_own() -> None:
     assert shelf.version
 
 
-def test_a_refresh_builds_the_world_anew_once() -> None:
+def test_a_refresh_relists_once() -> None:
     cluster, here = sim.Cluster(crds=[Book]), Here()
     put(cluster, "a")
-    reflector = mirror(cluster, here)
+    reflector = reflecting(cluster, here)
 
     def refresh() -> None:
         reflector.refresh()
-        reflector.refresh()  # one world at a time
+        reflector.refresh()  # one snapshot at a time
 
     with reflector:
         cluster.later(30, refresh)
@@ -294,7 +294,7 @@ def test_a_refresh_builds_the_world_anew_once() -> None:
 
 def test_a_refresh_that_is_followed_by_a_stop_asks_for_nothing() -> None:
     cluster, here = sim.Cluster(crds=[Book]), Here()
-    reflector = mirror(cluster, here)
+    reflector = reflecting(cluster, here)
     with reflector:
         cluster.later(30, reflector.refresh)
         cluster.later(31, reflector.stop)
@@ -302,9 +302,9 @@ def test_a_refresh_that_is_followed_by_a_stop_asks_for_nothing() -> None:
     assert len([exchange for exchange in cluster.log if "/books" in exchange.head.target]) == 1
 
 
-def test_a_mirror_says_how_it_stands() -> None:
+def test_a_reflector_says_how_it_stands() -> None:
     cluster, here = sim.Cluster(), Here()  # which does not know books
-    reflector = mirror(cluster, here)
+    reflector = reflecting(cluster, here)
     assert reflector.sync_status.why == "it has not been started, or is paused"
     with reflector:
         cluster.later(15, reflector.stop)
@@ -342,12 +342,12 @@ def test_a_stop_before_a_request_is_sent_leaves_it_unsent() -> None:
     assert len(reflector) == 1
 
 
-def test_a_mirror_in_an_hour_of_faults_is_exact() -> None:
+def test_a_reflector_in_an_hour_of_faults_is_exact() -> None:
     cluster, here = sim.Cluster(crds=[Book]), Here()
     faults = sim.Faults(cluster, seed=3, share=0.4)
     for number in range(100):
         cluster.later(number * 30.0, partial(put, cluster, f"b{number % 9}", str(number)))
-    reflector = mirror(cluster, here, faults)
+    reflector = reflecting(cluster, here, faults)
     with reflector:
         cluster.later(HOUR, faults.calm)
         cluster.later(2 * HOUR, reflector.stop)
@@ -357,7 +357,7 @@ def test_a_mirror_in_an_hour_of_faults_is_exact() -> None:
     assert reflector.sync_status.synced
 
 
-# A mirror, read by threads
+# A reflector, read by threads
 
 
 class Hand:
@@ -494,7 +494,7 @@ def test_troubles_are_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert (record.name, record.levelno) == ("kubeproto.watch", logging.WARNING)
 
 
-def test_whoever_waits_for_a_mirror_that_is_stopped_is_woken() -> None:
+def test_whoever_waits_for_a_reflector_that_is_stopped_is_woken() -> None:
     """The wait has no timeout: without the wake-up this would hang, so another thread waits."""
     server = Hand()
     looking, ended = threading.Event(), queue.Queue[BaseException]()
@@ -520,20 +520,20 @@ def test_whoever_waits_for_a_mirror_that_is_stopped_is_woken() -> None:
 
 
 READS: list[Callable[[BlockingReflector[Book]], object]] = [
-    lambda mirrored: mirrored.get("a"),
+    lambda cached: cached.get("a"),
     list,
     len,
-    lambda mirrored: "default/a" in mirrored,
+    lambda cached: "default/a" in cached,
 ]
 
 
 @pytest.mark.parametrize("read", READS, ids=["get", "iter", "len", "contains"])
-def test_a_mirror_that_has_not_synced_is_not_read_as_empty(
+def test_a_reflector_that_has_not_synced_is_not_read_as_empty(
     read: Callable[[BlockingReflector[Book]], object],
 ) -> None:
     cluster, here = sim.Cluster(crds=[Book]), Here()
     put(cluster, "a")
-    reflector = mirror(cluster, here)
+    reflector = reflecting(cluster, here)
     with pytest.raises(kp.LocalProtocolError, match=r"before it is entered: use `with api\.reflect\(\)"):
         read(reflector)
     with reflector:
@@ -546,7 +546,7 @@ def test_a_mirror_that_has_not_synced_is_not_read_as_empty(
 
 def test_a_condition_is_not_called_before_there_is_something_to_read() -> None:
     cluster, here = sim.Cluster(crds=[Book]), Here()
-    reflector = mirror(cluster, here)
+    reflector = reflecting(cluster, here)
     with reflector:
         with pytest.raises(kp.DeadlineExceeded, match="has not synced within 0 s, because"):
             reflector.wait(lambda: len(reflector) == 0, timeout=0.0)
@@ -555,7 +555,7 @@ def test_a_condition_is_not_called_before_there_is_something_to_read() -> None:
     assert reflector.wait(lambda: len(reflector) == 0, timeout=0.0)
 
 
-def test_a_mirror_of_all_namespaces_is_asked_for_an_object_by_its_namespace() -> None:
+def test_a_reflector_of_all_namespaces_is_asked_for_an_object_by_its_namespace() -> None:
     cluster, here = sim.Cluster(crds=[Book]), Here()
     put(cluster, "a", "A")
     client = client_of(cluster)

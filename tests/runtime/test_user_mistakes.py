@@ -46,7 +46,7 @@ class Book(kp.Object[BookSpec, None], group="example.com", version="v1"):
     ],
     ids=str,
 )
-def test_what_is_no_kind_is_refused_by_name(kind: Any, said: str) -> None:
+def test_what_is_not_a_kind_is_refused_by_name(kind: Any, said: str) -> None:
     with simulated_blocking(sim.Cluster()) as client, pytest.raises(kp.InvalidRequest, match=said):
         client.api(kind)
     with pytest.raises(kp.InvalidRequest, match=said):

@@ -92,10 +92,10 @@ def blocking(client: BlockingClient) -> list[str]:
     """The same without an event loop, and the copy of a thread."""
     books = client.resource("books.example.com")
     moby = client.create(book())
-    with client.api(Book).reflect() as mirrored:
+    with client.api(Book).reflect() as cached:
         if TYPE_CHECKING:
-            assert_type(mirrored.get("moby"), Book | None)
-            assert_type(mirrored.wait(lambda: mirrored.get("moby")), Book)
+            assert_type(cached.get("moby"), Book | None)
+            assert_type(cached.wait(lambda: cached.get("moby")), Book)
     if TYPE_CHECKING:
         assert_type(books, BlockingApi[kp.Dynamic])
         assert_type(client.of(moby), BlockingApi[Book])

@@ -246,7 +246,7 @@ def test_what_was_read_is_not_read_again_the_watch_goes_on_from_there(go: Go) ->
     go(main)
 
 
-def test_a_world_that_is_older_than_what_was_read_is_not_believed(go: Go) -> None:
+def test_a_snapshot_that_is_older_than_what_was_read_is_not_believed(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.modes = sim.Modes(streaming_lists=False)
@@ -384,7 +384,7 @@ def test_u_03_a_wait_survives_watches_that_end_and_versions_that_are_gone(go: Go
     go(main)
 
 
-def test_a_deletion_that_nobody_saw_is_seen_in_the_next_world(go: Go) -> None:
+def test_a_deletion_that_nobody_saw_is_seen_in_the_next_snapshot(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         uid = cluster.put(book())["metadata"]["uid"]

@@ -117,7 +117,7 @@ def test_a_new_schema_ends_the_watches_over_the_port_at_once(backend: str) -> No
     anyio.run(main, backend=backend)
 
 
-def test_what_is_no_watch_is_answered_as_if_no_upgrade_was_asked_for() -> None:
+def test_what_is_not_a_watch_is_answered_as_if_no_upgrade_was_asked_for() -> None:
     async def main() -> None:
         with anyio.fail_after(60):
             async with serve(sim.Cluster()) as url:

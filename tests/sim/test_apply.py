@@ -253,7 +253,7 @@ def test_sv_20_what_was_never_tracked_belongs_to_before_first_apply() -> None:
     }
 
 
-# Bodies that are no good.
+# Bodies that are not good.
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_json_patch_with_null_for_an_operation_is_refused() -> None:
 
 
 @pytest.mark.parametrize("body", [b"apiVersion: 5\nkind: ConfigMap\n", b"[" * 5000])
-def test_yaml_that_is_no_object_of_a_kind_is_refused(body: bytes) -> None:
+def test_yaml_that_is_not_an_object_of_a_kind_is_refused(body: bytes) -> None:
     status = Asker().refused("POST", CONFIGMAPS, body, "application/yaml")
     assert status["code"] == 400
     assert status["message"].startswith("the object provided is unrecognized (must be of type ConfigMap): ")

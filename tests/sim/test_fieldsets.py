@@ -129,7 +129,7 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_no_set_of_fields_is_refused(wrong: Any) -> None:
+def test_what_is_not_a_set_of_fields_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError):
         decode_fields(wrong)
 

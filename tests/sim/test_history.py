@@ -18,12 +18,12 @@ LABELS = st.sampled_from(["x", "y"])
 
 
 class History(RuleBasedStateMachine):
-    """Writes of any kind, with a model that remembers every world that ever was."""
+    """Writes of any kind, with a model that remembers every snapshot that ever was."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asker = Asker()
-        self.worlds: dict[int, dict[str, Any]] = {}
+        self.snapshots: dict[int, dict[str, Any]] = {}
         self.watches: list[tuple[sim.Stream, dict[str, Any], str]] = []
         self.pages: list[tuple[str, dict[str, Any], list[str]]] = []
         self.versions: list[int] = []
@@ -38,9 +38,9 @@ class History(RuleBasedStateMachine):
 
     def note(self) -> None:
         version = self.cluster.version
-        if version not in self.worlds:
+        if version not in self.snapshots:
             listed = self.asker.ask("GET", BOOKS)
-            self.worlds[version] = {item["metadata"]["name"]: item for item in listed["items"]}
+            self.snapshots[version] = {item["metadata"]["name"]: item for item in listed["items"]}
         self.versions.append(version)
 
     @rule(name=NAMES, title=TITLES, label=LABELS)
@@ -74,10 +74,10 @@ class History(RuleBasedStateMachine):
     @rule(back=st.integers(0, 8))
     def watch_from(self, back: int) -> None:
         version = self.versions[-1 - min(back, len(self.versions) - 1)]
-        if version < self.floor:
+        if version < self.oldest:
             return
         watch = self.asker.watch(f"{BOOKS}?resourceVersion={version}")
-        self.watches.append((watch, dict(self.worlds[version]), ""))
+        self.watches.append((watch, dict(self.snapshots[version]), ""))
 
     @rule(label=LABELS)
     def watch_selected(self, label: str) -> None:
@@ -88,31 +88,31 @@ class History(RuleBasedStateMachine):
     def begin_to_page(self) -> None:
         page = self.asker.ask("GET", f"{BOOKS}?limit=1")
         if token := page["metadata"]["continue"]:
-            world = self.worlds[int(page["metadata"]["resourceVersion"])]
-            self.pages.append((token, world, [item["metadata"]["name"] for item in page["items"]]))
+            snapshot = self.snapshots[int(page["metadata"]["resourceVersion"])]
+            self.pages.append((token, snapshot, [item["metadata"]["name"] for item in page["items"]]))
 
     @precondition(lambda self: self.pages)
     @rule()
     def go_on_paging(self) -> None:
-        token, world, seen = self.pages.pop()
+        token, snapshot, seen = self.pages.pop()
         page = self.asker.ask("GET", f"{BOOKS}?limit=1&continue={token}")
         if self.asker.status == 410:
             assert page["metadata"]["continue"]
             return
         for item in page["items"]:
-            assert item == world[item["metadata"]["name"]]
+            assert item == snapshot[item["metadata"]["name"]]
             seen.append(item["metadata"]["name"])
         if rest := page["metadata"]["continue"]:
-            self.pages.append((rest, world, seen))
+            self.pages.append((rest, snapshot, seen))
         else:
-            assert seen == sorted(world)
+            assert seen == sorted(snapshot)
 
     @rule()
     def compact(self) -> None:
         self.cluster.compact()
 
     @property
-    def floor(self) -> int:
+    def oldest(self) -> int:
         return self.cluster._state.storage.compacted
 
     @invariant()
@@ -121,33 +121,33 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def a_watch_replays_exactly_the_changes_after_its_version(self) -> None:
-        now = self.worlds.get(self.cluster.version, {})
+        now = self.snapshots.get(self.cluster.version, {})
         left: list[tuple[sim.Stream, dict[str, Any], str]] = []
-        for watch, world, label in self.watches:
+        for watch, snapshot, label in self.watches:
             last = 0
             for change, obj in events(watch.take()):
                 name, version = obj["metadata"]["name"], int(obj["metadata"]["resourceVersion"])
                 if change == "DELETED":
-                    assert name in world
-                    del world[name]
+                    assert name in snapshot
+                    del snapshot[name]
                 else:
-                    assert (name in world) is (change == "MODIFIED")
-                    world[name] = obj
+                    assert (name in snapshot) is (change == "MODIFIED")
+                    snapshot[name] = obj
                 assert version > last or not label
                 last = version if not label else last
             selected = {n: o for n, o in now.items() if not label or o["metadata"]["labels"]["l"] == label}
-            assert world == selected
+            assert snapshot == selected
             if not watch.ended:
-                left.append((watch, world, label))
+                left.append((watch, snapshot, label))
         self.watches = left
 
     @invariant()
     def a_list_is_the_fold_of_the_history(self) -> None:
-        shelf = self.cluster._state.storage.resource("books.example.io")
-        for version, world in self.worlds.items():
-            if version >= self.floor:
-                seen = shelf.at(version)
-                assert {one.name: json.loads(one.data) for one in seen.values()} == world
+        storage = self.cluster._state.storage.resource("books.example.io")
+        for version, snapshot in self.snapshots.items():
+            if version >= self.oldest:
+                seen = storage.at(version)
+                assert {one.name: json.loads(one.data) for one in seen.values()} == snapshot
 
 
 TestHistory = History.TestCase

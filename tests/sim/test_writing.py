@@ -19,7 +19,7 @@ def asker() -> Asker:
     return Asker()
 
 
-def test_sv_11_a_write_that_changes_nothing_keeps_the_version_and_is_no_event(asker: Asker) -> None:
+def test_sv_11_a_write_that_changes_nothing_keeps_the_version_and_is_not_an_event(asker: Asker) -> None:
     made = asker.config("a")
     watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}")
     asker.cluster.advance(5)

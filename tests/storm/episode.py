@@ -25,8 +25,8 @@ from .loop import StormLoop, process_of, run
 from .network import Network
 from .oracle import Repeats
 from .people import User, happen
-from .processes import Mirror, Program, Replica
-from .world import World
+from .processes import Follower, Program, Replica
+from .trial import Trial
 
 if TYPE_CHECKING:
     from .plan import Backend, Plan
@@ -60,37 +60,37 @@ class Outcome(Struct, frozen=True, kw_only=True):
 def play(plan: Plan, *, keep: bool = False) -> Outcome:
     """Make the run that a plan says."""
     began = time.process_time()
-    world = StormWorld(plan, keep=keep)
-    repeats = Repeats(partial(_now, plan.backend), _who, world.found)
+    trial = StormTrial(plan, keep=keep)
+    repeats = Repeats(partial(_now, plan.backend), _who, trial.found)
     level, propagates = _LOG.level, _LOG.propagate
     _LOG.addHandler(repeats)
     _LOG.setLevel(logging.INFO)
     _LOG.propagate = False
     try:
-        run(partial(_storm, world), plan.backend, plan.seed)
+        run(partial(_storm, trial), plan.backend, plan.seed)
     except Exception as error:
-        world.found(f"the run ended with {type(error).__name__}: {_inner(error)}")
+        trial.found(f"the run ended with {type(error).__name__}: {_inner(error)}")
     finally:
         _LOG.removeHandler(repeats)
         _LOG.setLevel(level)
         _LOG.propagate = propagates
-    if world.cluster.watches:
-        world.found(f"{len(world.cluster.watches)} watches are open after the end")
+    if trial.cluster.watches:
+        trial.found(f"{len(trial.cluster.watches)} watches are open after the end")
     return Outcome(
         plan=plan,
-        digest=world.digest,
-        violations=tuple(world.violations),
-        counts=dict(world.counts),
-        struck=tuple(world.struck),
-        happened=world.happened,
-        requests=sum(network.requests for network in world.networks),
+        digest=trial.digest,
+        violations=tuple(trial.violations),
+        counts=dict(trial.counts),
+        struck=tuple(trial.struck),
+        happened=trial.happened,
+        requests=sum(network.requests for network in trial.networks),
         seconds=time.process_time() - began,
-        transcript=tuple(world.transcript or ()),
+        transcript=tuple(trial.transcript or ()),
     )
 
 
-class StormWorld(World):
-    """A world with its programs."""
+class StormTrial(Trial):
+    """A trial with its programs."""
 
     def __init__(self, plan: Plan, *, keep: bool) -> None:
         super().__init__(plan, keep=keep)
@@ -104,7 +104,7 @@ class StormWorld(World):
     @property
     def programs(self) -> list[Program]:
         """All that are alive."""
-        return [*self.mirrors, *self.replicas, *self.users]
+        return [*self.followers, *self.replicas, *self.users]
 
     def start(self, program: Program) -> None:
         """Run a program beside the others."""
@@ -180,13 +180,13 @@ def _inner(error: BaseException) -> str:
     return f"{inside!r}"
 
 
-async def _storm(world: StormWorld) -> None:
+async def _storm(trial: StormTrial) -> None:
     before = _alive()
-    await _run_programs(world)
+    await _run_programs(trial)
     for _ in range(5):
         await anyio.sleep(0)  # what was told to end in the last moment does
     if (left := _alive() - before) > 0:
-        world.found(f"{left} tasks or timers are left after the end")
+        trial.found(f"{left} tasks or timers are left after the end")
 
 
 def _alive() -> int:
@@ -198,71 +198,71 @@ def _alive() -> int:
     return len(asyncio.all_tasks()) + len(loop.timers)
 
 
-async def _run_programs(world: StormWorld) -> None:
-    plan = world.plan
-    async with simulated(world.cluster), anyio.create_task_group() as world.tasks:
-        world.mirrors += [Mirror(world, f"mirror {at}", one) for at, one in enumerate(plan.mirrors)]
-        world.users += [User(world, f"user {number}") for number in range(plan.users)]
-        for program in [*world.mirrors, *world.users]:
-            world.start(program)
-        world.replicas += [world.new_replica(number) for number in range(plan.replicas)]
-        await _happenings(world)
-        await _calm(world)
-        await _judge(world)
-        await _end(world)
+async def _run_programs(trial: StormTrial) -> None:
+    plan = trial.plan
+    async with simulated(trial.cluster), anyio.create_task_group() as trial.tasks:
+        trial.followers += [Follower(trial, f"follower {at}", one) for at, one in enumerate(plan.followers)]
+        trial.users += [User(trial, f"user {number}") for number in range(plan.users)]
+        for program in [*trial.followers, *trial.users]:
+            trial.start(program)
+        trial.replicas += [trial.new_replica(number) for number in range(plan.replicas)]
+        await _happenings(trial)
+        await _calm(trial)
+        await _judge(trial)
+        await _end(trial)
 
 
-async def _happenings(world: StormWorld) -> None:
-    for planned in world.plan.events:
-        await anyio.sleep(max(0.0, planned.at - world.time))
-        world.happened += 1
-        happen(world, planned)
-    await anyio.sleep(max(0.0, world.plan.duration - world.time))
+async def _happenings(trial: StormTrial) -> None:
+    for planned in trial.plan.events:
+        await anyio.sleep(max(0.0, planned.at - trial.time))
+        trial.happened += 1
+        happen(trial, planned)
+    await anyio.sleep(max(0.0, trial.plan.duration - trial.time))
 
 
-async def _calm(world: StormWorld) -> None:
+async def _calm(trial: StormTrial) -> None:
     """Nothing goes wrong from here on."""
-    world.note("calm")
-    world.calm = True
-    world.cluster.lag = 0
-    for program in world.programs:
+    trial.note("calm")
+    trial.calm = True
+    trial.cluster.lag = 0
+    for program in trial.programs:
         program.network.refuses_until = program.network.behind_until = 0.0
         if program.provider is not None:
             program.provider.calm = True
-    for replica in world.replicas:
-        world.resume(replica)
+    for replica in trial.replicas:
+        trial.resume(replica)
 
 
-async def _judge(world: StormWorld) -> None:
-    began = world.time
-    while (missing := _missing(world)) and world.time < began + LIVENESS:
+async def _judge(trial: StormTrial) -> None:
+    began = trial.time
+    while (missing := _missing(trial)) and trial.time < began + LIVENESS:
         await anyio.sleep(5.0)
     if missing:
-        world.found(f"{LIVENESS:g} s after the last fault: {'; '.join(missing)}")
+        trial.found(f"{LIVENESS:g} s after the last fault: {'; '.join(missing)}")
         return
-    world.note(f"the desired state, {world.time - began:g} s after the last fault")
-    changes = world.oracle.changes
+    trial.note(f"the desired state, {trial.time - began:g} s after the last fault")
+    changes = trial.oracle.changes
     await anyio.sleep(SILENCE)
-    if world.oracle.changes != changes:
-        world.found(f"{world.oracle.changes - changes} writes in the silence after the desired state")
-    _count_requests(world)
+    if trial.oracle.changes != changes:
+        trial.found(f"{trial.oracle.changes - changes} writes in the silence after the desired state")
+    _count_requests(trial)
 
 
-def _missing(world: StormWorld) -> list[str]:
+def _missing(trial: StormTrial) -> list[str]:
     """What is not yet as it should be."""
-    missing = [f"{one.name} ({one.plan.kind}) is stale" for one in world.mirrors if not one.agrees]
-    missing += [f"{one.name} still runs" for one in world.users if not one.ended.is_set()]
-    if not world.plan.replicas:
+    missing = [f"{one.name} ({one.plan.kind}) is stale" for one in trial.followers if not one.agrees]
+    missing += [f"{one.name} still runs" for one in trial.users if not one.ended.is_set()]
+    if not trial.plan.replicas:
         return missing
-    leaders = [one for one in world.replicas if one.election.is_leader]
+    leaders = [one for one in trial.replicas if one.election.is_leader]
     if len(leaders) != 1:
         return [*missing, f"{len(leaders)} replicas lead"]
     [leader] = leaders
     if not leader.agrees:
         missing.append(f"{leader.name} has a stale cache")
-    children = {_key(one): one for one in world.cluster.objects(ConfigMap)}
+    children = {_key(one): one for one in trial.cluster.objects(ConfigMap)}
     for kind, resource in ((Book, "books.storm.example.com"), (Shelf, "shelves.storm.example.com")):
-        for obj in world.cluster.objects(kind):
+        for obj in trial.cluster.objects(kind):
             key, version = _key(obj), obj["metadata"]["resourceVersion"]
             if leader.seen.get((resource, key)) != version:
                 missing.append(f"{leader.name} has not reconciled {resource} {key} at {version}")
@@ -270,7 +270,7 @@ def _missing(world: StormWorld) -> list[str]:
                 missing.append(f"{resource} {key} is not gone")
             elif kind is Book and children.get(key, {}).get("data") != {"title": obj["spec"]["title"]}:
                 missing.append(f"book {key} has no ConfigMap of its title")
-            elif kind is Shelf and obj["metadata"]["uid"] not in world.external:
+            elif kind is Shelf and obj["metadata"]["uid"] not in trial.external:
                 missing.append(f"shelf {key} has nothing outside")
     return missing
 
@@ -279,32 +279,32 @@ def _key(obj: dict[str, Any]) -> str:
     return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
 
 
-def _count_requests(world: StormWorld) -> None:
+def _count_requests(trial: StormTrial) -> None:
     """Requests come of faults, of changes, and of time, and of nothing else."""
-    made = sum(network.requests - network.leases for network in world.networks)
-    watches = sum(1 for _ in world.mirrors) + 3 * sum(world.starts.values())
-    ended = world.counts["restart"] * watches + world.counts["backup"] * watches
-    allowed = 3 * (world.faults + world.oracle.changes + world.asked) + ended
-    allowed += watches * (10 + int(world.time / 75.0))
+    made = sum(network.requests - network.leases for network in trial.networks)
+    watches = sum(1 for _ in trial.followers) + 3 * sum(trial.starts.values())
+    ended = trial.counts["restart"] * watches + trial.counts["backup"] * watches
+    allowed = 3 * (trial.faults + trial.oracle.changes + trial.asked) + ended
+    allowed += watches * (10 + int(trial.time / 75.0))
     if made > allowed:
-        world.found(f"{made} requests, where {allowed} should do")
+        trial.found(f"{made} requests, where {allowed} should do")
 
 
-async def _end(world: StormWorld) -> None:
+async def _end(trial: StormTrial) -> None:
     """Stop everything, and look whether anything is left."""
-    world.ending = True
-    for replica in world.replicas:
+    trial.ending = True
+    for replica in trial.replicas:
         replica.operator.stop()
     with anyio.move_on_after(60):
-        for replica in world.replicas:
+        for replica in trial.replicas:
             await replica.ended.wait()
-    left = [one.name for one in world.replicas if not one.ended.is_set()]
+    left = [one.name for one in trial.replicas if not one.ended.is_set()]
     if left:
-        world.found(f"60 s after they were stopped, these still run: {left}")
-    for program in world.programs:
+        trial.found(f"60 s after they were stopped, these still run: {left}")
+    for program in trial.programs:
         program.scope.cancel()
     with anyio.move_on_after(60):
-        for program in world.programs:
+        for program in trial.programs:
             await program.ended.wait()
-    world.tasks.cancel_scope.cancel()
+    trial.tasks.cancel_scope.cancel()
     await anyio.sleep(0)

@@ -38,7 +38,7 @@ from kubeproto.sim import (
 if TYPE_CHECKING:
     from kubeproto.sim import Fault
 
-    from .world import World
+    from .trial import Trial
 
 Sort: TypeAlias = Literal["read", "watch", "write"]
 
@@ -89,21 +89,21 @@ def _somewhere(rng: Random) -> int:
 class _Named:
     """Lines of one program in the transcript of all."""
 
-    def __init__(self, world: World, name: str) -> None:
-        self._world = world
+    def __init__(self, trial: Trial, name: str) -> None:
+        self._trial = trial
         self._name = name
 
     def append(self, line: str) -> None:
         """Take a line from `Faults`."""
-        self._world.note(f"{self._name}: {line[12:]}")
+        self._trial.note(f"{self._name}: {line[12:]}")
 
 
 class Network(Faults):
     """Between one program and the cluster."""
 
-    def __init__(self, world: World, name: str, *, checked: Callable[[Head], None] | None = None) -> None:
-        super().__init__(world.cluster)
-        self.lines: Any = _Named(world, name)
+    def __init__(self, trial: Trial, name: str, *, checked: Callable[[Head], None] | None = None) -> None:
+        super().__init__(trial.cluster)
+        self.lines: Any = _Named(trial, name)
         self.name = name
         self.dead = False
         self.requests = 0
@@ -111,14 +111,14 @@ class Network(Faults):
         self.refuses_until = 0.0
         self.behind_until = 0.0
         self.answered: Callable[[Head, ServerResponse], None] | None = None
-        self._world = world
+        self._trial = trial
         self._checked = checked
-        self._key = zlib.crc32(name.encode()) ^ (world.plan.seed * 0x9E3779B1)
+        self._key = zlib.crc32(name.encode()) ^ (trial.plan.seed * 0x9E3779B1)
         self._broken: list[tuple[str, Any]] = []
 
     def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
         """Answer a request, unless its fault is drawn."""
-        world = self._world
+        trial = self._trial
         if self.dead:
             raise ConnectError("the process was killed")
         self.requests += 1
@@ -129,13 +129,13 @@ class Network(Faults):
             self.leases += 1
         if self._checked is not None and sort == "write" and not lease:
             self._checked(head)
-        if world.cluster.now < self.refuses_until:
-            world.count("network down")
+        if trial.cluster.now < self.refuses_until:
+            trial.count("network down")
             raise ConnectError("the network is down")
         name = self._draw(rng, sort)
-        if not name and sort != "write" and world.cluster.now < self.behind_until:
+        if not name and sort != "write" and trial.cluster.now < self.behind_until:
             self.script.append(Lag(rng.randint(1, 8)))
-            world.count("the other of two servers")
+            trial.count("the other of two servers")
         response = super().answer(head, user, replies)
         if self.answered is not None:
             self.answered(head, response)
@@ -144,22 +144,22 @@ class Network(Faults):
         return msgspec.structs.replace(response, after=response.after + rng.choice((0.0, 0.001, 0.005, 0.03)))
 
     def _draw(self, rng: Random, sort: Sort) -> str:
-        world = self._world
-        if world.calm or rng.random() >= world.plan.share:
+        trial = self._trial
+        if trial.calm or rng.random() >= trial.plan.share:
             return ""
-        only = world.plan.only
+        only = trial.plan.only
         name, make = rng.choice(_DRAWN[sort])
         if only is not None and (self.name, self.requests) not in only:
             return ""
-        world.struck.append((self.name, self.requests))
+        trial.struck.append((self.name, self.requests))
         self.script.append(make(rng))
         if name not in ("cut", "half-open", "cut, as if at the end"):
-            world.count(name)
+            trial.count(name)
         return name
 
     def settle(self) -> None:
         """Count the connections that did break: one that was to break after more bytes than came did not."""
         for name, body in self._broken:
             if body._left <= 0:
-                self._world.count(name)
+                self._trial.count(name)
         self._broken.clear()

@@ -18,9 +18,9 @@ from .processes import LEASE, Program
 if TYPE_CHECKING:
     from kubeproto_runtime.client import BoundApi
 
-    from .episode import StormWorld
+    from .episode import StormTrial
     from .plan import Planned
-    from .world import World
+    from .trial import Trial
 
 TIERS = ("gold", "silver")
 
@@ -33,24 +33,24 @@ def _book(rng: Random, name: str, namespace: str) -> Book:
 class User(Program):
     """Somebody who reads and writes over a connection like everybody else's."""
 
-    def __init__(self, world: World, name: str) -> None:
-        super().__init__(world, name)
-        self.rng = Random(f"{world.plan.seed} {name}")
+    def __init__(self, trial: Trial, name: str) -> None:
+        super().__init__(trial, name)
+        self.rng = Random(f"{trial.plan.seed} {name}")
 
     async def live(self) -> None:
         """Ask for something now and then, until all is calm."""
-        while not self.world.calm:
-            await anyio.sleep(self.rng.expovariate(1 / self.world.plan.pace))
-            self.world.asked += 1
+        while not self.trial.calm:
+            await anyio.sleep(self.rng.expovariate(1 / self.trial.plan.pace))
+            self.trial.asked += 1
             try:
                 with anyio.move_on_after(120):
                     await self._act()
             except kp.KubeprotoError as error:
-                self.world.note(f"{self.name}: {type(error).__name__}")
+                self.trial.note(f"{self.name}: {type(error).__name__}")
 
     async def _act(self) -> None:
         rng = self.rng
-        namespace, name = rng.choice(NAMESPACES), f"b{rng.randrange(self.world.plan.objects)}"
+        namespace, name = rng.choice(NAMESPACES), f"b{rng.randrange(self.trial.plan.objects)}"
         books, shelves = (
             self.client.api(Book, namespace=namespace),
             self.client.api(Shelf, namespace=namespace),
@@ -95,71 +95,71 @@ class User(Program):
 
     def _acknowledged(self, obj: kp.KubeObject) -> None:
         meta = obj.metadata
-        if (f"{meta.namespace}/{meta.name}", meta.resource_version) not in self.world.oracle.written:
-            self.world.found(
+        if (f"{meta.namespace}/{meta.name}", meta.resource_version) not in self.trial.oracle.written:
+            self.trial.found(
                 f"{self.name} was told that {meta.name} is at {meta.resource_version}: it never was"
             )
 
 
-def happen(world: StormWorld, planned: Planned) -> None:
+def happen(trial: StormTrial, planned: Planned) -> None:
     """Let something happen."""
-    rng, now = Random(planned.draw), world.time
-    world.note(f"happens: {planned.what}")
-    cluster = world.cluster
+    rng, now = Random(planned.draw), trial.time
+    trial.note(f"happens: {planned.what}")
+    cluster = trial.cluster
     match planned.what:
         case "restart":
             cluster.end_watches()
         case "compaction":
             cluster.compact(cluster.version - rng.choice((0, 0, 5)))
         case "backup":
-            if world.backup is None or rng.random() < 0.5:
-                world.backup = cluster.snapshot()
+            if trial.backup is None or rng.random() < 0.5:
+                trial.backup = cluster.snapshot()
                 return
-            _restore(world)
+            _restore(trial)
         case "lag":
             cluster.lag = rng.choice((1, 5, 50))
             cluster.later(rng.choice((1.0, 10.0, 60.0)), lambda: setattr(cluster, "lag", 0))
         case "replica lag":
-            for program in world.programs:
+            for program in trial.programs:
                 if rng.random() < 0.5:
                     program.network.behind_until = cluster.now + rng.choice((5.0, 60.0))
         case "conflicting writer":
-            _meddle(world, rng)
+            _meddle(trial, rng)
         case "lease deleted":
             if cluster.get(Lease, LEASE) is None:
                 return
             cluster.remove(Lease, LEASE)
-            world.lease_doubtful_until = now + 30.0
+            trial.lease_doubtful_until = now + 30.0
         case "lease stolen":
             if cluster.get(Lease, LEASE) is None:
                 return
             cluster.edit(Lease, LEASE, _steal)
         case "clock jump":
-            replica = rng.choice(world.replicas)
+            replica = rng.choice(trial.replicas)
             replica.clock.missed += rng.choice((1.0, 12.0, 20.0))
             replica.doubtful_until = now + 30.0
         case "pause":
-            world.pause(rng.choice(world.replicas), rng.choice((1.0, 8.0, 14.0, 30.0)))
+            trial.pause(rng.choice(trial.replicas), rng.choice((1.0, 8.0, 14.0, 30.0)))
             return  # counted where the loop can do it
         case "kill":
-            world.kill(rng.choice(world.replicas), rng.choice((0.5, 20.0)))
+            trial.kill(rng.choice(trial.replicas), rng.choice((0.5, 20.0)))
         case "network down":
-            for program in world.programs:
+            for program in trial.programs:
                 if rng.random() < 0.4:
                     program.network.refuses_until = cluster.now + rng.choice((1.0, 20.0, 120.0))
             return  # counted for each request that is refused
         case "slow handlers":
-            world.slow_until = now + rng.choice((10.0, 60.0))
+            trial.slow_until = now + rng.choice((10.0, 60.0))
             return  # counted for each run
         case "failing handlers":
-            world.failing_until = now + rng.choice((10.0, 60.0))
+            trial.failing_until = now + rng.choice((10.0, 60.0))
             return
-    world.count(planned.what)
+    trial.count(planned.what)
 
 
-def _meddle(world: World, rng: Random) -> None:
+def _meddle(trial: Trial, rng: Random) -> None:
     """Somebody writes to what others hold in their hands."""
-    cluster, namespace = world.cluster, rng.choice(NAMESPACES)
+    cluster, namespace = trial.cluster, rng.choice(NAMESPACES)
     children = [one["metadata"] for one in cluster.objects(ConfigMap) if "title" in one.get("data", {})]
     if children and rng.random() < 0.5:
         meta = rng.choice(children)
@@ -168,7 +168,7 @@ def _meddle(world: World, rng: Random) -> None:
         else:
             cluster.edit(ConfigMap, meta["name"], _scribble, meta["namespace"])
         return
-    cluster.put(_book(rng, f"b{rng.randrange(world.plan.objects)}", namespace))
+    cluster.put(_book(rng, f"b{rng.randrange(trial.plan.objects)}", namespace))
 
 
 def _scribble(obj: dict[str, Any]) -> None:
@@ -182,13 +182,13 @@ def _steal(lease: dict[str, Any]) -> None:
     spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + 1
 
 
-def _restore(world: StormWorld) -> None:
+def _restore(trial: StormTrial) -> None:
     """Go back to a backup, in the way that etcd documents for Kubernetes: with a revision that is higher."""
-    cluster, backup = world.cluster, world.backup
+    cluster, backup = trial.cluster, trial.backup
     assert backup is not None
-    world.backup = None
+    trial.backup = None
     raised = msgspec.structs.replace(backup, version=cluster.version + 1000)
-    world.oracle.restore(backup.version)
+    trial.oracle.restore(backup.version)
     cluster.restore(raised)
-    world.restored()
-    world.lease_doubtful_until = world.time + 30.0
+    trial.restored()
+    trial.lease_doubtful_until = trial.time + 30.0

@@ -35,7 +35,7 @@ class Planned(Struct, frozen=True):
     draw: int
 
 
-class MirrorPlan(Struct, frozen=True):
+class FollowerPlan(Struct, frozen=True):
     """A program that follows one kind."""
 
     kind: Literal["books", "shelves", "configmaps", "books metadata"]
@@ -58,7 +58,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     replicas: int
     rates: tuple[float, ...]  # of the replicas' clocks
     credentials: Literal["none", "oidc"]
-    mirrors: tuple[MirrorPlan, ...]
+    followers: tuple[FollowerPlan, ...]
     users: int
     pace: float  # mean seconds between two requests of a user
     objects: int
@@ -99,7 +99,7 @@ def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATIO
         replicas=replicas,
         rates=tuple(rng.choice((1.0, 1.0, 0.9, 1.1, 1.3)) for _ in range(3)),
         credentials=rng.choice(("none", "none", "oidc")),
-        mirrors=tuple(_mirror(rng) for _ in range(rng.randint(2, 6) if replicas else rng.randint(5, 10))),
+        followers=tuple(_follower(rng) for _ in range(rng.randint(2, 6) if replicas else rng.randint(5, 10))),
         users=rng.randint(1, 3),
         pace=rng.choice((0.5, 2.0, 5.0)),
         objects=rng.choice((2, 5, 9)),
@@ -108,12 +108,12 @@ def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATIO
     )
 
 
-def _mirror(rng: Random) -> MirrorPlan:
+def _follower(rng: Random) -> FollowerPlan:
     kinds: tuple[Literal["books", "shelves", "configmaps", "books metadata"], ...] = (
         "books", "books", "shelves", "configmaps", "books metadata",
     )  # fmt: skip
     firsts: tuple[Literal["0", ""], ...] = ("0", "")
-    return MirrorPlan(
+    return FollowerPlan(
         rng.choice(kinds),
         rng.choice(("", "", "default", "other")),
         rng.choice(("", "", "tier=gold")),

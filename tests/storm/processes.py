@@ -1,4 +1,4 @@
-"""Programs under test: a replica of an operator with two controllers, and a program that mirrors one kind."""
+"""Programs under test: a replica of an operator with two controllers, and one that caches a kind."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .network import Network
 from .provider import Provider, authorized
 
 if TYPE_CHECKING:
-    from .plan import MirrorPlan
-    from .world import World
+    from .plan import FollowerPlan
+    from .trial import Trial
 
 LEASE: Final = "storm"
 LEASE_DURATION: Final = 15.0
@@ -51,19 +51,19 @@ class Clock:
 class Program(Pausable):
     """A process with a client of its own, which can be stopped, killed and started again."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, trial: Trial, name: str) -> None:
         super().__init__()
-        self.world = world
+        self.trial = trial
         self.name = name
-        self.network = Network(world, name, checked=self.check_write)
-        self.client = SimulatedClient(world.cluster, self.network, seed=world.plan.seed, namespace="default")
+        self.network = Network(trial, name, checked=self.check_write)
+        self.client = SimulatedClient(trial.cluster, self.network, seed=trial.plan.seed, namespace="default")
         self.scope = anyio.CancelScope()
         self.ended = anyio.Event()
         self.provider: Provider | None = None
         self._authorized: Any = None
-        if world.plan.credentials == "oidc":
-            now = lambda: world.cluster.now  # noqa: E731
-            self.provider = Provider(Random(f"{world.plan.seed} {name}"), now, world.count)
+        if trial.plan.credentials == "oidc":
+            now = lambda: trial.cluster.now  # noqa: E731
+            self.provider = Provider(Random(f"{trial.plan.seed} {name}"), now, trial.count)
             self._authorized = authorized(self.client.transport, self.provider, now)
             self.client.transport = self._authorized
 
@@ -93,11 +93,11 @@ class Program(Pausable):
         self.scope.cancel()
 
 
-class Mirror(Program):
+class Follower(Program):
     """A program that follows one kind, and nothing else."""
 
-    def __init__(self, world: World, name: str, plan: MirrorPlan) -> None:
-        super().__init__(world, name)
+    def __init__(self, trial: Trial, name: str, plan: FollowerPlan) -> None:
+        super().__init__(trial, name)
         self.plan = plan
         kinds: dict[str, Any] = {"books": Book, "shelves": Shelf, "configmaps": ConfigMap}
         kind = kinds.get(plan.kind, kp.Metadata[Book])
@@ -108,7 +108,7 @@ class Mirror(Program):
             label_selector=plan.selector,
             settings=resync.Settings(page_size=plan.page_size, streaming=plan.streaming, first=plan.first),
         )
-        world.oracle.follow(self.cache, plan.selector, f"{name} ({plan.kind})")
+        trial.oracle.follow(self.cache, plan.selector, f"{name} ({plan.kind})")
 
     async def live(self) -> None:
         """Follow."""
@@ -118,17 +118,17 @@ class Mirror(Program):
     @property
     def agrees(self) -> bool:
         """Whether it shows what is there."""
-        return self.world.oracle.agrees(self.cache, self.plan.selector)
+        return self.trial.oracle.agrees(self.cache, self.plan.selector)
 
 
 class Replica(Program):
     """An operator: a ConfigMap and a status for each Book, a finalizer on each Shelf."""
 
-    def __init__(self, world: World, name: str, number: int, life: int) -> None:
-        super().__init__(world, f"{name}.{life}")
+    def __init__(self, trial: Trial, name: str, number: int, life: int) -> None:
+        super().__init__(trial, f"{name}.{life}")
         self.number, self.life = number, life
-        self.rng = Random(f"{world.plan.seed} {self.name}")
-        self.clock = Clock(world.plan.rates[number])
+        self.rng = Random(f"{trial.plan.seed} {self.name}")
+        self.clock = Clock(trial.plan.rates[number])
         self.doubtful_until = 0.0  # another clock may have run too fast for this one to trust the lease
         self.election = LeaderElector(self.client, name=LEASE, identity=self.name, clock=self.clock)
         self.operator = Operator(election=self.election, grace=5.0)
@@ -167,13 +167,13 @@ class Replica(Program):
         await anyio.sleep(0.001)
         for reconciling in self.operator._controllers.values():
             for cache in reconciling.caches:
-                self.world.oracle.follow(cache, "", f"{self.name} ({cache.resource})")
+                self.trial.oracle.follow(cache, "", f"{self.name} ({cache.resource})")
 
     @property
     def agrees(self) -> bool:
         """Whether all caches show what is there."""
         return all(
-            self.world.oracle.agrees(cache, "")
+            self.trial.oracle.agrees(cache, "")
             for reconciling in self.operator._controllers.values()
             for cache in reconciling.caches
         )
@@ -183,9 +183,9 @@ class Replica(Program):
     async def _once(self, what: str, ctx: Context[None], obj: Book | Shelf, work: Any) -> Action:
         mark = what, ctx.key
         if mark in self.running:
-            self.world.found(f"{self.name} runs {what} {ctx.key} twice at once")
+            self.trial.found(f"{self.name} runs {what} {ctx.key} twice at once")
         if not self.election.is_leader:
-            self.world.found(f"{self.name} begins a run of {what} {ctx.key} and does not lead")
+            self.trial.found(f"{self.name} begins a run of {what} {ctx.key} and does not lead")
         self.running.add(mark)
         try:
             await self._trouble()
@@ -199,12 +199,12 @@ class Replica(Program):
         return action
 
     async def _trouble(self) -> None:
-        world, now = self.world, self.world.time
-        if now < world.slow_until and not world.calm:
-            world.count("slow handlers")
+        trial, now = self.trial, self.trial.time
+        if now < trial.slow_until and not trial.calm:
+            trial.count("slow handlers")
             await anyio.sleep(self.rng.choice((0.5, 3.0, 40.0)))
-        if now < world.failing_until and not world.calm and self.rng.random() < 0.5:
-            world.count("failing handlers")
+        if now < trial.failing_until and not trial.calm and self.rng.random() < 0.5:
+            trial.count("failing handlers")
             raise RuntimeError("this handler fails now and then")
 
     async def _label(self, book: Book, ctx: Context[None]) -> Action:
@@ -220,34 +220,34 @@ class Replica(Program):
         return requeue(after=300) if self.rng.random() < 0.1 else await_change()
 
     async def _put_up(self, shelf: Shelf, _: Context[None]) -> Action:
-        self.world.external.add(shelf.metadata.uid)
+        self.trial.external.add(shelf.metadata.uid)
         return await_change()
 
     async def _take_down(self, shelf: Shelf, _: Context[None]) -> Action | None:
         await anyio.sleep(self.rng.choice((0.0, 1.0)))
-        if self.rng.random() < 0.2 and not self.world.calm:
+        if self.rng.random() < 0.2 and not self.trial.calm:
             return requeue(after=2.0)
-        self.world.external.discard(shelf.metadata.uid)
+        self.trial.external.discard(shelf.metadata.uid)
         return None
 
     # What leaves, and what the lease says
 
     def check_write(self, head: Head) -> None:
         """No request of a run leaves after the lease has expired on this one's clock."""
-        world, now = self.world, self.clock.now()
-        if world.time == self.resumed_at:
+        trial, now = self.trial, self.clock.now()
+        if trial.time == self.resumed_at:
             return  # it was on its way when the process was stopped, and nobody could call it back
         if now > self.claimed_until:
             late = now - self.claimed_until
-            world.found(f"{self.name} sends {head.method} {head.target} {late:.3f} s after its lease expired")
-        for other in world.replicas:
+            trial.found(f"{self.name} sends {head.method} {head.target} {late:.3f} s after its lease expired")
+        for other in trial.replicas:
             if other is not self and other.election.is_leader and not self._may_overlap(other):
-                world.found(f"{self.name} sends {head.method} {head.target} while {other.name} leads")
+                trial.found(f"{self.name} sends {head.method} {head.target} while {other.name} leads")
 
     def _may_overlap(self, other: Replica) -> bool:
-        doubtful = max(self.doubtful_until, other.doubtful_until, self.world.lease_doubtful_until)
+        doubtful = max(self.doubtful_until, other.doubtful_until, self.trial.lease_doubtful_until)
         ratio = max(self.clock.rate, other.clock.rate) / min(self.clock.rate, other.clock.rate)
-        return other.network.dead or other.ended.is_set() or self.world.time < doubtful or ratio > 1.45
+        return other.network.dead or other.ended.is_set() or self.trial.time < doubtful or ratio > 1.45
 
     def _answered(self, head: Head, response: ServerResponse) -> None:
         if "/leases" not in head.target or head.method not in ("PUT", "POST") or response.status >= 300:

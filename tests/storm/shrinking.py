@@ -69,7 +69,7 @@ def _fewer(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> None:
 def in_words(outcome: Outcome, lines: int = 60) -> str:
     """The end of a run as people read it: what it consists of, what went wrong, and what was found."""
     plan = outcome.plan
-    programs = f"{plan.replicas} replicas, {len(plan.mirrors)} mirrors, {plan.users} users"
+    programs = f"{plan.replicas} replicas, {len(plan.followers)} followers, {plan.users} users"
     text = [
         f"seed {plan.seed} on {plan.backend}, {plan.duration:g} s: {programs}; {plan.modes}",
         f"{len(plan.events)} happenings and {len(outcome.struck)} faults of requests:",

@@ -79,7 +79,7 @@ def test_random_events_find_nothing_in_the_machines() -> None:
 
 
 def test_a_plan_survives_its_file() -> None:
-    plan = replace(draw(9), only=frozenset({("mirror 1", 4)}))
+    plan = replace(draw(9), only=frozenset({("follower 1", 4)}))
     assert read(write(plan)) == plan
 
 

@@ -84,7 +84,7 @@ def test_a_status_in_pieces_is_one_status(cuts: set[int]) -> None:
     assert events[-1].code == 3
 
 
-def test_a_close_without_a_last_word_is_no_success() -> None:
+def test_a_close_without_a_last_word_is_not_a_success() -> None:
     with pytest.raises(TransportError, match="did not tell how"):
         CommandChannels(V5).close()
 
@@ -92,7 +92,7 @@ def test_a_close_without_a_last_word_is_no_success() -> None:
 @pytest.mark.parametrize(
     "said", [b"exit status 1", b"[]", b'{"status":"Maybe"}', b"\xff", b"[" * 5000, THREE[:-1]]
 )
-def test_a_last_word_that_is_no_status_is_an_error_when_the_server_closes(said: bytes) -> None:
+def test_a_last_word_that_is_not_a_status_is_an_error_when_the_server_closes(said: bytes) -> None:
     channels = CommandChannels(V5)
     assert channels.feed(b"\3" + said) is None
     with pytest.raises(RemoteProtocolError, match="not a Status"):

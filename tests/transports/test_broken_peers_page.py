@@ -22,7 +22,7 @@ PAGE: Final = (Path(__file__).parents[2] / "docs/broken-peers.md").read_text()
 
 
 def code(module: Any, name: str) -> Any:
-    """A constant that is no business of users."""
+    """A constant that is not business of users."""
     return getattr(module, name)
 
 
@@ -50,17 +50,17 @@ ROWS: Final[dict[str, tuple[list[float], list[str]]]] = {
     "sends a body byte by byte": ([], ["test_a_body_that_drips_is_left_when_the_time_is_up"]),
     "sends more than": (
         [code(_exchange, "_MAX_INTERIM")],
-        ["test_what_is_no_body_does_not_go_on_for_ever", "test_eight_interim_responses_are_passed_over"],
+        ["test_what_is_not_a_body_does_not_go_on_for_ever", "test_eight_interim_responses_are_passed_over"],
     ),
     "sends a head of more than": ([MAX_HEAD >> 10], ["test_a_head_of_66_kb_is_refused_however_it_comes"]),
     "sends a chunk extension": (
         [code(_bodies, "_MAX_LINE") >> 10, code(_bodies, "_MAX_TRAILERS") >> 10],
-        ["test_what_is_no_body_does_not_go_on_for_ever"],
+        ["test_what_is_not_a_body_does_not_go_on_for_ever"],
     ),
     "sends gzip": ([_inflate.MAX_RATIO, 16], ["test_no_flood_takes_memory"]),
     "a call (": (
         [_attempts.SILENCE, _attempts.TIMEOUT],
-        ["test_a_read_that_falls_silent_is_tried_again_while_there_is_time"],
+        ["test_a_read_that_falls_silent_is_retried_while_there_is_time"],
     ),
     "a list of a cache": (
         [pager.PROGRESS, pager.LIST_TIMEOUT],

@@ -33,7 +33,7 @@ class BookSpec(kp.Fields):
 
 
 class Book(kp.Object[BookSpec, None], group="example.io", version="v1", plural="books"):
-    """What the tests mirror."""
+    """What the tests cache."""
 
 
 Event = WatchEvent[Book]
@@ -86,7 +86,7 @@ Answer = Page | Stream | Outcome
 
 
 class Driver:
-    """One mirror: machine, Store and clock, with a diary of what was asked, when, and what was said."""
+    """One cache: machine, Store and clock, with a diary of what was asked, when, and what was said."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Driver:
             case outcome:
                 self.tell(Failed(outcome))
 
-    def world(self) -> dict[str, str]:
+    def snapshot(self) -> dict[str, str]:
         """Names and versions of what readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}
 
@@ -184,7 +184,7 @@ class Driver:
 
 
 def play(*answers: Answer, **facts: Any) -> Driver:
-    """Start a mirror and put these answers before it, one after the other."""
+    """Start a cache and put these answers before it, one after the other."""
     driver = Driver(**facts)
     driver.tell(Started())
     for answer in answers:

@@ -15,7 +15,7 @@ GONE = Expired("too old resource version", 410)
 AHEAD = TooLarge("Too large resource version", 504, 1.0)
 OLD_SERVER = Unsupported("sendInitialEvents: Forbidden", 422)
 
-World = dict[str, int]  # names and versions
+Snapshot = dict[str, int]  # names and versions
 
 
 class Write(Struct, frozen=True):
@@ -47,24 +47,24 @@ class Server:
         if not lag:
             self.visible = self.latest
 
-    def world(self, version: int) -> World:
+    def snapshot(self, version: int) -> Snapshot:
         """What was there at a version."""
-        world: World = {}
+        snapshot: Snapshot = {}
         for write in self.history:
             if write.version > version:
                 break
             if write.name is not None:
-                world.pop(write.name, None)
+                snapshot.pop(write.name, None)
                 if not write.deleted:
-                    world[write.name] = write.version
-        return world
+                    snapshot[write.name] = write.version
+        return snapshot
 
     def since(self, version: int) -> list[Event]:
         """The events after a version, as far as the cache has come."""
         events: list[Event] = []
         for write in self.history:
             if version < write.version <= self.visible and write.name is not None:
-                known = write.name in self.world(write.version - 1)
+                known = write.name in self.snapshot(write.version - 1)
                 make = deleted if write.deleted else modified if known else added
                 events.append(make(write.name, write.version))
         return events
@@ -81,7 +81,7 @@ class Server:
                 self.visible = self.latest  # a consistent list waits for the cache
             version, start = self.visible, 0
         limit = min(request.limit or 500, self.page_size)
-        items = [book(name, v) for name, v in self.world(version).items()]
+        items = [book(name, v) for name, v in self.snapshot(version).items()]
         page = items[start : start + limit]
         token = ""
         if start + limit < len(items):
@@ -100,7 +100,7 @@ class Server:
             return AHEAD
         if not request.version:
             self.visible = self.latest
-        initial = [added(name, version) for name, version in self.world(self.visible).items()]
+        initial = [added(name, version) for name, version in self.snapshot(self.visible).items()]
         return Stream(self, self.visible, [*initial, mark(self.visible)] if self.marks else initial)
 
 

@@ -154,7 +154,7 @@ def test_sp_07_a_type_of_the_future_is_told() -> None:
         (b"[" * 100_000, ""),
     ],
 )
-def test_sp_08_w_27_what_is_no_event_is_malformed_and_the_stream_goes_on(
+def test_sp_08_w_27_what_is_not_an_event_is_malformed_and_the_stream_goes_on(
     broken: bytes, type_: str, kind: Any, strict: bool
 ) -> None:
     [before, malformed, after] = read(line() + broken + b"\n" + line(), kind=kind, strict=strict)
@@ -303,7 +303,7 @@ def test_sp_14_a_list_on_a_watch_is_refused_by_name(items: str, end: bytes) -> N
             read(body + end, kind=kind)
 
 
-def test_r_33_a_table_that_nobody_asked_for_is_no_object() -> None:
+def test_r_33_a_table_that_nobody_asked_for_is_not_an_object() -> None:
     table = '{"kind":"Table","metadata":{"resourceVersion":"5"},"rows":[{"cells":["a"]}]}'
     for kind in (Widget, kp.Dynamic, kp.Metadata):
         [malformed] = read(f'{{"type":"ADDED","object":{table}}}\n'.encode(), kind=kind)
@@ -337,7 +337,7 @@ def test_wl_18_wl_22_bookmarks_are_read_for_their_version_and_their_mark_alone(
     assert read(line(pad=3_000) + stream, kind=kind, strict=strict)[1:] == [event]
 
 
-def test_bytes_that_are_no_text_hide_no_failure() -> None:
+def test_bytes_that_are_not_text_hide_no_failure() -> None:
     bad = (GONE % "v1").encode().replace(b"too old", b"\xff\xfe")
     for stream, options in (
         (b'{"type":"ERROR","object":%s}\n' % bad, {}),

@@ -104,7 +104,7 @@ def test_any_bytes_are_a_page_to_both_or_to_none(data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=80) | st.text('{}[],:"\\ items0', max_size=40).map(str.encode))
-def test_bytes_of_no_meaning_are_no_page_to_either(body: bytes) -> None:
+def test_bytes_of_no_meaning_are_not_a_page_to_either(body: bytes) -> None:
     for text in (body, b'{"kind":"WidgetList","items":[' + body, b'{"items":[' + body + b"]}"):
         agreed(text, [text[:9], text[9:]], Widget)
 
@@ -143,7 +143,7 @@ def test_an_item_that_looks_like_several_is_one(what: str, place: int, kind: Any
         '"x":"\\"items\\":[",',
     ],
 )
-def test_items_that_are_not_the_lists_own_are_no_items(head: str) -> None:
+def test_items_that_are_not_the_lists_own_are_not_items(head: str) -> None:
     body = page(item("a"), item("b"), head=head + '"kind":"WidgetList"')
     for size in (1, len(body)):
         found, _ = fed([body[at : at + size] for at in range(0, len(body), size)])
@@ -220,7 +220,7 @@ def test_a_list_of_nothing_is_empty(items: str, kind: Any) -> None:
         ('{"kind":"WidgetList","items":[]}x', "list of Widget"),
     ],
 )
-def test_r_33_what_is_no_list_is_refused_by_name(body: str, what: str) -> None:
+def test_r_33_what_is_not_a_list_is_refused_by_name(body: str, what: str) -> None:
     with pytest.raises(RemoteProtocolError, match=what):
         read_page(body.encode(), Widget)
     for size in (1, 100):

@@ -76,7 +76,7 @@ def test_an_error_ends_all_parts() -> None:
     assert [type(e) for e in words([GONE])] == [Failed]
 
 
-def test_rw_14_an_error_that_is_no_status_is_garbage() -> None:
+def test_rw_14_an_error_that_is_not_a_status_is_garbage() -> None:
     [said] = words([malformed(None, "ERROR")])
     assert said == Failed(Garbled("an ERROR that is not a Status: no"))
 

@@ -21,7 +21,7 @@ def test_waits_double_up_to_the_cap_and_never_overflow(failures: int, wait: floa
     assert Backoff().wait(failures) == wait
 
 
-def test_what_the_server_asks_for_is_a_floor_that_jitter_only_adds_to() -> None:
+def test_what_the_server_asks_for_is_a_lower_limit_that_jitter_only_adds_to() -> None:
     assert wait_after(Throttled("", 429, 5.0), 1, Backoff()) == Wait(5.0, 0.8)
     assert wait_after(Throttled("", 429, 0.1), 1, Backoff()) == Wait(0.8, 0.8)
     assert wait_after(Throttled("", 429, 1e9), 1, Backoff()) == Wait(3600.0, 0.8)

@@ -1,4 +1,4 @@
-"""Proof of life: how it stands with a mirror, and why, in every state."""
+"""Proof of life: how it stands with a cache, and why, in every state."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_reason_why_it_is_not_live_is_a_sentence(state: resync.State, why: s
     assert (said.why, said.live) == (why, not why)
 
 
-def test_synced_is_having_a_world_whatever_the_watch_does() -> None:
+def test_synced_is_having_a_snapshot_whatever_the_watch_does() -> None:
     assert not sync_status(Asking(NEW, ""), NOW).synced
     assert sync_status(Opening(OLD), NOW).synced
     assert sync_status(Listing(OLD, FIRST), NOW).version == "7"

@@ -90,7 +90,7 @@ def test_r_01_an_error_in_the_stream_closes_it() -> None:
     driver = play(Page(1), OPEN)
     driver.feed([added("a", 2), failed(500, "InternalError")])
     assert not driver.open
-    assert driver.world() == {"a": "2"}
+    assert driver.snapshot() == {"a": "2"}
 
 
 def test_r_02_a_stop_closes_the_stream_and_nothing_more_is_asked() -> None:
@@ -107,7 +107,7 @@ def test_r_04_a_stop_before_the_watch_was_sent_leaves_it_unsent() -> None:
     assert asked(driver) == [("list", "0")]
 
 
-def test_r_05_and_r_07_and_r_11_a_stop_is_no_failure() -> None:
+def test_r_05_and_r_07_and_r_11_a_stop_is_not_a_failure() -> None:
     driver = play(Page(1), OPEN)
     driver.tell(Stopped())
     assert (driver.troubles, driver.abandoned) == ([], None)
@@ -117,7 +117,7 @@ def test_r_06_after_a_stop_nothing_is_stored() -> None:
     driver = play(Page(1), OPEN)
     driver.tell(Stopped())
     driver.feed([added("a", 2)])
-    assert driver.world() == {}
+    assert driver.snapshot() == {}
 
 
 def test_r_08_and_r_09_a_watch_that_ends_within_a_second_without_news_is_a_failure_that_is_said() -> None:
@@ -131,7 +131,7 @@ def test_r_10_a_chunk_of_all_kinds_ends_at_the_version_of_its_last_event() -> No
     driver = play(Page(10, [book("foo", 9), book("bar", 8)]), OPEN)
     stranger = b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"}}}'
     driver.feed([deleted("foo", 60), modified("bar", 55), malformed("x", "57", stranger), added("baz", 32)])
-    assert (driver.world(), driver.store.version) == ({"bar": "55", "baz": "32"}, "32")
+    assert (driver.snapshot(), driver.store.version) == ({"bar": "55", "baz": "32"}, "32")
     assert sync_status(driver.state, driver.now).version == "32"
 
 
@@ -140,9 +140,9 @@ def test_r_12_list_then_watch_or_one_streaming_list() -> None:
     plain.feed([added("b", 2), modified("b", 3)])
     assert [(type(s), s.version) for s in plain.asked] == [(SendList, "0"), (SendWatch, "1")]
     assert isinstance(plain.asked[0], SendList)
-    assert (plain.asked[0].limit, plain.world()) == (500, {"a": "1", "b": "3"})
+    assert (plain.asked[0].limit, plain.snapshot()) == (500, {"a": "1", "b": "3"})
     streamed = play(Stream([[added("a", 1), mark(1)]], end=None), settings=STREAMING)
-    assert (asked(streamed), streamed.world()) == ([("stream", "")], {"a": "1"})
+    assert (asked(streamed), streamed.snapshot()) == ([("stream", "")], {"a": "1"})
 
 
 @pytest.mark.parametrize("failure", [GONE, DOWN, REFUSED, Garbled("half a line"), Closed()])
@@ -150,7 +150,7 @@ def test_r_13_after_a_failure_the_next_list_makes_the_store_what_the_server_has(
     driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[added("c", 3)]], 5.0, failure))
     driver.tell(Refreshed())
     driver.answer(Page(9, [book("b", 1), book("c", 7)]))
-    assert driver.world() == {"b": "1", "c": "7"}
+    assert driver.snapshot() == {"b": "1", "c": "7"}
     assert changes(driver)[-2:] == [("DELETED", "a"), ("MODIFIED", "c")]
 
 
@@ -191,7 +191,7 @@ def test_r_22_a_page_size_that_was_asked_for_holds_at_a_version_too() -> None:
         settings=Settings(streaming=False, page_size=4),
     )  # fmt: skip
     assert [s.limit for s in driver.asked if isinstance(s, SendList)] == [4, 4, 4]
-    assert driver.world() == {"a": "1", "b": "1"}
+    assert driver.snapshot() == {"a": "1", "b": "1"}
 
 
 def test_r_23_a_list_at_a_version_is_whole_so_that_the_cache_answers() -> None:
@@ -225,7 +225,7 @@ def test_r_27_a_second_page_that_expired_falls_back_to_one_list_at_the_same_vers
     assert [(s.version, s.limit, s.token) for s in lists] == [
         ("0", 1, ""), ("10", 1, ""), ("", 1, "x"), ("10", 0, ""),
     ]  # fmt: skip
-    assert driver.world() == {"b": "2"}
+    assert driver.snapshot() == {"b": "2"}
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_r_30_each_kind_of_event_moves_the_version() -> None:
 def test_r_31_an_object_that_the_server_cannot_read_any_more_vanishes_with_a_new_list() -> None:
     gone = failed(500, "StorageReadError")
     driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[gone]]), Page(9, [book("b", 1)]))
-    assert (driver.world(), asked(driver)[-1]) == ({"b": "1"}, ("list", ""))
+    assert (driver.snapshot(), asked(driver)[-1]) == ({"b": "1"}, ("list", ""))
 
 
 def test_r_36_a_410_at_the_start_and_in_the_stream_wait_and_ask_for_the_last_version_first() -> None:
@@ -288,10 +288,10 @@ def test_r_38_a_clean_end_after_news_goes_on_at_once_until_the_bucket_is_empty()
     assert driver.waits() == pytest.approx([0.0] * 9 + [1.0] * 11)
 
 
-def test_r_40_an_object_without_metadata_is_skipped_and_the_world_built_anew() -> None:
+def test_r_40_an_object_without_metadata_is_skipped_and_the_list_sent_again() -> None:
     driver = play(Page(1), OPEN)
     driver.feed([added("a", 2), kp.Malformed(None, ValueError("no"), b"{}", "ADDED"), added("b", 4)])
-    assert driver.world() == {"a": "2", "b": "4"}
+    assert driver.snapshot() == {"a": "2", "b": "4"}
     assert isinstance(driver.planned, SendList)
     assert driver.planned.version == ""
     assert driver.planned.at - driver.now == pytest.approx(0.8)
@@ -309,14 +309,14 @@ def test_wl_01_and_wl_03_and_wl_09_without_streaming_the_requests_are_the_old_on
         assert (driver.asked[0].limit, driver.asked[0].match) == (500, "")
 
 
-def test_wl_02_and_wl_04_and_wl_12_by_default_one_request_brings_the_world() -> None:
+def test_wl_02_and_wl_04_and_wl_12_by_default_one_request_brings_the_snapshot() -> None:
     driver = Driver(Settings())
     driver.tell(Started())
     driver.answer(Stream([[added("a", 3), added("b", 1)], [mark(7)]], end=None))
     [send] = driver.asked
     assert isinstance(send, SendWatch)
     assert (send.initial, send.match, send.version) == (True, "NotOlderThan", "")
-    assert (driver.world(), driver.store.version) == ({"a": "3", "b": "1"}, "7")
+    assert (driver.snapshot(), driver.store.version) == ({"a": "3", "b": "1"}, "7")
     assert sync_status(driver.state, driver.now).synced
 
 
@@ -333,10 +333,10 @@ def test_wl_05_waiting_for_the_mark_says_since_when() -> None:
     assert sync_status(driver.state, driver.now).why == ""
 
 
-def test_wl_06_and_wl_08_initial_events_give_no_version_and_no_world_before_the_mark() -> None:
+def test_wl_06_and_wl_08_initial_events_give_no_version_and_no_snapshot_before_the_mark() -> None:
     driver = play(Stream([[added("a", 3), added("b", 9)]], end=None), settings=STREAMING)
     before = sync_status(driver.state, driver.now)
-    assert (before.synced, before.version, driver.world(), driver.changes) == (False, "", {}, [])
+    assert (before.synced, before.version, driver.snapshot(), driver.changes) == (False, "", {}, [])
     driver.feed([mark(7)])
     assert sync_status(driver.state, driver.now).version == "7"
 
@@ -364,12 +364,12 @@ def test_wl_11_any_other_failure_at_the_start_falls_back_for_this_time(outcome: 
     assert driver.planned.initial
 
 
-def test_wl_13_and_w_18_changes_and_deletions_before_the_mark_reach_the_new_world() -> None:
+def test_wl_13_and_w_18_changes_and_deletions_before_the_mark_reach_the_new_snapshot() -> None:
     driver = play(
         Stream([[added("a", 1), added("b", 2)], [modified("a", 3), deleted("b", 4), mark(4)]], end=None),
         settings=STREAMING,
     )
-    assert (driver.world(), changes(driver)) == ({"a": "3"}, [("ADDED", "a")])
+    assert (driver.snapshot(), changes(driver)) == ({"a": "3"}, [("ADDED", "a")])
 
 
 def test_wl_14_a_busy_server_is_waited_for_without_falling_back() -> None:
@@ -384,13 +384,13 @@ def test_wl_15_a_stream_that_ended_before_the_mark_leaves_nothing_behind() -> No
         Stream([[added("a", 2), mark(5)]], end=None),
         settings=STREAMING,
     )
-    assert (asked(driver), driver.world()) == ([("stream", ""), ("stream", "")], {"a": "2"})
+    assert (asked(driver), driver.snapshot()) == ([("stream", ""), ("stream", "")], {"a": "2"})
 
 
 def test_w_15_a_broken_streaming_list_leaves_no_ghost() -> None:
     for end in (Broken("reset"), GONE, DOWN, TimedOut("silence"), Garbled("half")):
         driver = play(Stream([[added("ghost", 1)]], end=end), Page(5, [book("a", 2)]), settings=STREAMING)
-        assert driver.world() == {"a": "2"}
+        assert driver.snapshot() == {"a": "2"}
 
 
 def test_wl_16_and_wl_24_after_the_mark_a_new_watch_asks_for_no_initial_events() -> None:
@@ -401,12 +401,12 @@ def test_wl_16_and_wl_24_after_the_mark_a_new_watch_asks_for_no_initial_events()
     assert (watch.initial, watch.match) == (False, "")
 
 
-def test_wl_17_a_rewatch_that_expired_keeps_the_world_and_streams_from_its_version() -> None:
+def test_wl_17_a_rewatch_that_expired_keeps_the_snapshot_and_streams_from_its_version() -> None:
     driver = play(Stream([[added("a", 2), mark(3)]]), GONE, settings=STREAMING)
-    assert driver.world() == {"a": "2"}
+    assert driver.snapshot() == {"a": "2"}
     driver.answer(OPEN)
     assert asked(driver)[-1] == ("stream", "3")
-    assert driver.world() == {"a": "2"}
+    assert driver.snapshot() == {"a": "2"}
 
 
 def test_wl_18_a_bookmark_that_is_not_the_mark_ends_nothing() -> None:
@@ -474,7 +474,7 @@ def test_wl_22_a_mark_without_a_version_falls_back_and_never_syncs() -> None:
 def test_wl_23_a_mark_that_nobody_asked_for_is_a_bookmark() -> None:
     driver = play(Page(5, [book("a", 2)]), OPEN)
     driver.feed([added("b", 6), mark(7), added("c", 8), mark("")])
-    assert (driver.world(), driver.store.version) == ({"a": "2", "b": "6", "c": "8"}, "8")
+    assert (driver.snapshot(), driver.store.version) == ({"a": "2", "b": "6", "c": "8"}, "8")
     assert isinstance(driver.state, Watching)
 
 
@@ -599,7 +599,7 @@ def test_w_05_and_w_06_and_w_07_events_and_bookmarks_move_the_place_where_the_ne
         Stream([[failed(500, "Expired")]]),
     ],
 )
-def test_w_08_and_w_09_and_w_10_each_face_of_a_410_builds_the_world_anew(answer: Answer) -> None:
+def test_w_08_and_w_09_and_w_10_each_face_of_a_410_relists(answer: Answer) -> None:
     driver = play(Page(4, [book("a", 1), book("b", 2)]), answer, Page(9, [book("b", 2)]), OPEN)
     assert asked(driver)[-2:] == [("list", "4"), ("watch", "9")]
     assert changes(driver)[2:] == [("DELETED", "a")]
@@ -627,7 +627,7 @@ def test_w_12_while_a_kind_is_missing_the_reason_can_be_read() -> None:
 
 def test_w_14_the_stream_of_the_list_goes_on_as_the_watch() -> None:
     driver = play(Stream([[added("a", 1), mark(4), modified("a", 5)]], end=None), settings=STREAMING)
-    assert (len(driver.asked), driver.open, driver.world()) == (1, True, {"a": "5"})
+    assert (len(driver.asked), driver.open, driver.snapshot()) == (1, True, {"a": "5"})
     assert [(c.type, c.initial) for c in driver.changes] == [("ADDED", True), ("MODIFIED", False)]
 
 
@@ -726,7 +726,7 @@ def test_w_30_what_did_not_change_in_a_gap_is_not_replayed_unless_asked() -> Non
 def test_w_31_a_version_that_goes_back_is_taken_and_flagged() -> None:
     driver = play(Page(9, [book("a", 8)]), OPEN)
     driver.feed([modified("a", 5)])
-    assert driver.world() == {"a": "5"}
+    assert driver.snapshot() == {"a": "5"}
     assert [t.text for t in driver.troubles] == ["version 5 came after 9: the server has gone back in time"]
     assert driver.changes[-1].went_back
 
@@ -738,26 +738,26 @@ def test_a_pause_keeps_the_place() -> None:
     driver = play(Page(4, [book("a", 1)]), OPEN)
     driver.feed([bookmark(6)])
     driver.tell(Paused())
-    assert (type(driver.state), driver.open, driver.world()) == (Idle, False, {"a": "1"})
+    assert (type(driver.state), driver.open, driver.snapshot()) == (Idle, False, {"a": "1"})
     driver.tell(Started())
     driver.answer(OPEN)
     assert asked(driver)[-1] == ("watch", "6")
 
 
-def test_a_pause_while_a_world_is_built_shows_nothing_of_it() -> None:
+def test_a_pause_while_a_snapshot_is_built_shows_nothing_of_it() -> None:
     driver = play(Page(4, [book("a", 1)], "x"))
     driver.tell(Paused())
     driver.tell(Started())
     driver.answer(Page(6, [book("b", 2)]))
-    assert driver.world() == {"b": "2"}
+    assert driver.snapshot() == {"b": "2"}
 
 
-def test_a_refresh_builds_the_latest_world_beside_the_old_one() -> None:
+def test_a_refresh_builds_the_latest_snapshot_beside_the_old_one() -> None:
     driver = play(Page(4, [book("a", 1)]), OPEN)
     driver.tell(Refreshed())
-    assert (driver.open, driver.world()) == (False, {"a": "1"})
+    assert (driver.open, driver.snapshot()) == (False, {"a": "1"})
     driver.answer(Page(9, [book("b", 8)], "x"))
-    assert (asked(driver)[-1], driver.world()) == (("list", ""), {"a": "1"})
+    assert (asked(driver)[-1], driver.snapshot()) == (("list", ""), {"a": "1"})
 
 
 def test_a_clock_set_back_costs_a_wait_and_no_more() -> None:
@@ -769,7 +769,7 @@ def test_a_clock_set_back_costs_a_wait_and_no_more() -> None:
     assert 0.0 < driver.planned.at - driver.now <= 10.0
 
 
-def test_an_hour_is_the_longest_wish_that_is_granted() -> None:
+def test_an_hour_is_the_longest_wait_that_is_granted() -> None:
     driver = play(Throttled("come back next year", 429, 3e7))
     assert driver.planned is not None
     assert driver.planned.at - driver.now == 3600.0

@@ -133,8 +133,8 @@ def send_list(wait: float = 0.0, spread: float | None = None, **fields: Any) -> 
     return SendList(at=at, latest=at + (wait if spread is None else spread), **fields)
 
 
-NEW = context()  # no world yet
-OLD = context(version="7")  # a world, at version 7
+NEW = context()  # no snapshot yet
+OLD = context(version="7")  # a snapshot, at version 7
 
 # What lists are asked for: the very first, one after 7, the latest.
 FIRST = pager.First(pager.Plan(version="0"))
@@ -306,7 +306,7 @@ row(
 )  # fmt: skip
 back = SyncFailure(NOW, "version", "version 5 came after 7: the server has gone back in time")
 row(
-    "an older world", streaming(OLD, ""), Received(1, "5", initial_events_end=True),
+    "an older snapshot", streaming(OLD, ""), Received(1, "5", initial_events_end=True),
     Watching(heard(OLD, version="5", failure=back), "5", 95.0), Stage(), Replace("5"), Report(back),
 )  # fmt: skip
 
@@ -671,7 +671,7 @@ def test_the_end_mark_of_a_streaming_list_forgives_no_failures() -> None:
     assert state.context.failures == 3
 
 
-def test_a_stubborn_watch_builds_the_world_anew_at_every_fifth_failure() -> None:
+def test_a_stubborn_watch_relists_at_every_fifth_failure() -> None:
     watching = Watching(context(version="7", failures=9), "7", 99.0)
     state, _ = resync.step(watching, Failed(Garbled("no event")), NOW)
     assert isinstance(state, Asking)

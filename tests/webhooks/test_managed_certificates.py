@@ -245,7 +245,7 @@ def test_a_certificate_ends_with_its_authority_at_the_latest() -> None:
     assert chain.leaf.issuer == chain.authorities[-1].id
 
 
-def test_a_leader_that_may_not_write_says_so_and_tries_again(
+def test_a_leader_that_may_not_write_says_so_and_retries(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:

@@ -259,12 +259,12 @@ def test_another_kind_is_not_another_version() -> None:
         application.convert(Book, up=up, down=down)
 
 
-# What is no review, and handlers that fail
+# What is not a review, and handlers that fail
 
 
 @pytest.mark.parametrize("path", [VALIDATE, DEFAULT, CONVERT])
 @pytest.mark.parametrize("body", [b"", b"{", b"{}", b"\xff", b"[" * 100_000, b'{"kind": "Status"}'])
-def test_what_is_no_review_is_a_bad_request(path: str, body: bytes) -> None:
+def test_what_is_not_a_review_is_a_bad_request(path: str, body: bytes) -> None:
     status, said = post(webhooks(), path, body)
     assert (status, "Review" in said) == (400, True)
 

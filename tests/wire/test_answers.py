@@ -50,7 +50,7 @@ def status_of(**fields: object) -> Status:
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip
-def test_rq_26_a_body_that_is_no_status_is_quoted_in_a_made_one(
+def test_rq_26_a_body_that_is_not_a_status_is_quoted_in_a_made_one(
     code: int, body: bytes, error: type[kp.ApiError], message: str
 ) -> None:
     refused = refusal(GET, code, (("Retry-After", "7"),), body)
@@ -103,7 +103,7 @@ def test_a_field_that_does_not_fit_costs_itself_and_not_the_rest() -> None:
 
 
 @pytest.mark.parametrize("said", [None, 0, -1, 200, 99999, "x", 10**25])
-def test_a_code_that_is_no_refusal_gives_way_to_the_one_on_the_wire(said: object) -> None:
+def test_a_code_that_is_not_a_refusal_gives_way_to_the_one_on_the_wire(said: object) -> None:
     assert status_of(code=said).code == 503
 
 

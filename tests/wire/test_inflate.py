@@ -189,7 +189,7 @@ def test_a_stream_of_days_never_reaches_a_total() -> None:
     assert got == 2_970 * 4_256 + 30 * 900_000
 
 
-def test_a_dense_small_body_is_no_bomb() -> None:
+def test_a_dense_small_body_is_not_a_bomb() -> None:
     plain = b'{"data":{"a":"' + b"a" * 1_000_000 + b'"}}'
     body = gzip.compress(plain)
     assert len(body) * 300 < len(plain)
@@ -201,7 +201,7 @@ def test_a_body_of_very_many_empty_members_is_read() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "identity", "Identity", " , identity"])
-def test_what_is_not_compressed_is_given_back_as_the_very_same_bytes(value: str) -> None:
+def test_what_is_not_compressed_is_returned_as_the_very_same_bytes(value: str) -> None:
     headers: Headers = (("content-encoding", value),)
     body = b"as it came"
     assert isinstance(open_inflater(headers), Unchanged)

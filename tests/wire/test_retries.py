@@ -99,7 +99,7 @@ def test_rq_10_rq_11_rq_12_rq_13_rq_14_rq_15_rq_16_rq_17_rq_18_rq_19_rq_20_each_
         (Safety.ONCE, "CONNECT", {"gated": True}),
     ],
 )
-def test_only_what_cannot_change_the_world_twice_is_guarded(
+def test_only_what_cannot_change_anything_twice_is_guarded(
     expected: Safety, method: str, options: dict[str, bool]
 ) -> None:
     assert safety(method, **options) is expected
@@ -111,21 +111,21 @@ def test_rq_02_with_retries_switched_off_nothing_is_sent_again() -> None:
         assert decision == GiveUp("retries are switched off")
 
 
-def test_rq_03_a_lost_connection_is_tried_again_after_a_growing_delay() -> None:
+def test_rq_03_a_lost_connection_is_retried_after_a_growing_delay() -> None:
     times = [POLICY.decide(Safety.READ, Broken("EOF"), n, 100.0, jitter=0.0) for n in range(1, 6)]
     assert times[:4] == [Retry(100.2), Retry(100.4), Retry(100.8), Retry(101.6)]
     assert times[4] == GiveUp("4 retries are used up")
 
 
-def test_rq_04_a_429_that_says_when_is_tried_again_then() -> None:
+def test_rq_04_a_429_that_says_when_is_retried_then() -> None:
     assert POLICY.decide(Safety.ONCE, Throttled("busy", 429, 3.0), 1, 100.0, jitter=0.0) == Retry(103.0)
 
 
-def test_rq_05_a_5xx_that_says_when_is_tried_again_then() -> None:
+def test_rq_05_a_5xx_that_says_when_is_retried_then() -> None:
     assert POLICY.decide(Safety.ONCE, ServerFailed("soon", 503, 3.0), 1, 100.0, jitter=0.0) == Retry(103.0)
 
 
-def test_rq_06_without_a_time_a_write_is_not_tried_again() -> None:
+def test_rq_06_without_a_time_a_write_is_not_retried() -> None:
     for outcome in (Throttled("busy", 429), ServerFailed("down", 503)):
         assert isinstance(POLICY.decide(Safety.ONCE, outcome, 1, 0.0, jitter=0.0), GiveUp)
 
@@ -136,7 +136,7 @@ def test_rq_08_after_ten_retries_the_server_that_says_when_is_given_up() -> None
     assert POLICY.decide(Safety.READ, busy, 11, 0.0, jitter=0.0) == GiveUp("10 retries are used up")
 
 
-def test_rq_23_a_reset_connection_is_tried_again_for_a_get_and_not_for_a_post() -> None:
+def test_rq_23_a_reset_connection_is_retried_for_a_get_and_not_for_a_post() -> None:
     reset = Broken("connection reset by peer")
     assert isinstance(POLICY.decide(safety("GET"), reset, 1, 0.0, jitter=0.0), Retry)
     assert isinstance(POLICY.decide(safety("POST"), reset, 1, 0.0, jitter=0.0), GiveUp)
@@ -151,7 +151,7 @@ def test_a_guarded_write_is_repeated_and_the_doubt_is_said() -> None:
     assert decide(Safety.READ, Broken("reset"), 1, 0.0, jitter=0.0) == Retry(0.2)
 
 
-def test_retry_after_is_a_floor_and_so_is_the_own_backoff() -> None:
+def test_retry_after_is_a_lower_limit_and_so_is_the_own_backoff() -> None:
     zero = Throttled("busy", 429, 0.0)
     one = Throttled("busy", 429, 1.0)
     assert POLICY.decide(Safety.READ, zero, 1, 0.0, jitter=0.0) == Retry(0.2)
@@ -220,7 +220,7 @@ def conflicts(policy: ConflictPolicy, n: int) -> tuple[int, list[float]]:
     return n + 1, delays
 
 
-def test_rq_35_n_conflicts_cost_n_more_calls_and_only_conflicts_are_tried_again() -> None:
+def test_rq_35_n_conflicts_cost_n_more_calls_and_only_conflicts_are_retried() -> None:
     assert conflicts(CONFLICT_RETRY, 0) == (1, [])
     assert conflicts(CONFLICT_RETRY, 3) == (4, [0.01, 0.01, 0.01])
     assert conflicts(CONFLICT_RETRY, 99) == (5, [0.01, 0.01, 0.01, 0.01])

@@ -88,7 +88,7 @@ def test_one_that_is_slow_acts_so_many_seconds_after_a_change() -> None:
         it.controllers["replicaset"].slow(-1)
 
 
-def test_one_that_fails_tries_again_after_a_backoff_that_doubles() -> None:
+def test_one_that_fails_retries_after_a_backoff_that_doubles() -> None:
     it = cluster()
     it.controllers["replicaset"].fail(3)
     begun = it.now

@@ -93,7 +93,7 @@ def test_a_day_that_never_comes_has_no_next_time() -> None:
         ("* * * * 7", "end of range (7) above maximum (6): 7"),
     ],
 )
-def test_what_is_no_schedule_is_refused_as_a_server_refuses_it(schedule: str, why: str) -> None:
+def test_what_is_not_a_schedule_is_refused_as_a_server_refuses_it(schedule: str, why: str) -> None:
     with pytest.raises(BadSchedule) as raised:
         read_schedule(schedule)
     assert str(raised.value) == why

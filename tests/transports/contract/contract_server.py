@@ -1,6 +1,6 @@
 """A server that does what a script says: bytes, waits and cuts, over real sockets on the loopback.
 
-It runs on an event loop in a thread of its own, so that any client can be tried against it, a blocking one
+It runs on an event loop in a thread of its own, so that any client can be retriedst it, a blocking one
 too. A script is an async function of one connection. It waits for events, never for time; the bounds here
 only end a test that hangs.
 """

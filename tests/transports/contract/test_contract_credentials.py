@@ -296,7 +296,7 @@ PLUGINS: Final = {
 
 
 @pytest.mark.parametrize("what", PLUGINS)
-def test_a_plugin_that_is_no_good_is_named_and_no_secret_is_told(
+def test_a_broken_plugin_is_named_and_no_secret_is_told(
     rig: Rig,
     cluster: Cluster,
     what: str,

@@ -1,4 +1,4 @@
-"""What goes wrong on the way is told as what it is: no connection, a broken one, or no time left."""
+"""What goes wrong on the way is reported as what it is: never connected, a broken connection, or too late."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_an_answer_before_the_body_was_read_is_an_answer(rig: Rig, serve: Serve)
     assert (found.status, found.body) == (413, b"too large")
 
 
-def test_a_small_body_and_a_server_that_does_not_read_it_is_no_loss(rig: Rig, serve: Serve) -> None:
+def test_a_small_body_and_a_server_that_does_not_read_it_is_not_a_loss(rig: Rig, serve: Serve) -> None:
     # The server's system answers the unread body with a reset, which may overtake the answer on its way.
     try:
         found = fetched(rig, serve(early(drained=False)), post(b"{}"))

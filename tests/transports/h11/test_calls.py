@@ -1,4 +1,4 @@
-"""The driver of both doors, driven by hand over lines of paper: no socket, no event loop, no clock."""
+"""The driver of both transports, driven by hand over lines of paper: no socket, no event loop, no clock."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Paper:
         return self.sent.count(b" HTTP/1.1\r\n")
 
 
-class World:
+class Network:
     """A server's lines, in the order in which they are dialled, and a transport's driver over them."""
 
     def __init__(self, *lines: Paper | Exception, limits: Limits | None = None) -> None:
@@ -139,44 +139,44 @@ def cancel(running: Coroutine[Any, Any, Any]) -> None:
 
 
 def test_a_line_is_kept_and_used_again() -> None:
-    world = World(Paper(ANSWER, ANSWER, ANSWER))
-    assert [run(world.fetch()) for _ in range(3)] == [b"hello"] * 3
-    [line] = world.dialled
+    network = Network(Paper(ANSWER, ANSWER, ANSWER))
+    assert [run(network.fetch()) for _ in range(3)] == [b"hello"] * 3
+    [line] = network.dialled
     assert (line.requests, line.closed) == (3, 0)
 
 
 def test_a_line_that_is_stale_before_anything_is_written_is_replaced_for_every_method() -> None:
-    world = World(Paper(ANSWER), Paper(ANSWER), Paper(ANSWER))
+    network = Network(Paper(ANSWER), Paper(ANSWER), Paper(ANSWER))
     for head in (GET, POST, POST):
-        if world.dialled:
-            world.dialled[-1].stale = True
-        assert run(world.fetch(head)) == b"hello"
-    assert [(line.requests, line.closed) for line in world.dialled] == [(1, 1), (1, 1), (1, 0)]
+        if network.dialled:
+            network.dialled[-1].stale = True
+        assert run(network.fetch(head)) == b"hello"
+    assert [(line.requests, line.closed) for line in network.dialled] == [(1, 1), (1, 1), (1, 0)]
 
 
 @pytest.mark.parametrize("end", [b"", TransportError("reset")])
 def test_a_get_on_a_line_that_turns_out_to_be_stale_goes_out_once_more(end: bytes | Exception) -> None:
-    world = World(Paper(ANSWER, end), Paper(ANSWER))
-    assert [run(world.fetch()), run(world.fetch())] == [b"hello", b"hello"]
-    assert [(line.requests, line.closed) for line in world.dialled] == [(2, 1), (1, 0)]
+    network = Network(Paper(ANSWER, end), Paper(ANSWER))
+    assert [run(network.fetch()), run(network.fetch())] == [b"hello", b"hello"]
+    assert [(line.requests, line.closed) for line in network.dialled] == [(2, 1), (1, 0)]
 
 
 def test_a_get_goes_out_no_third_time() -> None:
-    world = World(Paper(ANSWER, b""), Paper(b""), Paper(ANSWER))
-    run(world.fetch())
+    network = Network(Paper(ANSWER, b""), Paper(b""), Paper(ANSWER))
+    run(network.fetch())
     with pytest.raises(TransportError, match="GET /api/v1/pods: the server closed the connection"):
-        run(world.fetch())
-    assert [line.closed for line in world.dialled] == [1, 1]
+        run(network.fetch())
+    assert [line.closed for line in network.dialled] == [1, 1]
 
 
 def test_the_second_time_is_on_a_new_line_though_others_are_kept() -> None:
-    world = World(Paper(ANSWER, b""), Paper(ANSWER, b""), Paper(ANSWER))
-    first, second = world.calling.begin(GET), world.calling.begin(GET)
+    network = Network(Paper(ANSWER, b""), Paper(ANSWER, b""), Paper(ANSWER))
+    first, second = network.calling.begin(GET), network.calling.begin(GET)
     for incoming in (run(first), run(second)):
         run(anext_all(incoming))
-        world.calling.end(incoming)
-    assert run(world.fetch()) == b"hello"
-    assert [line.requests for line in world.dialled] == [1, 2, 1]
+        network.calling.end(incoming)
+    assert run(network.fetch()) == b"hello"
+    assert [line.requests for line in network.dialled] == [1, 2, 1]
 
 
 async def anext_all(incoming: IncomingResponse[Paper]) -> list[bytes]:
@@ -195,74 +195,74 @@ async def anext_all(incoming: IncomingResponse[Paper]) -> list[bytes]:
     ids=["POST, closed", "POST, reset", "GET, touched", "GET, nonsense", "GET, too late"],
 )
 def test_what_a_server_may_have_begun_goes_out_once(head: Head, says: bytes | Exception | None) -> None:
-    world = World(Paper(ANSWER, says, b""), Paper(ANSWER))
-    run(world.fetch())
+    network = Network(Paper(ANSWER, says, b""), Paper(ANSWER))
+    run(network.fetch())
     with pytest.raises((TransportError, RemoteProtocolError)):
-        run(world.fetch(head))
-    assert [(line.requests, line.closed) for line in world.dialled] == [(2, 1)]
+        run(network.fetch(head))
+    assert [(line.requests, line.closed) for line in network.dialled] == [(2, 1)]
 
 
 def test_a_first_use_that_fails_is_not_a_stale_line() -> None:
-    world = World(Paper(b""), Paper(ANSWER))
+    network = Network(Paper(b""), Paper(ANSWER))
     with pytest.raises(TransportError):
-        run(world.fetch())
-    assert len(world.dialled) == 1
+        run(network.fetch())
+    assert len(network.dialled) == 1
 
 
 def test_a_line_that_could_not_be_dialled_leaves_its_place_to_the_next() -> None:
-    world = World(ConnectError("refused"), Paper(ANSWER), limits=Limits(connections=1))
+    network = Network(ConnectError("refused"), Paper(ANSWER), limits=Limits(connections=1))
     with pytest.raises(ConnectError, match="GET /api/v1/pods: refused"):
-        run(world.fetch())
-    assert run(world.fetch()) == b"hello"
+        run(network.fetch())
+    assert run(network.fetch()) == b"hello"
 
 
 def test_an_answer_that_is_left_half_read_costs_its_line() -> None:
-    world = World(Paper(ANSWER[:-2], ANSWER[-2:]))
-    incoming = run(world.calling.begin(GET))
+    network = Network(Paper(ANSWER[:-2], ANSWER[-2:]))
+    incoming = run(network.calling.begin(GET))
     assert run(incoming.__anext__()) == b"hel"
-    world.calling.end(incoming)
-    assert [line.closed for line in world.dialled] == [1]
+    network.calling.end(incoming)
+    assert [line.closed for line in network.dialled] == [1]
 
 
 def test_an_answer_that_came_before_its_request_was_sent_costs_its_line() -> None:
     line = Paper(ANSWER)
     line.takes_all = False
-    world = World(line)
-    assert run(world.fetch(POST)) == b"hello"
+    network = Network(line)
+    assert run(network.fetch(POST)) == b"hello"
     assert line.closed == 1
 
 
 def test_a_body_is_not_read_after_its_context_was_left() -> None:
-    world = World(Paper(ANSWER))
-    incoming = run(world.calling.begin(GET))
-    world.calling.end(incoming)
-    world.calling.end(incoming)
+    network = Network(Paper(ANSWER))
+    incoming = run(network.calling.begin(GET))
+    network.calling.end(incoming)
+    network.calling.end(incoming)
     with pytest.raises(LocalProtocolError, match="inside its context"):
         run(incoming.__anext__())
 
 
 def test_an_answer_shows_its_request_without_the_query() -> None:
-    world = World(Paper(ANSWER))
-    assert repr(run(world.calling.begin(GET))) == "<GET /api/v1/pods: 200>"
+    network = Network(Paper(ANSWER))
+    assert repr(run(network.calling.begin(GET))) == "<GET /api/v1/pods: 200>"
 
 
 def test_each_wait_is_bounded_by_the_silence_that_is_allowed_and_by_the_deadline() -> None:
     line = Paper(ANSWER[:10], ANSWER[10:-2], ANSWER[-2:])
-    world = World(line)
-    world.now = 100.0
-    assert run(world.fetch(deadline=130.0, idle=20.0)) == b"hello"
+    network = Network(line)
+    network.now = 100.0
+    assert run(network.fetch(deadline=130.0, idle=20.0)) == b"hello"
     assert line.waits == [120.0, 120.0, 120.0]
-    world = World(line := Paper(ANSWER[:10], ANSWER[10:-2], ANSWER[-2:]))
-    world.now = 100.0
-    run(world.fetch(POST, deadline=130.0, idle=20.0))
+    network = Network(line := Paper(ANSWER[:10], ANSWER[10:-2], ANSWER[-2:]))
+    network.now = 100.0
+    run(network.fetch(POST, deadline=130.0, idle=20.0))
     # The server says nothing as long as a body comes in; once it has begun, the head is to come in time.
     assert line.waits == [130.0, 120.0, 120.0]
-    world = World(line := Paper(ANSWER[:-2], ANSWER[-2:]))
-    world.now = 100.0
-    run(world.fetch(deadline=110.0, idle=20.0))
+    network = Network(line := Paper(ANSWER[:-2], ANSWER[-2:]))
+    network.now = 100.0
+    run(network.fetch(deadline=110.0, idle=20.0))
     assert line.waits == [110.0, 110.0]
-    world = World(line := Paper(ANSWER[:-2], ANSWER[-2:]))
-    run(world.fetch())
+    network = Network(line := Paper(ANSWER[:-2], ANSWER[-2:]))
+    run(network.fetch())
     assert line.waits == [math.inf, math.inf]
 
 
@@ -280,87 +280,87 @@ def test_each_wait_is_bounded_by_the_silence_that_is_allowed_and_by_the_deadline
 def test_a_silence_that_is_too_long_ends_the_exchange(
     said: tuple[bytes, ...], times: dict[str, float], match: str
 ) -> None:
-    world = World(Paper(*said, None))
+    network = Network(Paper(*said, None))
     with pytest.raises(DeadlineExceeded, match=match):
-        run(world.fetch(**times))
-    assert [line.closed for line in world.dialled] == [1]
+        run(network.fetch(**times))
+    assert [line.closed for line in network.dialled] == [1]
 
 
 def test_a_request_that_must_not_be_sent_costs_no_line() -> None:
-    world = World(Paper(ANSWER))
+    network = Network(Paper(ANSWER))
     with pytest.raises(InvalidRequest):
-        run(world.fetch(Head("GET", "no slash")))
+        run(network.fetch(Head("GET", "no slash")))
     with pytest.raises(LocalProtocolError, match="cannot carry"):
-        run(world.fetch(Head("GET", "/", (("X", "\n"),))))
-    assert world.dialled == []
+        run(network.fetch(Head("GET", "/", (("X", "\n"),))))
+    assert network.dialled == []
 
 
 @pytest.mark.parametrize("point", [1, 2, 3])
 def test_cancellation_anywhere_loses_no_place(point: int) -> None:
     # 1: while it dials, 2: while it waits for the head, 3: while it reads the body
-    world = World(Paper(ANSWER[:-2], ANSWER[-2:]), Paper(ANSWER), limits=Limits(connections=1))
-    running = world.fetch()
+    network = Network(Paper(ANSWER[:-2], ANSWER[-2:]), Paper(ANSWER), limits=Limits(connections=1))
+    running = network.fetch()
     steps(running, point)
     cancel(running)
-    assert [line.closed for line in world.dialled] == [1] * (point > 1)
-    assert run(world.fetch()) == b"hello"
+    assert [line.closed for line in network.dialled] == [1] * (point > 1)
+    assert run(network.fetch()) == b"hello"
 
 
 def test_cancellation_of_one_that_waits_lets_the_next_through() -> None:
-    world = World(Paper(ANSWER, ANSWER), limits=Limits(connections=1))
-    first = run(world.calling.begin(GET))
-    waiting, patient = world.fetch(), world.fetch()
+    network = Network(Paper(ANSWER, ANSWER), limits=Limits(connections=1))
+    first = run(network.calling.begin(GET))
+    waiting, patient = network.fetch(), network.fetch()
     steps(waiting, 1)
     steps(patient, 1)
     cancel(waiting)
     run(anext_all(first))
-    world.calling.end(first)
+    network.calling.end(first)
     assert run(patient) == b"hello"
-    assert len(world.dialled) == 1
+    assert len(network.dialled) == 1
 
 
 @pytest.mark.parametrize("reusable", [True, False])
 def test_what_is_given_to_one_that_is_cancelled_in_that_moment_goes_to_the_next(reusable: bool) -> None:
-    world = World(Paper(ANSWER[:-2], ANSWER[-2:], ANSWER), Paper(ANSWER), limits=Limits(connections=1))
-    first = run(world.calling.begin(GET))
-    waiting, patient = world.fetch(), world.fetch()
+    network = Network(Paper(ANSWER[:-2], ANSWER[-2:], ANSWER), Paper(ANSWER), limits=Limits(connections=1))
+    first = run(network.calling.begin(GET))
+    waiting, patient = network.fetch(), network.fetch()
     steps(waiting, 1)
     steps(patient, 1)
     if reusable:
         run(anext_all(first))
-    world.calling.end(first)  # the place is now that of `waiting`, which has not run since
+    network.calling.end(first)  # the place is now that of `waiting`, which has not run since
     cancel(waiting)
     assert run(patient) == b"hello"
-    assert len(world.dialled) == (1 if reusable else 2)
+    assert len(network.dialled) == (1 if reusable else 2)
 
 
 def test_closing_refuses_who_waits_and_who_comes_and_closes_what_is_in_use() -> None:
-    world = World(Paper(ANSWER), limits=Limits(connections=1))
-    first = run(world.calling.begin(GET))
-    waiting = world.fetch()
+    network = Network(Paper(ANSWER), limits=Limits(connections=1))
+    first = run(network.calling.begin(GET))
+    waiting = network.fetch()
     steps(waiting, 1)
-    world.lending.close()
-    for refused in (waiting, world.fetch()):
+    network.lending.close()
+    for refused in (waiting, network.fetch()):
         with pytest.raises(TransportError, match="transport is closed"):
             run(refused)
-    world.calling.end(first)
-    world.lending.close()
-    assert [line.closed >= 1 for line in world.dialled] == [True]
+    network.calling.end(first)
+    network.lending.close()
+    assert [line.closed >= 1 for line in network.dialled] == [True]
 
 
 def test_a_line_that_is_dialled_while_the_transport_closes_is_closed() -> None:
-    world = World(Paper(ANSWER))
-    running = world.fetch()
+    network = Network(Paper(ANSWER))
+    running = network.fetch()
     steps(running, 1)
-    world.lending.close()
+    network.lending.close()
     with pytest.raises(TransportError, match="transport is closed"):
         run(running)
-    assert [line.closed for line in world.dialled] == [1]
+    assert [line.closed for line in network.dialled] == [1]
 
 
 def test_idle_lines_are_closed_when_their_time_is_over() -> None:
-    world = World(Paper(ANSWER), Paper(ANSWER))
-    run(world.fetch())
-    world.now = 45.0
-    run(world.fetch())
-    assert [line.closed for line in world.dialled] == [1, 0]
+    network = Network(Paper(ANSWER), Paper(ANSWER))
+    run(network.fetch())
+    network.now = 45.0
+    run(network.fetch())
+    assert [line.closed for line in network.dialled] == [1, 0]

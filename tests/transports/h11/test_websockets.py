@@ -163,7 +163,7 @@ def test_a_message_that_is_too_large_is_an_error_before_it_is_there() -> None:
 @pytest.mark.parametrize(
     "noise", [b"\x83\0", b"\xf2\0", b"\x82\x81abcdx", b"\x80\x01x", b"HTTP/1.1 200 OK\r\n"]
 )
-def test_what_is_no_websocket_is_an_error_and_the_server_is_told(noise: bytes) -> None:
+def test_what_is_not_a_websocket_is_an_error_and_the_server_is_told(noise: bytes) -> None:
     server, framing = Server(), Framing()
     with pytest.raises(RemoteProtocolError, match="not a WebSocket"):
         framing.feed(noise)
@@ -222,13 +222,13 @@ class Signal:
 class Paper:
     """A line whose server says what stands here: bytes, an error, None for silence until then."""
 
-    def __init__(self, world: World, *says: bytes | Exception | None) -> None:
+    def __init__(self, network: Network, *says: bytes | Exception | None) -> None:
         self.used = False
         self.stale = False
         self.closed = 0
         self.sent: list[bytes] = []
         self.deaf: Exception | None = None
-        self._world = world
+        self._network = network
         self._says = deque(says)
 
     async def receive(self, by: float) -> bytes | None:
@@ -238,7 +238,7 @@ class Paper:
             raise said
         if said is None:
             assert by < math.inf
-            self._world.now = by
+            self._network.now = by
         return said
 
     async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
@@ -256,7 +256,7 @@ class Paper:
         self.closed += 1
 
 
-class World:
+class Network:
     """One server, whose connections are lines of paper."""
 
     def __init__(self, *says: bytes | Exception | None) -> None:
@@ -297,31 +297,31 @@ NAME: Final = "GET /api/v1/namespaces/w/pods/web/exec"
 def test_an_upgrade_is_a_websocket_even_if_its_first_words_came_with_the_head() -> None:
     server = Server()
     hello = server.says(BytesMessage(data=b"\1hello"), Ping())
-    world = World(YES + hello, server.says(BytesMessage(data=b"\1more"), CloseConnection(code=1000)))
-    socket = world.upgrade()
+    network = Network(YES + hello, server.says(BytesMessage(data=b"\1more"), CloseConnection(code=1000)))
+    socket = network.upgrade()
     assert repr(socket) == f"<{NAME}: v5.channel.k8s.io>"
     assert [run(socket.receive()) for _ in range(3)] == [b"\1hello", b"\1more", None]
-    heard = server.hears(b"".join(world.line.sent[1:]))
+    heard = server.hears(b"".join(network.line.sent[1:]))
     assert [type(event) for event in heard] == [Pong, CloseConnection]
     run(socket.close())
-    world.calling.hang_up(socket)
-    assert world.line.closed == 1
+    network.calling.hang_up(socket)
+    assert network.line.closed == 1
 
 
 def test_a_websocket_is_never_begun_on_a_connection_that_was_used() -> None:
-    world = World(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-    world.calling.end(run(world.calling.begin(kp.Head("GET", "/"))))
+    network = Network(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    network.calling.end(run(network.calling.begin(kp.Head("GET", "/"))))
     refused = "^GET /api/v1/namespaces/w/pods/web/exec: the response is 200, not 101$"
     with pytest.raises(RemoteProtocolError, match=refused):
-        world.upgrade()
-    assert len(world.dialled) == 2
+        network.upgrade()
+    assert len(network.dialled) == 2
 
 
-def test_a_connection_that_is_lost_in_the_handshake_is_not_tried_again() -> None:
-    world = World(TransportError("lost"))
+def test_a_connection_that_is_lost_in_the_handshake_is_not_retried() -> None:
+    network = Network(TransportError("lost"))
     with pytest.raises(TransportError, match=f"{NAME}: lost"):
-        world.upgrade()
-    assert [line.closed for line in world.dialled] == [1]
+        network.upgrade()
+    assert [line.closed for line in network.dialled] == [1]
 
 
 STATUS: Final = (
@@ -332,22 +332,22 @@ STATUS: Final = (
 
 def test_a_refusal_is_the_error_of_its_status() -> None:
     head = ResponseHead(403, (("Content-Type", "application/json"), ("Content-Length", str(len(STATUS)))))
-    world = World(on_the_wire(head, STATUS[:20]), STATUS[20:])
+    network = Network(on_the_wire(head, STATUS[:20]), STATUS[20:])
     with pytest.raises(Forbidden, match='pods "web" is forbidden'):
-        world.upgrade()
-    assert world.line.closed == 1
+        network.upgrade()
+    assert network.line.closed == 1
 
 
 def test_of_a_refusal_that_never_ends_a_sensible_part_is_read() -> None:
-    world = World(on_the_wire(ResponseHead(500, ())), *[b"x" * (1 << 18)] * 4)
+    network = Network(on_the_wire(ResponseHead(500, ())), *[b"x" * (1 << 18)] * 4)
     with pytest.raises(ApiError):
-        world.upgrade()
-    assert world.line.closed == 1
+        network.upgrade()
+    assert network.line.closed == 1
 
 
 def test_a_websocket_goes_by_upgrade_and_by_nothing_else() -> None:
     with pytest.raises(LocalProtocolError, match="call `upgrade`"):
-        run(World().calling.begin(EXEC))
+        run(Network().calling.begin(EXEC))
 
 
 @pytest.mark.parametrize(
@@ -363,40 +363,40 @@ def test_a_websocket_goes_by_upgrade_and_by_nothing_else() -> None:
 def test_what_breaks_is_told_with_the_name_of_the_request_and_closes_the_line(
     says: bytes | Exception, kind: type[Exception], match: str
 ) -> None:
-    world = World(YES, says)
-    socket = world.upgrade()
+    network = Network(YES, says)
+    socket = network.upgrade()
     with pytest.raises(kind, match=f"^{NAME}: .*{match}") as raised:
         run(socket.receive())
     assert str(raised.value).count(NAME) == 1
-    assert world.line.closed == 1
+    assert network.line.closed == 1
 
 
 def test_a_silent_server_is_pinged_and_left_when_it_stays_silent() -> None:
-    world = World(YES, None, None, None)
-    socket = world.upgrade(idle=61.0)
+    network = Network(YES, None, None, None)
+    socket = network.upgrade(idle=61.0)
     with pytest.raises(DeadlineExceeded, match="silent for 61 s"):
         run(socket.receive())
-    assert world.now == 161.0
-    assert [type(event) for data in world.line.sent[1:] for event in Server().hears(data)] == [Ping, Ping]
+    assert network.now == 161.0
+    assert [type(event) for data in network.line.sent[1:] for event in Server().hears(data)] == [Ping, Ping]
 
 
 def test_a_server_that_answers_pings_is_not_silent() -> None:
     server = Server()
     pong = server.says(Pong())
-    world = World(YES, *[None, pong] * 10, server.says(BytesMessage(data=b"\1at last")))
-    assert run(world.upgrade(idle=40.0).receive()) == b"\1at last"
-    assert world.now == 300.0
+    network = Network(YES, *[None, pong] * 10, server.says(BytesMessage(data=b"\1at last")))
+    assert run(network.upgrade(idle=40.0).receive()) == b"\1at last"
+    assert network.now == 300.0
 
 
 def test_without_a_bound_the_pings_go_on() -> None:
     server = Server()
-    world = World(YES, *[None] * 100, server.says(BytesMessage(data=b"\1at last")))
-    assert run(world.upgrade().receive()) == b"\1at last"
-    assert world.now == 3100.0
+    network = Network(YES, *[None] * 100, server.says(BytesMessage(data=b"\1at last")))
+    assert run(network.upgrade().receive()) == b"\1at last"
+    assert network.now == 3100.0
 
 
 def test_one_task_at_a_time_receives() -> None:
-    socket = World(YES, b"").upgrade()
+    socket = Network(YES, b"").upgrade()
     first = socket.receive()
     first.send(None)
     with pytest.raises(LocalProtocolError, match="one task at a time"):
@@ -408,18 +408,18 @@ def test_one_task_at_a_time_receives() -> None:
 
 
 def test_who_is_cancelled_while_sending_has_closed_the_line() -> None:
-    world = World(YES)
-    sending = world.upgrade().send(b"\0x")
+    network = Network(YES)
+    sending = network.upgrade().send(b"\0x")
     sending.send(None)
     with pytest.raises(Cancelled):
         sending.throw(Cancelled())
-    assert world.line.closed == 1
+    assert network.line.closed == 1
 
 
 def test_what_cannot_be_sent_is_told_with_the_name_of_the_request() -> None:
-    world = World(YES)
-    socket = world.upgrade()
-    world.line.deaf = TransportError("the connection broke: pipe")
+    network = Network(YES)
+    socket = network.upgrade()
+    network.line.deaf = TransportError("the connection broke: pipe")
     with pytest.raises(TransportError, match=f"^{NAME}: the connection broke: pipe"):
         run(socket.send(b"\0x"))
 
@@ -427,14 +427,14 @@ def test_what_cannot_be_sent_is_told_with_the_name_of_the_request() -> None:
 def test_closing_waits_for_the_server_but_not_for_long() -> None:
     server = Server()
     farewell = server.says(BytesMessage(data=b"\1late"), CloseConnection(code=1000))
-    world = World(YES, farewell)
-    run(world.upgrade().close())
-    assert world.now == 100.0
-    world = World(YES, None)
-    run(world.upgrade().close())
-    assert world.now == 101.0
+    network = Network(YES, farewell)
+    run(network.upgrade().close())
+    assert network.now == 100.0
+    network = Network(YES, None)
+    run(network.upgrade().close())
+    assert network.now == 101.0
 
 
 @pytest.mark.parametrize("says", [b"", TransportError("reset"), b"\x83\0"])
 def test_closing_never_fails(says: bytes | Exception) -> None:
-    run(World(YES, says).upgrade().close())
+    run(Network(YES, says).upgrade().close())

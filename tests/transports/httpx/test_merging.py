@@ -134,7 +134,7 @@ class Blocking(httpcore.NetworkStream):
 PIECES = (CHUNKED, b"1", b"\r\n", b"a\r\n2\r\nb", b"c\r\n", b"nonsense\r\n")
 
 
-def test_a_read_that_completes_nothing_is_no_end_and_nonsense_is_an_error() -> None:
+def test_a_read_that_completes_nothing_is_not_an_end_and_nonsense_is_an_error() -> None:
     async def good() -> None:
         stream = AsyncStream(Async(*PIECES))
         await stream.write(GET)

@@ -1,4 +1,4 @@
-"""`World`: one run's cluster, what happened in it, and what was found."""
+"""`Trial`: the cluster of one run, what happened in it, and what was found."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .oracle import Oracle
 
 if TYPE_CHECKING:
     from .plan import Plan
-    from .processes import Mirror, Replica
+    from .processes import Follower, Replica
 
 
-class World:
+class Trial:
     """What the programs of a run share. Nothing of it is seen by them but the cluster."""
 
     def __init__(self, plan: Plan, *, keep: bool = False) -> None:
@@ -34,7 +34,7 @@ class World:
         self.asked = 0  # requests that people wanted
         self.lease_doubtful_until = 0.0  # somebody has meddled with the lease itself
         self.backup: Snapshot | None = None
-        self.mirrors: list[Mirror] = []
+        self.followers: list[Follower] = []
         self.replicas: list[Replica] = []
         self.oracle = Oracle(lambda: self.cluster.now, self.found)
         self._uids: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What the doors alone can get wrong: slow readers, many watches, proxies in front, keys, the end."""
+"""What the transports of asyncio and trio can get wrong: slow readers, proxies, keys, the end."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from kubeproto.config import ConfigError, Connection
 from kubeproto_asyncio import AsyncioTransport, _dialled
 from kubeproto_trio import TrioTransport
 
-Door = type[TrioTransport] | type[AsyncioTransport]
-Main = Callable[[Door], Coroutine[Any, Any, None]]
+Opener = type[TrioTransport] | type[AsyncioTransport]
+Main = Callable[[Opener], Coroutine[Any, Any, None]]
 
-DOORS: Final[dict[str, Door]] = {"trio": TrioTransport, "asyncio": AsyncioTransport}
+OPENERS: Final[dict[str, Opener]] = {"trio": TrioTransport, "asyncio": AsyncioTransport}
 GET: Final = Head("GET", "/")
 ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 STREAM: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -41,12 +41,12 @@ STREAM: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 def on(loop: str, main: Main) -> None:
     async def run() -> None:
-        await main(DOORS[loop])
+        await main(OPENERS[loop])
 
     anyio.run(run, backend=loop)
 
 
-@pytest.fixture(params=DOORS)
+@pytest.fixture(params=OPENERS)
 def loop(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -69,8 +69,8 @@ def sockets() -> set[str]:
 
 
 @asynccontextmanager
-async def opened(door: Door, connection: Connection) -> AsyncGenerator[TrioTransport | AsyncioTransport]:
-    async with door(connection) as transport:
+async def opened(opener: Opener, connection: Connection) -> AsyncGenerator[TrioTransport | AsyncioTransport]:
+    async with opener(connection) as transport:
         yield transport
 
 
@@ -121,10 +121,10 @@ async def body_of(transport: TrioTransport | AsyncioTransport) -> bytes:
 def test_a_slow_reader_slows_its_server_down_and_loses_nothing(loop: str) -> None:
     piece = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
 
-    async def main(door: Door) -> None:
+    async def main(opener: Opener) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listening:
             async with (
-                opened(door, plain(listening)) as transport,
+                opened(opener, plain(listening)) as transport,
                 transport_stream(transport, listening) as (
                     incoming,
                     server,
@@ -176,7 +176,7 @@ def test_a_thousand_watches_at_once(loop: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
 
-    async def main(door: Door) -> None:
+    async def main(opener: Opener) -> None:
         listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         all_watch, watching, seen = anyio.Event(), 0, 0
@@ -202,7 +202,7 @@ def test_a_thousand_watches_at_once(loop: str) -> None:
         async with anyio.create_task_group() as servers:
             servers.start_soon(listener.serve, serve)
             connection = Connection(server=f"http://127.0.0.1:{port}")
-            async with opened(door, connection) as transport, anyio.create_task_group() as watches:
+            async with opened(opener, connection) as transport, anyio.create_task_group() as watches:
                 for _ in range(1000):
                     watches.start_soon(watch, transport)
             assert seen == 1000
@@ -244,8 +244,8 @@ def pump_one_exchange(near: socket.socket, far: socket.socket) -> None:
 
 
 def test_a_socks_proxy_with_a_password(loop: str) -> None:
-    async def main(door: Door) -> None:
-        async with opened(door, plain(behind, proxy=f"socks5://user:pass@127.0.0.1:{port}")) as transport:
+    async def main(opener: Opener) -> None:
+        async with opened(opener, plain(behind, proxy=f"socks5://user:pass@127.0.0.1:{port}")) as transport:
             assert await body_of(transport) == b"hello"
 
     with served(answer_once) as behind, served(socks_proxy) as proxy:
@@ -275,13 +275,13 @@ def test_tls_within_tls_through_an_https_proxy(loop: str, authority: trustme.CA)
             with socket.create_connection(("127.0.0.1", server_port)) as far:
                 pump_one_exchange(secure, far)
 
-    async def main(door: Door) -> None:
+    async def main(opener: Opener) -> None:
         connection = Connection(
             server=f"https://localhost:{server_port}",
             proxy=f"https://127.0.0.1:{proxy_port}",
             ca=authority.cert_pem.bytes(),
         )
-        async with opened(door, connection) as transport:
+        async with opened(opener, connection) as transport:
             assert await body_of(transport) == b"hello"
 
     with served(serve) as behind, served(proxy) as before:
@@ -299,12 +299,12 @@ def test_an_encrypted_key_is_refused_and_nobody_is_asked_for_its_password(
         server="https://h", client_certificate=client.cert_chain_pems[0].bytes(), client_key=encrypted
     )
     with pytest.raises(ConfigError, match="client certificate and its key cannot be used"):
-        DOORS[loop](connection)
+        OPENERS[loop](connection)
 
 
 def test_no_secret_is_in_the_repr(loop: str) -> None:
     connection = Connection(server="http://h", headers=(("Authorization", "Bearer hunter2"),))
-    assert "hunter2" not in repr(DOORS[loop](connection))
+    assert "hunter2" not in repr(OPENERS[loop](connection))
 
 
 def test_closing_breaks_what_is_being_answered_and_refuses_what_comes(loop: str) -> None:
@@ -313,8 +313,8 @@ def test_closing_breaks_what_is_being_answered_and_refuses_what_comes(loop: str)
         connected.sendall(STREAM + b"2\r\n[]\r\n")
         connected.recv(1)
 
-    async def main(door: Door) -> None:
-        transport = door(plain(listening))
+    async def main(opener: Opener) -> None:
+        transport = opener(plain(listening))
         async with transport.send(GET) as incoming:
             pieces = aiter(incoming)
             assert await anext(pieces) == b"[]"
@@ -343,8 +343,8 @@ def resolve(*found: tuple[int, Any]) -> Callable[..., list[Any]]:
 def test_on_asyncio_the_next_address_is_tried_where_the_first_refuses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def main(door: Door) -> None:
-        async with opened(door, Connection(server="http://two.example")) as transport:
+    async def main(opener: Opener) -> None:
+        async with opened(opener, Connection(server="http://two.example")) as transport:
             assert await body_of(transport) == b"hello"
 
     with socket.create_server(("127.0.0.1", 0)) as closed:
@@ -358,8 +358,8 @@ def test_on_asyncio_the_next_address_is_tried_where_the_first_refuses(
 def test_on_asyncio_the_next_address_is_tried_beside_one_that_is_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def main(door: Door) -> None:
-        async with opened(door, Connection(server="http://two.example")) as transport:
+    async def main(opener: Opener) -> None:
+        async with opened(opener, Connection(server="http://two.example")) as transport:
             assert await body_of(transport) == b"hello"
 
     with served(answer_once) as listening, full_house() as silent:
@@ -386,8 +386,8 @@ def full_house() -> Generator[Any]:
 
 
 def test_on_asyncio_the_reason_is_told_where_every_address_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main(door: Door) -> None:
-        async with opened(door, Connection(server="http://two.example")) as transport:
+    async def main(opener: Opener) -> None:
+        async with opened(opener, Connection(server="http://two.example")) as transport:
             with pytest.raises(ConnectError, match=r"GET /: no connection to two\.example:80: .*refused"):
                 await body_of(transport)
 
@@ -400,7 +400,7 @@ def test_on_asyncio_the_reason_is_told_where_every_address_refuses(monkeypatch: 
 def test_on_asyncio_two_addresses_that_answer_in_the_same_moment_leave_one_socket(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def main(_: Door) -> None:
+    async def main(_: Opener) -> None:
         both = asyncio.Event()
 
         async def connected(address: tuple[int, Any]) -> socket.socket:
@@ -421,8 +421,8 @@ def test_on_asyncio_two_addresses_that_answer_in_the_same_moment_leave_one_socke
     on("asyncio", main)
 
 
-def test_a_program_finds_the_doors_by_the_names_of_their_extras() -> None:
+def test_a_program_finds_the_transports_by_the_names_of_their_extras() -> None:
     found = {
         entry.name: entry.load() for entry in importlib.metadata.entry_points(group="kubeproto.transports")
     }
-    assert {name: found[name] for name in DOORS} == DOORS
+    assert {name: found[name] for name in OPENERS} == OPENERS

@@ -1,4 +1,4 @@
-"""A mirror of books on the real server that checks every event for its place in the order of things."""
+"""A cache of books on the real server that checks every event for its place in the order of things."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class BookSpec(kp.Fields):
 
 
 class Book(kp.Object[BookSpec, None], group="real.kubeproto.test", version="v1", plural="books"):
-    """What is mirrored."""
+    """What is cached."""
 
 
 def book(name: str, title: str = "", **metadata: Any) -> Book:
     return Book(metadata=kp.ObjectMeta(name=name, **metadata), spec=BookSpec(title=title or name))
 
 
-class Mirror:
+class Cache:
     """Follows the books of a namespace. What breaks the order of events is an AssertionError at once."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Mirror:
         self.store = Store(Book)
         self.changes: list[Change[Book]] = []
         self.troubles: list[resync.SyncFailure] = []
-        self.worlds = 0
+        self.snapshots = 0
         self.events = 0
         self._staged = staged
         self._reached = 0
@@ -55,7 +55,7 @@ class Mirror:
         """Whether a watch is open at this moment."""
         return isinstance(self._following.state, resync.Watching)
 
-    def world(self) -> dict[str, str]:
+    def snapshot(self) -> dict[str, str]:
         """Names and versions of what readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}
 
@@ -77,8 +77,8 @@ class Mirror:
             self.events += 1
 
     def commit(self, version: str) -> None:
-        self.worlds += 1
-        assert int(version) >= self._reached, f"a new world at {version}, after {self._reached}"
+        self.snapshots += 1
+        assert int(version) >= self._reached, f"a new snapshot at {version}, after {self._reached}"
         self._reached = int(version)
         self.changes += self.store.replace(version)
 

@@ -1,4 +1,4 @@
-"""Machine and Store together are an exact mirror, whatever a server does; a model of one tries its worst."""
+"""Machine and Store hold exactly what a server holds, whatever it does; a model of one tries its worst."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ FAULTS: list[Outcome] = [
 ENDS: list[Outcome | Closed] = [Closed(), *FAULTS]
 
 
-class Mirror(RuleBasedStateMachine):
-    """A mirror, a server, and time."""
+class Following(RuleBasedStateMachine):
+    """Machine, Store, a server, and time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Mirror(RuleBasedStateMachine):
         self.hang_up = False  # the server ends each watch as soon as it has begun
         self.told = 0
         self.seen: dict[str, CachedObject] = {}  # what the changes add up to
-        self.lost = False  # an event was made unreadable, and no new world has come since
+        self.lost = False  # an event was made unreadable, and no new snapshot has come since
 
     @initialize(
         streaming=st.booleans(), page_size=st.sampled_from([0, 2]), first=st.sampled_from(["0", ""]),
@@ -61,7 +61,7 @@ class Mirror(RuleBasedStateMachine):
 
     @rule(name=NAMES, gone=st.booleans(), lag=st.booleans())
     def write(self, name: str, gone: bool, lag: bool) -> None:
-        if not gone or name in self.server.world(self.server.latest):
+        if not gone or name in self.server.snapshot(self.server.latest):
             self.server.write(name, gone=gone, lag=lag)
 
     @rule()
@@ -188,16 +188,16 @@ class Mirror(RuleBasedStateMachine):
                 assert change.new is not None
                 self.seen[change.key] = change.new
         self.told = len(driver.changes)
-        world = driver.store.entries()
-        assert world == self.seen
+        snapshot = driver.store.entries()
+        assert snapshot == self.seen
         reached = resync.sync_status(driver.state, driver.now).version
         # A lost event does not move the machine, though the Store has taken what came with it. A pause before
-        # the world is built anew lets the watch go on from where the machine stands, and come level.
+        # it relists lets the watch go on from where the machine stands, and come level.
         if isinstance(driver.state, resync.Opening | resync.Watching) and driver.store.version == reached:
             self.lost = False
         if driver.store.version and not self.lost:
-            now = {key: int(entry.version) for key, entry in world.items()}
-            assert now == self.server.world(int(driver.store.version))
+            now = {key: int(entry.version) for key, entry in snapshot.items()}
+            assert now == self.server.snapshot(int(driver.store.version))
             assert driver.store.version == reached
 
     @invariant()
@@ -206,7 +206,7 @@ class Mirror(RuleBasedStateMachine):
         assert all(late - early > 60.0 for early, late in zip(times, times[72:], strict=False))
 
     def teardown(self) -> None:
-        """When all is quiet, the mirror is the server."""
+        """When all is quiet, the Store holds what the server holds."""
         if not hasattr(self, "driver"):
             return
         server = self.server
@@ -216,12 +216,12 @@ class Mirror(RuleBasedStateMachine):
             self.serve(self.driver.now + 100.0, 50, 3)
             self.driver.now += 100.0
         assert resync.sync_status(self.driver.state, self.driver.now).live
-        assert {k: int(e.version) for k, e in self.driver.store.entries().items()} == server.world(
+        assert {k: int(e.version) for k, e in self.driver.store.entries().items()} == server.snapshot(
             server.latest
         )
 
 
-TestMirror = Mirror.TestCase
-TestMirror.settings = settings(
+TestFollowing = Following.TestCase
+TestFollowing.settings = settings(
     max_examples=200, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -1,4 +1,4 @@
-"""A thousand seeds of trouble: when it is over, the mirror is exact."""
+"""A thousand seeds of trouble: when it is over, the cache is exact."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asking import Book
-from mirroring import Mirror
+from caching import Cache
 
 from kubeproto import sim
 
@@ -36,7 +36,7 @@ def storm(cluster: sim.Cluster, rng: Random) -> None:
         cluster.later(rng.uniform(0, TROUBLE), partial(write, number))
 
 
-def troubled(seed: int) -> tuple[Mirror, sim.Faults]:
+def troubled(seed: int) -> tuple[Cache, sim.Faults]:
     modes = (
         sim.Modes(),
         sim.Modes(streaming_lists=False),
@@ -50,21 +50,21 @@ def troubled(seed: int) -> tuple[Mirror, sim.Faults]:
     storm(cluster, Random(seed))
     faults = sim.Faults(cluster, seed=seed, share=0.5)
     cluster.later(TROUBLE, faults.calm)
-    mirror = Mirror(cluster, faults.blocking_transport(), seed)
-    mirror.run(TROUBLE + QUIET)
-    return mirror, faults
+    cache = Cache(cluster, faults.blocking_transport(), seed)
+    cache.run(TROUBLE + QUIET)
+    return cache, faults
 
 
 @pytest.mark.parametrize("tens", range(100))
-def test_the_mirror_is_exact_after_quiet(tens: int) -> None:
+def test_the_cache_is_exact_after_quiet(tens: int) -> None:
     for seed in range(tens * 10, tens * 10 + 10):
-        mirror, faults = troubled(seed)
-        assert mirror.world() == mirror.truth(), f"seed {seed}\n{faults.transcript}"
+        cache, faults = troubled(seed)
+        assert cache.snapshot() == cache.truth(), f"seed {seed}\n{faults.transcript}"
 
 
 def test_a_run_is_repeated_exactly_by_its_seed() -> None:
     (first, one), (second, two) = troubled(3), troubled(3)
     assert one.transcript == two.transcript
     assert "!!" in one.transcript
-    assert first.world() == second.world()
+    assert first.snapshot() == second.snapshot()
     assert troubled(4)[1].transcript != one.transcript

@@ -1,4 +1,4 @@
-"""The seam of the runtime's tests: clients of either server, on each event loop, in the time that it has.
+"""The interface of the runtime's tests: clients of either server, on each event loop, in its own time.
 
 A simulated cluster is new for each test, and virtual time passes in no time. A real one is shared, and its
 time is that of the wall: a test has a namespace of its own there, and nobody waits but until a deadline.
@@ -75,7 +75,7 @@ def ship(name: str = "pequod", *, crew: int = 30, port: str = "") -> Ship:
     return Ship(metadata=kp.ObjectMeta(name=name), spec=ShipSpec(crew=crew, port=port))
 
 
-class World(Protocol):
+class Rig(Protocol):
     """A server for the tests of the runtime, and the loop that they run on."""
 
     real: bool
@@ -180,27 +180,27 @@ class Real:
 
 
 @pytest.fixture(params=BACKENDS)
-def world(request: pytest.FixtureRequest) -> World:
+def rig(request: pytest.FixtureRequest) -> Rig:
     """A server of either sort, on each event loop."""
-    return _world(request, "real_server", watch_cache=True)
+    return _rig(request, "real_server", watch_cache=True)
 
 
 @pytest.fixture(params=BACKENDS)
-def bare_world(request: pytest.FixtureRequest) -> World:
+def bare_rig(request: pytest.FixtureRequest) -> Rig:
     """The same without a watch cache, where history is gone as soon as it is compacted."""
-    return _world(request, "uncached_server", watch_cache=False)
+    return _rig(request, "uncached_server", watch_cache=False)
 
 
-def _world(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> World:
+def _rig(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> Rig:
     if request.config.pluginmanager.hasplugin(PLUGIN):
         return Real(request.param, request.getfixturevalue(name))
     return Simulated(request.param, watch_cache=watch_cache)
 
 
-async def _test(world: World, body: Body, kinds: tuple[type[kp.KubeObject], ...]) -> None:
+async def _test(rig: Rig, body: Body, kinds: tuple[type[kp.KubeObject], ...]) -> None:
     with anyio.fail_after(PATIENCE):
-        async with world.client() as client:
-            await client.api(Namespace).create(Namespace(metadata=kp.ObjectMeta(name=world.namespace)))
+        async with rig.client() as client:
+            await client.api(Namespace).create(Namespace(metadata=kp.ObjectMeta(name=rig.namespace)))
             definitions = [definition_of(kind) for kind in kinds]
             await client.apply_manifests(definitions, field_manager="suite", force=True)
             for kind in kinds:

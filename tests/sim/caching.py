@@ -1,4 +1,4 @@
-"""A mirror of books over a transport: the resync machine, the Store, and a driver that decides nothing."""
+"""A cache of books over a transport: the resync machine, the Store, and a driver that decides nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubeproto.watching import resync
 from kubeproto.wire import classify
 
 
-class Mirror:
+class Cache:
     """Follows one cluster; `run` goes on until a moment on the cluster's clock."""
 
     def __init__(self, cluster: sim.Cluster, transport: sim.BlockingSimTransport, seed: int = 0) -> None:
@@ -31,7 +31,7 @@ class Mirror:
     def now(self) -> float:
         return self.cluster.now
 
-    def world(self) -> dict[str, str]:
+    def snapshot(self) -> dict[str, str]:
         """Names and versions of what readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}
 
@@ -129,4 +129,4 @@ class Mirror:
 
 
 class Over(Exception):
-    """The time of a mirror is over."""
+    """The time of a cache is over."""
