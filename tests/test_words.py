@@ -73,7 +73,7 @@ PERMITTED: Final = {
     ("kubeproto/sim/_fixtures.py", _SHELF): _BOOKS,
     ("runtime/kubeproto_runtime/controllers/_finalizer.py", _SHELF): _BOOKS,
     ("kubeproto/sim/admission/_calls.py", _WORLD): "the body of a webhook that does not answer with a review",
-    ("tests/admission/admission_cases.py", _WORLD): _TEXT,
+    ("tests/admission/", _WORLD): _TEXT,
     ("tests/examples/", _WORLD): _GREETED,
     ("tests/programs/", _WORLD): _GREETED,
     ("tests/transports/contract/contract_scripts.py", _WORLD): _TEXT,

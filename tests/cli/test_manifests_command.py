@@ -50,7 +50,7 @@ ACCESS: Final = '[{"group":"","resource":"configmaps","verb":"patch"}]'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "shelf_keeper.py").write_text(PROGRAM)
+    (tmp_path / "shelf_operator.py").write_text(PROGRAM)
     (tmp_path / "needs_more.py").write_text("import nothing_of_this_name\n")
     (tmp_path / "access.json").write_text(ACCESS)
     return tmp_path
@@ -63,12 +63,12 @@ def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("reference", ["shelf_keeper:operator", "shelf_keeper.py:operator"])
+@pytest.mark.parametrize("reference", ["shelf_operator:operator", "shelf_operator.py:operator"])
 def test_it_prints_manifests_that_can_be_read_back(folder: Path, reference: str) -> None:
     done = called(folder, reference, "--access", "access.json", "--image", "registry.example.com/shelf:2")
     assert (done.returncode, done.stderr) == (0, "")
     found = {obj.kind: obj for obj in kp.parse_manifest(done.stdout)}
-    assert found["Deployment"].metadata.name == found["Namespace"].metadata.name == "shelf-keeper"
+    assert found["Deployment"].metadata.name == found["Namespace"].metadata.name == "shelf-operator"
     assert "image: registry.example.com/shelf:2\n" in done.stdout
     assert "configmaps" in kp.dump_yaml(found["ClusterRole"])
     assert "shelves" in kp.dump_yaml(found["Role"])
@@ -78,40 +78,40 @@ def test_it_prints_manifests_that_can_be_read_back(folder: Path, reference: str)
     ("options", "files"),
     [
         ([], {"manifests.yaml", "Dockerfile"}),
-        (["--kustomize"], {"kustomization.yaml", "deployment-shelf-keeper.yaml", "Dockerfile"}),
-        (["--helm"], {"Chart.yaml", "values.yaml", "templates/deployment-shelf-keeper.yaml", "Dockerfile"}),
+        (["--kustomize"], {"kustomization.yaml", "deployment-shelf-operator.yaml", "Dockerfile"}),
+        (["--helm"], {"Chart.yaml", "values.yaml", "templates/deployment-shelf-operator.yaml", "Dockerfile"}),
     ],
 )
 def test_it_writes_a_folder_with_a_dockerfile(folder: Path, options: list[str], files: set[str]) -> None:
-    done = called(folder, "shelf_keeper:operator", "--output", "made", *options)
+    done = called(folder, "shelf_operator:operator", "--output", "made", *options)
     assert (done.returncode, done.stdout) == (0, "")
     written = {str(path.relative_to(folder / "made")) for path in (folder / "made").rglob("*.*")}
     written |= {path.name for path in (folder / "made").glob("Dockerfile")}
     assert files <= written
     assert sorted(done.stderr.split()) == sorted(f"made/{name}" for name in written)
-    assert 'ENTRYPOINT ["python", "/app/shelf_keeper.py"]' in (folder / "made" / "Dockerfile").read_text()
+    assert 'ENTRYPOINT ["python", "/app/shelf_operator.py"]' in (folder / "made" / "Dockerfile").read_text()
 
 
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["shelf_keeper"], 2, "'shelf_keeper' names no object: expected MODULE:NAME"),
+        (["shelf_operator"], 2, "'shelf_operator' names no object: expected MODULE:NAME"),
         (["nowhere:operator"], 2, "there is no module nowhere here"),
         (["no.where:operator"], 2, "there is no module no.where here"),
         (
-            ["shelf_keeper:operate"],
+            ["shelf_operator:operate"],
             2,
-            "shelf_keeper has no operate; it defines Shelf, ShelfSpec, alone",
+            "shelf_operator has no operate; it defines Shelf, ShelfSpec, alone",
         ),
-        (["shelf_keeper:later"], 2, "OPERATOR has to be a function that takes a client"),
-        (["shelf_keeper:not_callable"], 2, "OPERATOR has to be a function that takes a client"),
-        (["shelf_keeper:nothing"], 1, "a NoneType is not an operator: return an Operator"),
-        (["shelf_keeper:alone", "--replicas", "2"], 1, "without an election would all reconcile"),
-        (["shelf_keeper:operator", "--helm"], 2, "--helm makes a folder: say which by --output FOLDER"),
+        (["shelf_operator:later"], 2, "OPERATOR has to be a function that takes a client"),
+        (["shelf_operator:not_callable"], 2, "OPERATOR has to be a function that takes a client"),
+        (["shelf_operator:nothing"], 1, "a NoneType is not an operator: return an Operator"),
+        (["shelf_operator:alone", "--replicas", "2"], 1, "without an election would all reconcile"),
+        (["shelf_operator:operator", "--helm"], 2, "--helm makes a folder: say which by --output FOLDER"),
         (
-            ["shelf_keeper:operator", "--access", "shelf_keeper.py"],
+            ["shelf_operator:operator", "--access", "shelf_operator.py"],
             1,
-            "shelf_keeper.py: this is not a record",
+            "shelf_operator.py: this is not a record",
         ),
         (["needs_more:operator"], 1, "needs_more cannot be imported: there is no module nothing_of"),
     ],
@@ -124,7 +124,7 @@ def test_what_cannot_be_done_is_one_line(folder: Path, words: list[str], status:
 
 
 def test_a_mistake_in_the_users_function_shows_its_traceback(folder: Path) -> None:
-    done = called(folder, "shelf_keeper:broken")
+    done = called(folder, "shelf_operator:broken")
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback")
     assert done.stderr.endswith("RuntimeError: a mistake of the user\n")

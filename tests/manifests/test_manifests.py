@@ -206,7 +206,7 @@ def anything(kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("wrong", [None, "books", [], [1], 5])
-def test_what_is_no_operator_is_refused_with_what_to_return(wrong: Any) -> None:
+def test_what_is_not_an_operator_is_refused_with_what_to_return(wrong: Any) -> None:
     with pytest.raises(TypeError, match="is not an operator: return an Operator"):
         description_of(wrong)
 

@@ -139,7 +139,7 @@ def test_records_of_several_tests_come_together_in_one_file(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'[{"verb": "get"}]', b"[1]", b"\xff", b"[" * 100_000])
-def test_a_file_that_is_no_record_is_a_value_error(data: bytes) -> None:
+def test_a_file_that_is_not_a_record_is_a_value_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="not a record of requests"):
         parse_access(data)
 

@@ -72,11 +72,11 @@ ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
         {"changed": ["a"]},
     ),
     "one of nobody is adopted": (seen("a", document("a"), Returned(member("a"))), {"changed": ["a"]}),
-    "a write of the server's own is no change": (
+    "a write of the server's own is not a change": (
         seen("a", member("a"), Returned(member("a", metadata={"resourceVersion": "8", "generation": 3}))),
         {"unchanged": ["a"]},
     ),
-    "times and order of the owners are no change": (
+    "times and order of the owners are not a change": (
         seen(
             "a",
             member("a", metadata={"managedFields": [{"manager": "x", "time": "1"}, {"manager": "y"}]}),

@@ -47,7 +47,7 @@ class Trial:
         return self.cluster.now - self.begun
 
     def restored(self) -> None:
-        """Learn which shelf has which uid: a restored backup is no change."""
+        """Learn which shelf has which uid: a restored backup is not a change."""
         self._uids = {}
         for one in self.cluster.objects(Shelf):
             meta = one["metadata"]
