@@ -283,6 +283,24 @@ class WorkQueue(Generic[Key]):
         """Return how often a key has failed since its failures were last forgotten."""
         return self._failures.get(key, 0)
 
+    def due_at(self, key: Key) -> float | None:
+        """Return when a key is due, or was; None if it is not asked for, or waits for its run to end."""
+        queued = self._queued.get(key)
+        return None if queued is None or queued.place is HELD else queued.at
+
+    def delayed(self, now: float) -> int:
+        """Return how many keys are asked for and not due yet."""
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        return sum(queued.place is DELAYED for queued in self._queued.values())
+
+    def oldest(self, now: float) -> float:
+        """Return for how long the key has been due that has been so for longest; 0 if none is."""
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        firsts = (line.first() for line in self._ready_queues.values() if line)
+        return max((now - first.at for first in firsts if first is not None), default=0.0)
+
     def metrics(self, now: float) -> QueueMetrics:
         """Return the state of the queue, and its counters."""
         if self._delays.soonest <= now:

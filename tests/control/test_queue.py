@@ -666,3 +666,37 @@ def test_metrics_stand_in_the_buckets_of_gos_controllers() -> None:
     counts = dict(zip(spent.bounds, spent.counts, strict=False))
     assert (spent.bounds[0], spent.bounds[-1], len(spent.counts)) == (1e-8, 1000, 13)
     assert (counts[1e-8], counts[0.01], counts[100.0], spent.counts[-1]) == (1, 1, 1, 1)
+
+
+# What people want to know of it
+
+
+def test_a_key_says_when_it_is_due_unless_it_waits_for_its_run() -> None:
+    queue = queue_of("now", now=2.0)
+    queue.add("later", 2.0, after=30.0)
+    assert (queue.due_at("now"), queue.due_at("later"), queue.due_at("nothing")) == (2.0, 32.0, None)
+    assert take(queue, 3.0) == "now"
+    assert queue.due_at("now") is None
+    queue.add("now", 4.0)
+    assert queue.due_at("now") is None  # when its run ends
+    queue.done("now", 5.0)
+    assert queue.due_at("now") is not None
+
+
+def test_keys_that_are_not_due_yet_are_counted_until_they_are() -> None:
+    queue = queue_of("now")
+    for number in range(3):
+        queue.add(f"later-{number}", 0.0, after=10.0 * (number + 1))
+    assert [queue.delayed(now) for now in (0.0, 10.0, 20.0, 30.0)] == [3, 2, 1, 0]
+
+
+def test_the_oldest_key_is_the_one_that_has_been_due_for_longest_in_any_priority() -> None:
+    queue = WorkQueue[str]()
+    assert queue.oldest(100.0) == 0.0
+    queue.add("low", 1.0, priority=LOW)
+    queue.add("high", 5.0)
+    assert queue.oldest(11.0) == 10.0
+    queue.add("delayed", 1.0, after=50.0)
+    assert queue.oldest(61.0) == 60.0
+    assert drained(queue, 61.0)[0] == "high"
+    assert queue.oldest(70.0) == 0.0

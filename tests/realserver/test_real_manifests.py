@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import anyio
@@ -43,7 +42,8 @@ def test_an_operator_works_on_a_real_server_under_the_rights_of_its_manifests(
             user, client = Client(transport, namespace="default"), Client(own, namespace=namespace)
             wanted = [obj for obj in objects if obj["kind"] not in _NOT_RUN]
             await user.apply_manifests(
-                msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": wanted})
+                msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": wanted}),
+                field_manager="test",
             )
             refused = await _refused(client, namespace)
             async with anyio.create_task_group() as tasks:
@@ -56,7 +56,7 @@ def test_an_operator_works_on_a_real_server_under_the_rights_of_its_manifests(
 
 
 def _as(connection: Connection, account: str) -> Connection:
-    return replace(connection, headers=(*connection.headers, ("Impersonate-User", account)))
+    return msgspec.structs.replace(connection, headers=(*connection.headers, ("Impersonate-User", account)))
 
 
 async def _refused(client: Client, namespace: str) -> str:

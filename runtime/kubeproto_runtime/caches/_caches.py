@@ -88,6 +88,11 @@ class Cache(Generic[K]):
         """The sync status: the last byte, the version, and why it is not in step."""
         return self._reflector.sync_status
 
+    @property
+    def phase(self) -> str:
+        """What it does at this moment, as the resync machine calls it: `Watching`, `Listing` and so on."""
+        return self._reflector.phase
+
     async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
         """Wait until it has synced. `KindNotServed` if the server does not know the kind, unless that is
         to be waited for; `DeadlineExceeded` says why there is none yet.

@@ -71,6 +71,11 @@ class Reflector(Generic[K]):
         self._said = ""
         self._lines = LoggedLines()
 
+    @property
+    def phase(self) -> str:
+        """The state of the resync machine: `Watching`, `Listing` and so on."""
+        return type(self._following.state).__name__
+
     def require_synced(self) -> None:
         """Raise if it has not synced: that does not mean that it is empty."""
         if self.store.version:

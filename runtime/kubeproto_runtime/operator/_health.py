@@ -5,20 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec import Struct
+from msgspec.json import encode as encode_json
 
 from kubeproto import RemoteProtocolError
 from kubeproto_h11 import Response, ServerConnection, serve_requests
 
 from ..tasks._accepting import accept
+from ._debug_page import debug_page
 
 if TYPE_CHECKING:
     from anyio.abc import SocketStream, TaskStatus
 
     from kubeproto import Head
+
+    from ._debug_state import DebugState
 
 _LONGEST: Final = 16384  # bytes of a head; what others grant
 _PATIENCE: Final = 5.0  # seconds for one request and its response: a probe waits one
@@ -27,6 +32,17 @@ _log: Final = logging.getLogger("kubeproto.health")
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+_HTML: Final = "text/html; charset=utf-8"
+_JSON: Final = "application/json"
+# The page holds all that it shows: nothing is fetched, no script runs, and no other page frames it.
+_CLOSED: Final = (
+    ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cache-Control", "no-store"),
+)
+_NOT_HERE: Final = (
+    "the debug page is shown to this machine alone: use kubectl port-forward, or Operator(debug=True)\n"
+)
 
 
 class HealthPage(Struct, frozen=True):
@@ -38,20 +54,31 @@ class HealthPage(Struct, frozen=True):
 
 
 class HealthPages(Struct, frozen=True):
-    """The pages that `serve` shows: health, readiness, and the metrics.
+    """The pages that `serve` shows: health, readiness, the metrics and the debug page.
 
-    `well` and `ready` return lines of text, and whether all of them are good.
+    `well` and `ready` return lines of text, and whether all of them are good. `debug` returns what the debug
+    page shows; it is shown on loopback alone unless it is `debug_everywhere`.
     """
 
     well: Callable[[], tuple[bool, str]]
     ready: Callable[[], tuple[bool, str]]
     metrics: Callable[[], str]
+    debug: Callable[[], DebugState] | None = None
+    debug_everywhere: bool = False
 
-    def page(self, method: str, path: str) -> HealthPage:
-        """Return the response to a request."""
+    def page(self, method: str, path: str, *, on_loopback: bool = False) -> HealthPage:
+        """Return the response to a request; `on_loopback` if it comes from this machine."""
         if method not in ("GET", "HEAD"):
             return HealthPage(405, "only GET and HEAD\n")
-        match path.partition("?")[0]:
+        path = path.partition("?")[0]
+        if path in ("/debug", "/debug.json") and self.debug is not None:
+            if not (on_loopback or self.debug_everywhere):
+                return HealthPage(403, _NOT_HERE)
+            state = self.debug()
+            if path == "/debug.json":
+                return HealthPage(200, encode_json(state).decode(), _JSON)
+            return HealthPage(200, debug_page(state), _HTML)
+        match path:
             case "/healthz" | "/livez":
                 return _state(*self.well())
             case "/readyz":
@@ -62,10 +89,13 @@ class HealthPages(Struct, frozen=True):
                 return HealthPage(404, "there are /healthz, /livez, /readyz and /metrics\n")
 
 
-def respond(pages: HealthPages, request: Head) -> Response:
-    """Respond to a request. Each connection has one: probes and scrapers send no more."""
-    page = pages.page(request.method, request.target)
+def respond(pages: HealthPages, request: Head, peer: str = "") -> Response:
+    """Respond to a request from this address. Each connection has one: probes and scrapers send no more."""
+    local = _is_loopback(peer) and _names_this_machine(request)
+    page = pages.page(request.method, request.target, on_loopback=local)
     headers = (("Content-Type", page.content_type), ("Connection", "close"))
+    if page.content_type == _HTML:
+        headers = (*headers, *_CLOSED)
     return Response(page.status, headers, page.text.encode())
 
 
@@ -78,10 +108,12 @@ async def serve(
 ) -> None:
     """Serve the pages until cancelled; reports the port, once it listens."""
 
-    async def handler(request: Head) -> Response:
-        return respond(pages, request)
-
     async def handle(stream: SocketStream) -> None:
+        async def handler(request: Head) -> Response:
+            return respond(pages, request, peer)
+
+        address = stream.extra(anyio.abc.SocketAttribute.remote_address, "")
+        peer = str(address[0]) if isinstance(address, tuple) else ""
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, RemoteProtocolError):
             async with stream:
                 with anyio.move_on_after(_PATIENCE):
@@ -107,6 +139,25 @@ class _Channel:
             return await self._stream.receive()
         except anyio.EndOfStream:
             return b""
+
+
+def _is_loopback(peer: str) -> bool:
+    try:
+        address = ip_address(peer.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def _names_this_machine(request: Head) -> bool:
+    """Return whether the request was meant for this machine by name.
+
+    A browser that somebody else's page has told that its own name is 127.0.0.1 sends that name.
+    """
+    host = next((value for name, value in request.headers if name.lower() == "host"), "")
+    name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
+    return name == "localhost" or _is_loopback(name.strip("[]"))
 
 
 def _state(good: bool, text: str) -> HealthPage:

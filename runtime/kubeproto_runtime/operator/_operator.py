@@ -21,6 +21,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
+from msgspec import structs
 
 from ..caches._caches import Caches
 from ..calls._metered import Meter
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
     from ..webhooks import WebhookServer
+    from ._debug_state import DebugState, History
 
 
 _log: Final = logging.getLogger("kubeproto.operator")
+_PROGRAM: Final = f"kubeproto {version('kubeproto')}"
 
 
 class Run:
@@ -81,7 +84,8 @@ OperatorPart: TypeAlias = Run | Callable[[], Coroutine[Any, Any, None]]
 class Operator:
     """Runs controllers side by side until stopped; with an election, only while this process leads.
 
-    `port` shows ``/healthz``, ``/readyz`` and ``/metrics``; 0 takes any, and then `port` says which. With
+    `port` shows ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``, the latter to this machine alone
+    unless `debug` is True, and never if it is False; port 0 takes any, and then `port` says which. With
     `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is for how many seconds
     runs may go on when it stops. `webhooks` are served from the start to the end, whoever leads.
     """
@@ -95,8 +99,12 @@ class Operator:
         port: int | None = None,
         host: str | None = None,
         webhooks: WebhookServer | None = None,
+        debug: bool | None = None,
     ) -> None:
         self.port = port
+        self._debug = debug
+        self._begun: float | None = None
+        self._history: History | None = None
         self._webhooks = webhooks
         self._election = election
         self._signals = signals
@@ -118,6 +126,7 @@ class Operator:
         if self._stages is not None:
             raise RuntimeError("this operator has been run already")
         self._stages = stages = _Stages()
+        self._begun = anyio.current_time()
         if self._stopped:
             return
         if self._election is not None:
@@ -177,6 +186,14 @@ class Operator:
         """Return the metrics of all controllers in Prometheus' text format."""
         return metrics_text(self._controllers, self._election, self._meter)
 
+    def debug(self) -> DebugState:
+        """Return what ``/debug`` shows; of the last minutes only where there is a `port`."""
+        from ._debug_state import debug_state
+
+        uptime = 0.0 if self._begun is None else anyio.current_time() - self._begun
+        samples = () if self._history is None else self._history.samples
+        return debug_state(_PROGRAM, uptime, self._controllers, self._election, samples)
+
     @property
     def description(self) -> OperatorDescription:
         """What it consists of: with what was added, whether it runs already or not."""
@@ -199,6 +216,12 @@ class Operator:
                 from ._health import HealthPages, serve
 
                 pages = HealthPages(self.well, self.ready, self.metrics)
+                if self._debug is not False:
+                    from ._debug_state import History
+
+                    self._history = History(self._controllers)
+                    stages.outer.start_soon(complain, self._history.run)
+                    pages = structs.replace(pages, debug=self.debug, debug_everywhere=self._debug is True)
                 self.port = await stages.outer.start(serve, pages, self._host, self.port)
                 _log.info("serving health and metrics on port %d", self.port)
             if self._webhooks is not None:
@@ -256,7 +279,7 @@ class Operator:
     def _announce(self) -> None:
         """Log what runs here, once."""
         kinds = ", ".join(f"{one.plan.resource} in {_places(one)}" for one in self._controllers.values())
-        _log.info("kubeproto %s runs controllers of %s", version("kubeproto"), kinds or "nothing")
+        _log.info("%s runs controllers of %s", _PROGRAM, kinds or "nothing")
 
     async def _lead(self, stages: _Stages) -> None:
         with stages.standby:

@@ -22,12 +22,15 @@ _BOUNDS: Final = (
     1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0,
     10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
 )  # fmt: skip
+_SLOWEST: Final = 10  # runs that a person reads
 
 
 class ReconcileStats:
     """The outcomes of the runs of one controller."""
 
-    __slots__ = ("conflicts", "counts", "failed", "overdue", "requeued", "seconds", "succeeded", "terminal")
+    __slots__ = (
+        "conflicts", "counts", "failed", "overdue", "requeued", "seconds", "slowest", "succeeded", "terminal",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.succeeded = self.requeued = self.failed = 0
@@ -35,11 +38,44 @@ class ReconcileStats:
         self.conflicts = 0  # another client had changed the object: this is normal, and not a failure
         self.counts = [0] * (len(_BOUNDS) + 1)
         self.seconds = 0.0
+        self.slowest = SlowestRuns()
 
-    def observe(self, seconds: float) -> None:
+    @property
+    def ended(self) -> int:
+        """How many runs have ended, in whatever way."""
+        return self.succeeded + self.requeued + self.failed + self.conflicts
+
+    def observe(self, key: str, seconds: float, now: float) -> None:
         """Count how long a run took."""
         self.counts[bisect_left(_BOUNDS, seconds)] += 1
         self.seconds += seconds
+        if seconds > self.slowest.least:
+            self.slowest.add(key, seconds, now)
+
+
+class SlowestRuns:
+    """The slowest runs so far, one of each key: key, seconds, and when it ended."""
+
+    __slots__ = ("least", "runs")
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[str, float, float]] = []
+        self.least = 0.0  # what a run has to exceed to be one of them
+
+    def add(self, key: str, seconds: float, now: float) -> None:
+        """Take a run in, and drop the fastest if there are too many."""
+        for at, (own, before, _) in enumerate(self.runs):
+            if own == key:
+                if seconds <= before:
+                    return
+                del self.runs[at]
+                break
+        self.runs.append((key, seconds, now))
+        self.runs.sort(key=lambda run: -run[1])
+        if len(self.runs) > _SLOWEST:
+            self.runs.pop()
+        if len(self.runs) == _SLOWEST:
+            self.least = self.runs[-1][1]
 
 
 class ControllerStats:

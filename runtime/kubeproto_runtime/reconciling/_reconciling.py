@@ -28,6 +28,7 @@ from kubeproto.control import (
 from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import complain, failures, is_stray
 from ._context import Context, ref_of
+from ._failing_keys import FailingKey, error_summary
 from ._key_feed import KeyFeed
 from ._metrics import ReconcileStats
 from ._plans import (
@@ -96,7 +97,7 @@ class Reconciling:
         self._clock: Callable[[], float] = anyio.current_time
         self._tracer = find_tracer()
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
-        self._failed: dict[str, str] = {}  # the last failure of each key that fails
+        self.failing: dict[str, FailingKey] = {}  # the last failure of each key that fails
         self._lines = LoggedLines()
         self._ready = anyio.Event()
         self._until_ready = anyio.CancelScope()
@@ -196,7 +197,7 @@ class Reconciling:
     def _forget_deleted(self, key: str) -> None:
         """Keep nothing of an object that was deleted. By key, what a run has asked for is still done."""
         self._reported.pop(key, None)
-        self._failed.pop(key, None)
+        self.failing.pop(key, None)
         if self.plan.by_key:
             self.queue.forget(key)
         else:
@@ -245,7 +246,7 @@ class Reconciling:
 
     def _succeed(self, work: Work[str], action: Action | None, began: float) -> None:
         now = self._clock()
-        self.tally.observe(now - began)
+        self.tally.observe(work.key, now - began, now)
         after = None
         if isinstance(action, Requeue):
             after = action.after
@@ -259,15 +260,15 @@ class Reconciling:
             self.queue.forget(work.key)
         if self._reported:
             self._reported.pop(work.key, None)
-        if self._failed:
-            self._failed.pop(work.key, None)
+        if self.failing:
+            self.failing.pop(work.key, None)
         if self.plan.observe is not None:
             self._notify(work, now - began, after, None)
 
     def _fail(self, work: Work[str], error: Exception, context: Context[Any], began: float) -> None:
         now = self._clock()
         tally, queue, log = self.tally, self.queue, context.logger
-        tally.observe(now - began)
+        tally.observe(work.key, now - began, now)
         if isinstance(error, Conflict):
             tally.conflicts += 1
         else:
@@ -275,8 +276,9 @@ class Reconciling:
         action = self._decide(error, context)
         after = None
         text = f"{type(error).__name__}: {error}"
-        again = self._failed.get(work.key) == text
-        self._failed[work.key] = text
+        before = self.failing.get(work.key)
+        again = before is not None and before.text == text
+        self.failing[work.key] = FailingKey(text, error_summary(error), work.attempt, now)
         # The traceback is logged once; a repetition of the failure takes one line, with its count.
         shown = None if again or isinstance(error, ReconcileTimeout | WrongResult) else error
         if isinstance(action, Requeue):

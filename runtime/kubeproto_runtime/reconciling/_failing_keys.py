@@ -1,0 +1,51 @@
+"""The last failure of a key, and what may be shown of it to whoever sees the debug page.
+
+The text of an error may hold what an object holds: a server quotes the value that it refuses, and a program
+writes into its errors what it likes. So nothing of it is shown but what it was about, and where it was
+raised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kubeproto import ApiError, TransportError
+
+from ._plans import ReconcileTimeout
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class FailingKey(Struct, frozen=True):
+    """How a key failed last: the whole text, for the log, and a summary without contents."""
+
+    text: str
+    summary: str
+    attempt: int
+    at: float
+
+
+def error_summary(error: Exception) -> str:
+    """Return what an error is about, without a word that could come from an object or a credential."""
+    name = type(error).__name__
+    match error:
+        case ApiError():
+            return f"{name}: {error.request.partition('?')[0]}: {error.code} {error.reason}".rstrip()
+        case ReconcileTimeout() | TransportError():
+            return f"{name}: {error}"
+        case _:
+            return f"{name}{_place(error.__traceback__)}"
+
+
+def _place(traceback: TracebackType | None) -> str:
+    """Return where an error was raised."""
+    if traceback is None:
+        return ""
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    code = traceback.tb_frame.f_code
+    file = code.co_filename.rpartition("/")[2]
+    return f" in {code.co_name}, {file} line {traceback.tb_lineno}"
