@@ -93,9 +93,8 @@ def respond(pages: HealthPages, request: Head, peer: str = "") -> Response:
     """Respond to a request from this address. Each connection has one: probes and scrapers send no more."""
     local = _is_loopback(peer) and _names_this_machine(request)
     page = pages.page(request.method, request.target, on_loopback=local)
-    headers = (("Content-Type", page.content_type), ("Connection", "close"))
-    if page.content_type == _HTML:
-        headers = (*headers, *_CLOSED)
+    closed = _CLOSED if page.content_type == _HTML else ()
+    headers = (("Content-Type", page.content_type), ("Connection", "close"), *closed)
     return Response(page.status, headers, page.text.encode())
 
 
