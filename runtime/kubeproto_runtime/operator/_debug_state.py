@@ -98,7 +98,7 @@ class DebugState(Struct, frozen=True, rename="camel"):
     history: tuple[Sample, ...]
 
 
-class History:
+class SampleHistory:
     """Samples of the last minutes, taken while `run` runs."""
 
     def __init__(self, controllers: Mapping[str, Reconciling]) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
     from ..webhooks import WebhookServer
-    from ._debug_state import DebugState, History
+    from ._debug_state import DebugState, SampleHistory
 
 
 _log: Final = logging.getLogger("kubeproto.operator")
@@ -104,7 +104,7 @@ class Operator:
         self.port = port
         self._debug = debug
         self._begun: float | None = None
-        self._history: History | None = None
+        self._history: SampleHistory | None = None
         self._webhooks = webhooks
         self._election = election
         self._signals = signals
@@ -217,9 +217,9 @@ class Operator:
 
                 pages = HealthPages(self.well, self.ready, self.metrics)
                 if self._debug is not False:
-                    from ._debug_state import History
+                    from ._debug_state import SampleHistory
 
-                    self._history = History(self._controllers)
+                    self._history = SampleHistory(self._controllers)
                     stages.outer.start_soon(complain, self._history.run)
                     pages = structs.replace(pages, debug=self.debug, debug_everywhere=self._debug is True)
                 self.port = await stages.outer.start(serve, pages, self._host, self.port)
