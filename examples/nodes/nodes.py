@@ -1,0 +1,95 @@
+"""Prints what becomes of the nodes that do the work: `python examples/nodes/nodes.py`.
+
+Nodes with the label `role=worker`: new ones; those that became unschedulable or not ready, with what is wrong
+and the Events about them; and those that are gone. What breaks on the way is logged and made up for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import kubeproto as kp
+from kubeproto.kinds.core_v1 import Event, Node
+from kubeproto_runtime import Client, connect
+
+SELECTOR: Final = "role=worker"
+EVENTS: Final = 5  # the last ones are shown
+
+Say = Callable[[str], object]
+
+
+async def inform(client: Client, say: Say = print) -> None:
+    """Follow the nodes, and say a line about each change that matters."""
+    known: dict[str, list[str]] = {}  # what is wrong with each node, as it was said last
+    async with client.api(Node).follow(label_selector=SELECTOR) as events:
+        async for event in events:
+            match event:
+                case kp.Added(node) | kp.Modified(node):
+                    await report(client, node, known, say)
+                case kp.Deleted(node):
+                    known.pop(node.metadata.name, None)
+                    labels = ",".join(
+                        f"{name}={value}" for name, value in sorted(node.metadata.labels.items())
+                    )
+                    say(f"{node.metadata.name}: gone, with labels {labels}")
+                case kp.Bookmark(initial_events_end=True):
+                    say(f"these are all: {len(known)} nodes")
+                case kp.Bookmark():
+                    pass
+                case kp.Malformed(_, error):
+                    say(f"a node cannot be read: {error}")
+
+
+async def report(client: Client, node: Node, known: dict[str, list[str]], say: Say) -> None:
+    """Say what has changed: nodes write their status every few minutes, and mostly it is the same."""
+    name, wrong = node.metadata.name, problems(node)
+    if name not in known:
+        say(f"{name}: new")
+    before, known[name] = known.get(name, []), wrong
+    if wrong == before:
+        return
+    say(f"{name}: {'; '.join(wrong) or 'ready'}")
+    if wrong:
+        for line in await events_about(client, name):
+            say(f"  {line}")
+
+
+def problems(node: Node) -> list[str]:
+    """What keeps pods from being placed on it, or from running there."""
+    found = ["unschedulable"] if node.spec and node.spec.unschedulable else []
+    conditions = (node.status and node.status.conditions) or []
+    for condition in conditions:
+        # Ready has to be True; all others, such as DiskPressure, say what is wrong.
+        if condition.status != ("True" if condition.type == "Ready" else "False"):
+            why = ": ".join(text for text in (condition.reason, condition.message) if text)
+            found.append(f"{condition.type} is {condition.status}{f' ({why})' if why else ''}")
+    if not any(condition.type == "Ready" for condition in conditions):
+        found.append("Ready is not known")
+    return found
+
+
+async def events_about(client: Client, name: str) -> list[str]:
+    """The last Events about a node; the Events of nodes may be in any namespace."""
+    selector = f"involvedObject.kind=Node,involvedObject.name={name}"
+    try:
+        page = await client.api(Event, namespace=kp.ALL).list(field_selector=selector)
+    except kp.KubeprotoError as error:
+        return [f"its Events cannot be read: {error}"]
+    newest = sorted(page, key=lambda one: one.metadata.creation_timestamp or "")[-EVENTS:]
+    return [f"{one.type} {one.reason}: {one.message}" for one in newest]
+
+
+async def main() -> None:
+    """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
+    async with connect() as client:
+        await inform(client)
+
+
+if __name__ == "__main__":
+    logging.basicConfig()
+    with suppress(KeyboardInterrupt):
+        asyncio.run(main())
