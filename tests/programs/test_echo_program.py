@@ -60,5 +60,6 @@ def read(url: str) -> str:
         return str(page.read().decode())
 
 
+@pytest.mark.thorough("the same is done to the Hello operator")
 def test_killed_three_times_every_echo_has_its_deployment_and_none_is_left(defined: Site, site: Site) -> None:
     kill_and_check(site, Operator(PROGRAM, "echo", an_echo), range(3))

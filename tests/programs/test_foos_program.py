@@ -103,6 +103,7 @@ def test_json_and_health_come_from_the_cache(place: Site) -> None:
         program.until("Finished server process")
 
 
+@pytest.mark.thorough("a process for one sentence")
 def test_an_application_without_a_definition_says_what_it_waits_for(cluster: Site, site: Site) -> None:
     with site.running(PROGRAM, "--port", "0") as program:
         base = address(program)

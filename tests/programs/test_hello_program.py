@@ -126,6 +126,7 @@ def test_what_it_cannot_do_is_said_where_kubectl_shows_it(defined: Site, site: S
         site.kubectl("delete hello/beyond")
 
 
+@pytest.mark.thorough("a second definition, and a dozen calls of kubectl")
 def test_what_an_older_definition_let_through_is_reported_and_can_be_deleted(
     defined: Site, site: Site
 ) -> None:
