@@ -1,17 +1,11 @@
-"""The figures of a controller, as Prometheus reads them, and its spans."""
+"""The metrics of a controller, as Prometheus reads them."""
 
 from __future__ import annotations
-
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
-from types import SimpleNamespace
-from typing import Any
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
-from opentelemetry.trace import INVALID_SPAN
+from prometheus_client.parser import text_string_to_metric_families
 
 import kubeproto as kp
 from kubeproto import sim
@@ -19,7 +13,6 @@ from kubeproto.control import Action, OwnWrites, WorkQueue, await_change, requeu
 from kubeproto_runtime import Context, Controller, Operator, Terminal
 from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.reconciling._metrics import ControllerStats, ReconcileStats, exposition
-from kubeproto_runtime.reconciling._tracing import find_tracer
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 
@@ -34,21 +27,16 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 
 def samples(text: str) -> dict[str, float]:
-    """What a page says, each line read; HELP and TYPE stand before the first sample of a family."""
+    """What Prometheus' own client reads; HELP and TYPE stand before the first sample of a family."""
     found: dict[str, float] = {}
-    described: set[str] = set()
-    for line in text.splitlines():
-        if line.startswith("# "):
-            _, word, name, _ = line.split(" ", 3)
-            assert word in ("HELP", "TYPE")
-            described.add(name)
-        else:
-            name, _, value = line.rpartition(" ")
-            family = name.partition("{")[0]
-            bare = family.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count")
-            assert family in described or bare in described
+    for family in text_string_to_metric_families(text):
+        assert family.type in ("counter", "gauge", "histogram"), family
+        assert family.documentation, family
+        for sample in family.samples:
+            labels = ",".join(f'{label}="{text}"' for label, text in sorted(sample.labels.items()))
+            name = f"{sample.name}{{{labels}}}"
             assert name not in found, "a sample stands there twice"
-            found[name] = float(value)
+            found[name] = sample.value
     return found
 
 
@@ -113,7 +101,7 @@ def test_figures_are_escaped_and_several_priorities_are_several_samples() -> Non
     queue.add("b", 0.0, priority=-100)
     odd = ControllerStats('a"b\\c\n', 1, 0, ReconcileStats(), queue.metrics(0.0), OwnWrites())
     seen = samples(exposition([odd], {("200", "GET", "h"): 3}, {"lease": False}))
-    label = 'a\\"b\\\\c\\n'
+    label = 'a"b\\c\n'
     assert seen[f'workqueue_depth{{controller="{label}",name="{label}",priority="-100"}}'] == 1
     assert seen[f'workqueue_depth{{controller="{label}",name="{label}",priority="0"}}'] == 1
     assert seen['rest_client_requests_total{code="200",host="h",method="GET"}'] == 3
@@ -137,70 +125,3 @@ def test_a_request_without_an_answer_counts_as_an_error(backend: Backend) -> Non
         assert meter.requests == {("<error>", "GET", ""): 1, ("200", "GET", ""): 2}
 
     run(main, backend=backend)
-
-
-class Recorder:
-    """A tracer and its provider, which note the spans."""
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[str, dict[str, Any]]] = []
-        self.open = 0
-
-    def get_tracer(self, name: str, *_args: object, **_options: object) -> Recorder:
-        assert name == "kubeproto_runtime"
-        return self
-
-    @contextmanager
-    def start_as_current_span(self, name: str, *_args: object, **options: Any) -> Generator[Any]:
-        self.spans.append((name, options["attributes"]))
-        self.open += 1
-        try:
-            yield INVALID_SPAN
-        finally:
-            self.open -= 1
-
-
-def test_a_reconcile_is_a_span_once_the_program_has_set_up_opentelemetry(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorder = Recorder()
-    open_spans: list[int] = []
-
-    async def main() -> None:
-        async with simulated(sim.Cluster(crds=[Book])) as client:
-            await client.api(Book).create(Book(metadata=kp.ObjectMeta(name="a")))
-
-            async def reconcile(book: Book, ctx: Context[None]) -> Action | None:
-                open_spans.append(recorder.open)
-                if len(open_spans) == 1:
-                    # As `set_tracer_provider` does, which can be called only once in a process.
-                    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", recorder)
-                    return requeue(after=2)
-                if len(open_spans) == 2:
-                    raise ValueError("once")
-                return None
-
-            operator = Operator()
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(operator.run, Controller(client, Book).run(reconcile))
-                await anyio.sleep(5)
-                operator.stop()
-
-    run(main, backend=backend)
-    assert (open_spans, recorder.open) == ([0, 1, 1], 0)
-    assert [(name, said["k8s.object.name"], said["reconcile.attempt"]) for name, said in recorder.spans] == [
-        ("reconcile Book", "a", 1),
-        ("reconcile Book", "a", 2),
-    ]
-
-
-def test_a_span_that_nobody_records_is_not_begun() -> None:
-    found = find_tracer()
-    assert found is not None
-    context: Any = SimpleNamespace()  # of which nothing is read
-    assert found.span(context, 0.0) is None
-
-
-def test_without_opentelemetry_there_is_no_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
-    assert find_tracer() is None

@@ -7,7 +7,7 @@ too. This class performs their effects.
 from __future__ import annotations
 
 import random
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -95,7 +95,12 @@ class BaseClient(ClientCore):
     ) -> AsyncGenerator[Streamed[E]]:
         """Send a request whose response goes on, and read it as it comes. Nothing is retried."""
         await self.admit()
-        async with transport_of(self).send(request, timeout=timeout, idle=idle) as incoming:
+        transport = transport_of(self)
+        async with AsyncExitStack() as sending:
+            with self.tracing.request(request, transport, self.now()) as traced:
+                sent = transport.send(traced.head, timeout=timeout, idle=idle)
+                incoming = await sending.enter_async_context(sent)
+                traced.answered(incoming.status)
             streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
             try:
                 yield streamed
@@ -152,7 +157,16 @@ class BaseClient(ClientCore):
         raise NotImplementedError  # a client does it, with the driver of the resync machine
 
     async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
-        async with transport_of(self).send(head, timeout=timeout, idle=idle) as incoming:
+        transport = transport_of(self)
+        with self.tracing.request(head, transport, self.now()) as traced:
+            response = await self._send(transport, traced.head, timeout, idle)
+            traced.answered(response.status)
+        return response
+
+    async def _send(
+        self, transport: Transport, head: Head, timeout: float | None, idle: float | None
+    ) -> WholeResponse:
+        async with transport.send(head, timeout=timeout, idle=idle) as incoming:
             body = Collected(head, incoming.status, self.limits, self.now())
             pieces = aiter(incoming)
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -85,7 +85,11 @@ class BlockingBaseClient(ClientCore):
     ) -> Generator[BlockingStreamed[E]]:
         """Send a request whose response goes on, and read it as it comes. Nothing is retried."""
         self.admit()
-        with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
+        with ExitStack() as sending:
+            with self.tracing.request(request, self.transport, self.now()) as traced:
+                sent = self.transport.send(traced.head, timeout=timeout, idle=idle)
+                incoming = sending.enter_context(sent)
+                traced.answered(incoming.status)
             yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
 
     def admit(self, deadline: float = inf) -> None:
@@ -134,6 +138,12 @@ class BlockingBaseClient(ClientCore):
     def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
         # Not 0, which some sockets read as "do not wait at all" and others as "forever".
         timeout = None if timeout is None else max(0.001, timeout)
+        with self.tracing.request(head, self.transport, self.now()) as traced:
+            response = self._send(traced.head, timeout, idle)
+            traced.answered(response.status)
+        return response
+
+    def _send(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
         with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
             body = Collected(head, incoming.status, self.limits, self.now())
             for piece in incoming:

@@ -13,6 +13,7 @@ from ._admission import RateQueue
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned, requests_of
 from ._bodies import LIMITS, BodyLimits, say_that_it_was_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
+from ._tracing import Tracing
 from ._written import note_write
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ClientCore:
         self.warned = Warned()
         self.server = ServerLimits()
         self.admission = RateQueue()
+        self.tracing = Tracing()
 
     def now(self) -> float:
         """The time on the clock that this client waits by."""

@@ -106,7 +106,7 @@ class MeteredTransport:
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
         self.meters: list[Meter] = []
-        self._host = str(getattr(inner, "host", ""))  # those who know where they send to say so
+        self.host = str(getattr(inner, "host", ""))  # those who know where they send to say so
         if hasattr(inner, "upgrade"):  # a transport without WebSockets must not seem to have them
             self.upgrade: _Upgrade = self._upgrade
         close = getattr(inner, "aclose", None)
@@ -154,7 +154,7 @@ class MeteredTransport:
         if meter is None and self.meters:
             meter = self.meters[0]  # of a task that no operator has started: counted once, by the first
         if meter is not None:
-            meter.count(code, head.method, self._host)
+            meter.count(code, head.method, self.host)
 
 
 def transport_of(client: Sender) -> Transport:

@@ -48,6 +48,7 @@ class Context(Struct, Generic[State], frozen=True):
     followed: Mapping[Any, Sequence[ByNamespace]]
     kind: type[Any]
     entry: CachedObject | None
+    run: tuple[str, int]
 
     @property
     def name(self) -> str:
@@ -66,9 +67,24 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def logger(self) -> _Adapter:
-        """A logger whose lines begin with the object, and carry it as `object`, with reason and attempt."""
-        extra = {"object": str(self.ref), "reason": self.reason, "attempt": self.attempt}
+        """A logger whose lines begin with the object, and carry it as `object` (a text) and `ref`.
+
+        They carry the reason, the attempt and the id of the run as well; see `kubeproto_runtime.logs`.
+        """
+        extra = {
+            "object": str(self.ref),
+            "ref": self.ref,
+            "reason": self.reason,
+            "attempt": self.attempt,
+            "reconcile_id": self.reconcile_id,
+        }
         return _About(self.log, extra)
+
+    @property
+    def reconcile_id(self) -> str:
+        """What tells this run from every other one of the controller, also after a restart."""
+        began, number = self.run
+        return f"{began}-{number}"
 
     @property
     def object(self) -> Any:

@@ -41,7 +41,7 @@ from ._plans import (
     check_awaitable,
 )
 from ._shown_writes import ShownWrites
-from ._tracing import find_tracer
+from ._tracing import reconcile_span
 from ._workers import Workers, clock
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ class Reconciling:
         self._own: dict[str, Cache[Any]] = {}
         self._find: Callable[[str], CachedObject | None] = self._find_in
         self._clock: Callable[[], float] = anyio.current_time
-        self._tracer = find_tracer()
+        self._tracing = plan.client.tracing
+        self._began = "0"
+        self._runs = 0
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
         self.failing: dict[str, FailingKey] = {}  # the last failure of each key that fails
         self._lines = LoggedLines()
@@ -106,6 +108,7 @@ class Reconciling:
     async def follow(self) -> None:
         """Follow the sources until cancelled; their keys wait in the queue until `work` runs."""
         self._clock = clock()
+        self._began = f"{int(self.plan.client.wall().timestamp() * 1000):x}"
         for source in self.plan.sources:
             caches = self._own if source is self.plan.sources[0] else {}
             for mark in (source.kind, (source.kind, source.resource)):
@@ -226,7 +229,7 @@ class Reconciling:
                 except InvalidObject as error:
                     await self._refuse(work, entry, error, context, began)
                     return
-            span = None if self._tracer is None else self._tracer.span(context, began)
+            span = reconcile_span(self._tracing, context, began)
             if span is None:
                 action = await check_awaitable(plan.reconcile(subject, context))
             else:
@@ -342,6 +345,7 @@ class Reconciling:
 
     def _context(self, work: Work[str], entry: CachedObject | None) -> Context[Any]:
         plan = self.plan
+        self._runs += 1
         return Context(
             plan.client,
             self._shared,
@@ -355,6 +359,7 @@ class Reconciling:
             self._followed,
             plan.kind,
             entry,
+            (self._began, self._runs),
         )
 
     def _notify(self, work: Work[str], seconds: float, after: float | None, error: Exception | None) -> None:

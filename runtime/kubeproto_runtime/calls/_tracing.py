@@ -1,0 +1,86 @@
+"""Spans, where the program has set up OpenTelemetry; nothing where it has not.
+
+A request is a client span, by OpenTelemetry's conventions for HTTP, and carries the context of its span to
+the server: `traceparent`, or what the program has chosen. A stream's span ends when its response begins.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from kubeproto import Head
+
+H = TypeVar("H", bound="Head")
+
+# A program may set its tracer provider late. Looking for it reads the environment, which takes more than a
+# µs.
+_ASK_EVERY: Final = 1.0  # seconds
+_FAILED: Final = 400
+
+
+class Tracing:
+    """Finds the tracer of the program, once it has set a tracer provider.
+
+    Many environments have OpenTelemetry's API because something else needs it, and a span that records
+    nothing would take a third of an empty reconcile's time. Who sets a provider has imported the API; to
+    import it here would cost every script its time.
+    """
+
+    def __init__(self) -> None:
+        self._tracer: Any = None
+        self._ask_at = -inf
+
+    def tracer(self, now: float) -> Any:
+        """Return the tracer of this package; None where nothing is recorded."""
+        if self._tracer is None and now >= self._ask_at:
+            self._ask_at = now + _ASK_EVERY
+            if (trace := sys.modules.get("opentelemetry.trace")) is not None:
+                provider = trace.get_tracer_provider()
+                if not isinstance(provider, trace.ProxyTracerProvider):
+                    self._tracer = provider.get_tracer("kubeproto_runtime")
+        return self._tracer
+
+    @contextmanager
+    def request(self, head: H, transport: object, now: float) -> Generator[TracedRequest[H]]:
+        """Have a span around a request, if spans are recorded."""
+        tracer = self.tracer(now)
+        if tracer is None:
+            yield TracedRequest(head, None)
+            return
+        from opentelemetry.propagate import inject
+        from opentelemetry.trace import SpanKind
+
+        # Never the query, which may be private.
+        attributes = {"http.request.method": head.method, "url.path": head.target.partition("?")[0]}
+        if host := getattr(transport, "host", ""):  # those who know where they send to say so
+            attributes["server.address"] = str(host)
+        carrier: dict[str, str] = {}
+        with tracer.start_as_current_span(head.method, kind=SpanKind.CLIENT, attributes=attributes) as span:
+            inject(carrier)
+            yield TracedRequest(head.with_headers(*carrier.items()), span)
+
+
+class TracedRequest(Generic[H]):
+    """A request with the headers that carry its span."""
+
+    __slots__ = ("_span", "head")
+
+    def __init__(self, head: H, span: Any) -> None:
+        self.head = head
+        self._span = span
+
+    def answered(self, status: int) -> None:
+        """Note the status of the response."""
+        if self._span is None:
+            return
+        self._span.set_attribute("http.response.status_code", status)
+        if status >= _FAILED:
+            from opentelemetry.trace import StatusCode
+
+            self._span.set_status(StatusCode.ERROR)

@@ -1,0 +1,183 @@
+"""Reconciles and requests are spans once the program has set up OpenTelemetry; servers hear of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Sequence
+
+import anyio
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.control import Action, requeue
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_runtime import BlockingClient, Client, Context, Controller, Operator
+from kubeproto_runtime.calls._tracing import Tracing
+from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
+
+
+class Spans(SpanExporter):
+    """The spans that have ended."""
+
+    def __init__(self) -> None:
+        self.ended: list[ReadableSpan] = []
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.ended += spans
+        return SpanExportResult.SUCCESS
+
+
+@pytest.fixture
+def spans() -> Spans:
+    return Spans()
+
+
+@pytest.fixture
+def provider(spans: Spans) -> Generator[TracerProvider]:
+    found = TracerProvider(shutdown_on_exit=False)
+    found.add_span_processor(SimpleSpanProcessor(spans))
+    yield found
+    found.shutdown()
+
+
+@pytest.fixture
+def tracing(provider: TracerProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `set_tracer_provider` does, which can be called only once in a process."""
+    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
+
+
+def context_of(span: ReadableSpan) -> SpanContext:
+    found = span.get_span_context()
+    assert found is not None
+    return found
+
+
+class Noting(sim.SimTransport):
+    """A transport that notes the header in which a request carries its span."""
+
+    def __init__(self, cluster: sim.Cluster) -> None:
+        self.parents: list[str] = []
+        super().__init__(cluster, self._answer)
+        self._noted = cluster
+
+    def _answer(self, head: kp.Head) -> sim.ServerResponse:
+        self.parents.append(dict(head.headers).get("traceparent", ""))
+        return self._noted.answer(head)
+
+
+class Book(kp.KubeObject, group="tracing.test", version="v1", plural="books"):
+    """A book."""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_reconcile_is_a_span_and_its_requests_are_spans_below_it(
+    backend: Backend, spans: Spans, provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids: list[str] = []
+
+    async def main() -> None:
+        async with simulated(sim.Cluster(crds=[Book])) as client:
+            await client.api(Book).create(Book(metadata=kp.ObjectMeta(name="a")))
+
+            async def reconcile(book: Book, ctx: Context[None]) -> Action | None:
+                await ctx.api(ConfigMap).get_or_none("settings")
+                ids.append(ctx.reconcile_id)
+                if len(ids) == 1:
+                    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
+                    return requeue(after=2)
+                if len(ids) == 2:
+                    raise ValueError("once")
+                return None
+
+            operator = Operator()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operator.run, Controller(client, Book).run(reconcile))
+                await anyio.sleep(5)
+                operator.stop()
+
+    run(main, backend=backend)
+    request, reconcile, *_ = spans.ended
+    assert (request.name, request.kind) == ("GET", SpanKind.CLIENT)
+    assert reconcile.name == "reconcile Book"
+    assert request.parent is not None
+    assert request.parent.span_id == context_of(reconcile).span_id
+    assert request.attributes == {
+        "http.request.method": "GET",
+        "url.path": "/api/v1/namespaces/default/configmaps/settings",
+        "http.response.status_code": 404,
+    }
+    assert request.status.status_code == StatusCode.ERROR
+    runs = [one for one in spans.ended if one.name == "reconcile Book"]
+    told = [(dict(one.attributes or {}), one.status.status_code) for one in runs]
+    assert [(said["k8s.object.name"], said["reconcile.attempt"], said["reconcile.id"], status)
+            for said, status in told] == [
+        ("a", 1, ids[1], StatusCode.ERROR),
+        ("a", 2, ids[2], StatusCode.UNSET),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("tracing")
+def test_a_request_carries_its_span_to_the_server(spans: Spans) -> None:
+    transport = Noting(sim.Cluster())
+
+    async def main() -> None:
+        await Client(transport).api(ConfigMap).list(label_selector="secret=1")
+
+    anyio.run(main)
+    [span] = spans.ended
+    context = context_of(span)
+    [parent] = transport.parents
+    assert parent.startswith(f"00-{context.trace_id:032x}-{context.span_id:016x}-")
+    assert (span.attributes or {})["url.path"] == "/api/v1/namespaces/default/configmaps"
+    assert (span.attributes or {})["http.response.status_code"] == 200
+    assert span.status.status_code == StatusCode.UNSET
+
+
+@pytest.mark.usefixtures("tracing")
+def test_each_attempt_of_a_blocking_client_is_a_span(spans: Spans) -> None:
+    cluster = sim.Cluster()
+    faults = sim.Faults(cluster, script=[sim.RefuseConnection(), sim.Fail(code=503)])
+    client = BlockingClient(faults.blocking_transport(), sleep=cluster.advance, clock=lambda: cluster.now)
+    client.api(ConfigMap).list()
+    refused, failed, fine = spans.ended
+    assert refused.status.status_code == failed.status.status_code == StatusCode.ERROR
+    assert [event.name for event in refused.events] == ["exception"]
+    assert [(one.attributes or {}).get("http.response.status_code") for one in (failed, fine)] == [503, 200]
+
+
+@pytest.mark.usefixtures("tracing")
+def test_the_span_of_a_stream_ends_when_its_response_begins(spans: Spans) -> None:
+    cluster = sim.Cluster()
+
+    async def main() -> None:
+        client = Client(cluster.transport())
+        async with client.open(client.requests(ConfigMap).watch()):
+            assert [one.name for one in spans.ended] == ["GET"]
+            assert trace.get_current_span() is trace.INVALID_SPAN
+
+    anyio.run(main)
+    blocking = BlockingClient(cluster.blocking_transport())
+    with blocking.open(blocking.requests(ConfigMap).watch()):
+        assert len(spans.ended) == 2
+
+
+def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_second(
+    provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracing, head = Tracing(), kp.Head("GET", "/version")
+    with tracing.request(head, None, 0.0) as traced:
+        traced.answered(500)
+        assert traced.head is head
+    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
+    assert tracing.tracer(0.9) is None
+    assert tracing.tracer(1.0) is not None
+
+
+def test_who_has_not_imported_opentelemetry_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "opentelemetry.trace")
+    assert Tracing().tracer(0.0) is None
