@@ -22,7 +22,7 @@ class Answer:
         with connection.makefile("rb", buffering=0) as file:
             lines = list(iter(lambda: file.readline().decode("latin-1").rstrip("\r\n"), ""))
         if not lines:
-            raise ConnectionError("the server closed the connection and did not answer")
+            raise ConnectionError("the server closed the connection and sent no response")
         self.status = int(lines[0].split()[1])
         self.headers = tuple(
             (name, value.strip()) for name, _, value in (x.partition(":") for x in lines[1:])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeGuard
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from .._yaml import DEEPEST, YamlError, YamlUnavailable, read_documents
+from ..objects import is_list, is_object
 from ._errors import ConfigError
 from ._hiding import HIDDEN
 
@@ -46,16 +47,6 @@ class _JsonDocument:
             return next(read_documents(self._text)).line_of(path)
         except (ValueError, YamlUnavailable):
             return 0
-
-
-def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Return True if a plain value is an object, whose keys are texts then."""
-    return isinstance(value, dict)
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Return True if a plain value is a list."""
-    return isinstance(value, list)
 
 
 def mistake(what: str, line: int, problem: str) -> ConfigError:

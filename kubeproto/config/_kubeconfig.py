@@ -9,8 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from .._yaml import write_documents
+from ..objects import is_list, is_object
 from ..wire import Concealed
-from ._documents import LocatedDocument, is_list, is_object, mistake, read_text, shape
+from ._documents import LocatedDocument, mistake, read_text, shape
 from ._errors import ConfigError
 from ._hiding import Hiding
 from ._kubeconfig_types import (

@@ -1,18 +1,10 @@
-"""JSON values as msgspec reads them: their types for the type checkers, and copies."""
+"""Copies of JSON values."""
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
-
-def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether a JSON value is an object."""
-    return isinstance(value, dict)
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Return whether a JSON value is a list."""
-    return isinstance(value, list)
+from ..objects import is_list, is_object
 
 
 def copy_json(value: Any) -> Any:

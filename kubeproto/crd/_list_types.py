@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ._json import is_list, is_object
+from ..objects import is_list, is_object
 from ._violations import Violation, child, duplicate, invalid, key
 
 

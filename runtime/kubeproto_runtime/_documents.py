@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kubeproto import KubeObject, decode, encode, settle
-from kubeproto.objects import is_object, json_equal, make_merge_patch
-
-from ._edits import is_list
+from kubeproto.objects import is_list, is_object, json_equal, make_merge_patch
 
 if TYPE_CHECKING:
     from typing import TypeVar

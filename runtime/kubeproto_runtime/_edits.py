@@ -18,12 +18,12 @@ The same holds for parts that are not elements, with their place in the object i
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import UNSET, Struct
 
 from kubeproto import Dynamic
-from kubeproto.objects import is_object, json_equal
+from kubeproto.objects import is_list, is_object, json_equal
 
 if TYPE_CHECKING:
     from .writing._shapes import Shape
@@ -234,8 +234,3 @@ def same(one: Any, other: Any) -> bool:
     if one is NOTHING or other is NOTHING:
         return one is other
     return json_equal(one, other)
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Whether a value is a JSON list."""
-    return isinstance(value, list)

@@ -20,7 +20,7 @@ class RequestMetrics:
         self._seconds: dict[str, float] = {}
 
     def count(self, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered; of a watch, the head of its answer."""
+        """Count a request that was answered; of a watch, the head of its response."""
         key = method, status
         self._requests[key] = self._requests.get(key, 0) + 1
         self._seconds[method] = self._seconds.get(method, 0.0) + seconds

@@ -80,15 +80,15 @@ class Call(Generic[L]):
 
     @property
     def rest(self) -> bytes:
-        """What came after the answer, of the protocol that is spoken now."""
+        """What came after the response, of the protocol that is spoken now."""
         return self._exchange.rest
 
     async def ask(self) -> ResponseHead:
-        """Send the request and wait for the head of its answer."""
+        """Send the request and wait for the head of its response."""
         self._begun = True
         self._sent = await self.line.say(self._exchange.outgoing, self._listen)
         if self._exchange.answer is None:
-            raise LocalProtocolError("a line said that it had listened, and had not")
+            raise LocalProtocolError("a connection reported that it had listened, and had not")
         return self._exchange.answer
 
     async def piece(self) -> bytes:
@@ -131,11 +131,11 @@ class Call(Generic[L]):
         if by < self._deadline:
             what = "the server was silent" if self._exchange.answer else "no whole head came"
             raise DeadlineExceeded(f"{what} for {self._idle:g} s")
-        raise DeadlineExceeded("the time given ran out before the answer had come to its end")
+        raise DeadlineExceeded("the time given ran out before the response ended")
 
 
 class IncomingResponse(Generic[L]):
-    """An answer whose body is still arriving: iterate for its bytes, once, inside its context."""
+    """A response whose body is still arriving: iterate for its bytes, once, inside its context."""
 
     def __init__(self, head: Head, answer: ResponseHead, call: Call[L]) -> None:
         self.status = answer.status
@@ -181,7 +181,7 @@ class Calling(Generic[L]):
     async def begin(
         self, head: Head, deadline: float = math.inf, idle: float | None = None
     ) -> IncomingResponse[L]:
-        """Send a request and wait for the head of its answer. What comes of this is to be given to `end`."""
+        """Send a request and wait for the head of its response, which is to be given to `end`."""
         if isinstance(head, UpgradeRequest):
             raise LocalProtocolError(f"{named(head)}: it becomes a WebSocket; call `upgrade`, not `send`")
         try:
@@ -191,7 +191,7 @@ class Calling(Generic[L]):
         return IncomingResponse(head, answer, call)
 
     def end(self, incoming: IncomingResponse[L]) -> None:
-        """Whoever asked needs no more of the answer."""
+        """Whoever asked needs no more of the response."""
         call = incoming.leave()
         if call is None:
             return
@@ -231,7 +231,7 @@ class Calling(Generic[L]):
         self._lending.discard(socket.line)
 
     async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], ResponseHead]:
-        """The call, and the head of its answer; on a connection that turns out to be stale, once more."""
+        """The call, and the head of its response; on a connection that turns out to be stale, once more."""
         for fresh in (False, True):
             exchange = Exchange(head)
             line = await self._lending.take(fresh=fresh)
@@ -246,7 +246,7 @@ class Calling(Generic[L]):
 
 
 async def _beginning(call: Call[L]) -> bytes:
-    """The body of an answer, if it is of a sensible size; else its beginning."""
+    """The body of a response, if it is of a sensible size; else its beginning."""
     pieces: list[bytes] = []
     size = 0
     while size < _MAX_REFUSAL and (piece := await call.piece()):

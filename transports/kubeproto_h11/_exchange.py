@@ -1,6 +1,6 @@
-"""`Exchange`: one request and its answer on an HTTP/1.1 connection, as bytes in and bytes out.
+"""`Exchange`: one request and its response on an HTTP/1.1 connection, as bytes in and bytes out.
 
-h11 writes the request and reads the head of the answer, with all its rules; the body is read in bulk by
+h11 writes the request and reads the head of the response, with all its rules; the body is read in bulk by
 `kubeproto.wire`. Each exchange has an h11 machine of its own, for h11 cannot be told that its body was read
 elsewhere; what lives longer than an exchange is the connection alone::
 
@@ -28,7 +28,7 @@ _MAX_INTERIM: Final = 8
 
 
 class ResponseHead(Struct, frozen=True):
-    """The head of an answer."""
+    """The head of a response."""
 
     status: int
     headers: Headers
@@ -37,12 +37,12 @@ class ResponseHead(Struct, frozen=True):
 class Exchange:
     """Write `outgoing`, feed what comes back. `answer` is there once the head is; `feed` gives the body.
 
-    What the server may not say is a `RemoteProtocolError`, an answer cut short a `TransportError`.
+    What the server may not say is a `RemoteProtocolError`, a response cut short a `TransportError`.
     """
 
     def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
         self.answer: ResponseHead | None = None
-        self.touched = False  # a byte of an answer has come
+        self.touched = False  # a byte of a response has come
         self.has_body = bool(head.body)
         self._method = head.method
         self._body: Body | None = None
@@ -61,7 +61,7 @@ class Exchange:
 
     @property
     def finished(self) -> bool:
-        """True when the whole answer has been fed."""
+        """True when the whole response has been fed."""
         return self._body is not None and self._body.finished
 
     @property
@@ -86,9 +86,9 @@ class Exchange:
             self._h11.receive_data(data)
             return self._read_head()
         except h11.RemoteProtocolError as error:
-            # The rest of the sentence quotes the answer, and there may be a secret in it.
+            # The rest of the sentence quotes the response, and there may be a secret in it.
             said = str(error).partition(":")[0]
-        raise RemoteProtocolError(f"the answer is not HTTP/1.1: {said}")
+        raise RemoteProtocolError(f"the response is not HTTP/1.1: {said}")
 
     def close(self) -> None:
         """The server has ended the connection; right only for a body that lasts until then."""
@@ -96,9 +96,9 @@ class Exchange:
         if self._body is not None:
             self._body.close()
         elif self.touched:
-            raise TransportError("the connection ended inside the head of the answer")
+            raise TransportError("the connection ended inside the head of the response")
         else:
-            raise TransportError("the server closed the connection and did not answer")
+            raise TransportError("the server closed the connection and sent no response")
 
     def _written(self, head: Head) -> bytes | None:
         """Give the request as bytes; None if HTTP/1.1 cannot carry it."""
@@ -130,7 +130,7 @@ class Exchange:
                 break
             self._interim += 1
             if self._interim > _MAX_INTERIM:
-                raise RemoteProtocolError(f"{self._interim} interim answers, and no answer")
+                raise RemoteProtocolError(f"{self._interim} interim responses, and no final one")
         headers = _headers(event)
         rest = self._h11.trailing_data[0]
         if self._h11.their_state is h11.SWITCHED_PROTOCOL:

@@ -10,7 +10,7 @@ def may_replay(method: str, *, reused: bool, begun: bool, touched: bool) -> bool
     """Whether a request whose connection was lost may go out again, on a new connection.
 
     `reused`: the connection had carried an exchange before, so it may have been stale. `begun`: the first
-    byte of the request may have left. `touched`: a byte of an answer came. The second time is on a new
+    byte of the request may have left. `touched`: a byte of a response came. The second time is on a new
     connection, which is not reused: so there is no third.
     """
     if not reused or touched:

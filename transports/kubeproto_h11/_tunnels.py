@@ -44,7 +44,7 @@ def tunnel(connection: Connection) -> Tunnel:
     """The tunnel that this connection needs, where it is `tunnelled`."""
     proxy = connection.proxy_url
     if proxy is None:
-        raise LocalProtocolError("there is no proxy to dig a tunnel through")
+        raise LocalProtocolError("there is no proxy to open a tunnel through")
     if proxy.scheme.startswith("socks"):
         return SocksTunnel(connection.host, connection.port, proxy)
     return HttpTunnel(connection)
@@ -70,7 +70,7 @@ class HttpTunnel:
         answer = self._exchange.answer
         if answer is not None and not 200 <= answer.status < 300:
             asks = " and asks for a password" if answer.status == 407 else ""
-            raise ConnectError(f"the proxy refuses: it answers {answer.status}{asks}")
+            raise ConnectError(f"the proxy refuses: it responds with {answer.status}{asks}")
         if self._exchange.rest:
             # It can only be the proxy's, for a server says nothing before TLS begins.
             raise RemoteProtocolError("the proxy goes on talking after it has opened the tunnel")
@@ -124,7 +124,7 @@ class SocksTunnel:
             return b""
         size = 1 + kept[4] if kept[3] == 3 else _ADDRESS_SIZES.get(kept[3], -1)
         if kept[0] != 5 or size < 0 or len(kept) > 6 + size:
-            raise RemoteProtocolError("the proxy's answer is not SOCKS 5")
+            raise RemoteProtocolError("the proxy's response is not SOCKS 5")
         self.done = len(kept) == 6 + size
         return b""
 

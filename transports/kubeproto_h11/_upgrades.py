@@ -1,4 +1,4 @@
-"""The handshake that makes a WebSocket of a request: what goes out, and whether the answer agrees."""
+"""The handshake that makes a WebSocket of a request: what goes out, and whether the response agrees."""
 
 from __future__ import annotations
 

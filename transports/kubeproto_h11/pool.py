@@ -6,7 +6,7 @@
               room for one more?   Open, and whoever asked opens it and has it
               else                 it waits its turn; nobody overtakes
     Released ──> idle again, and the first who waits gets it
-    Lost     ──> it could not be opened, broke, or its answer was not read to the end: there is room
+    Lost     ──> it could not be opened, broke, or its response was not read to the end: there is room
     Left     ──> who asked does not wait any more
     Ended    ──> idle ones are closed, who waits is refused, and what comes back is closed
 

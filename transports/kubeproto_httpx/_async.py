@@ -50,7 +50,7 @@ class HttpxTransport:
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[HttpxIncoming]:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
         timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": None, "write": None, "pool": None}
         response = await self._open(head, timeouts, deadline, None if head.body else idle)
@@ -94,7 +94,7 @@ class HttpxTransport:
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
-            raise DeadlineExceeded(f"{named(head)}: no answer in time")
+            raise DeadlineExceeded(f"{named(head)}: no response in time")
         # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
         error = translated(outcome, named(head), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
@@ -111,7 +111,7 @@ class HttpxTransport:
 
 
 class HttpxIncoming:
-    """An answer whose body is still arriving: iterate for its bytes, once."""
+    """A response whose body is still arriving: iterate for its bytes, once."""
 
     def __init__(self, response: httpx.Response, request: str, deadline: float) -> None:
         self.status = response.status_code
@@ -130,7 +130,7 @@ class HttpxIncoming:
             # A scope for each piece would cost a watch as much as httpx itself.
             piece = await self._next()
         else:
-            piece = DeadlineExceeded(f"{self._request}: the answer did not end in time")
+            piece = DeadlineExceeded(f"{self._request}: the response did not end in time")
             with anyio.CancelScope(deadline=self._deadline):
                 piece = await self._next()
         if isinstance(piece, bytes):

@@ -57,7 +57,7 @@ class BlockingHttpxTransport:
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingHttpxIncoming]:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         deadline = math.inf if timeout is None else monotonic() + timeout
         connect = CONNECT_TIMEOUT if timeout is None else min(CONNECT_TIMEOUT, timeout)
         write = patience(None, deadline)
@@ -93,7 +93,7 @@ class BlockingHttpxTransport:
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
-            raise DeadlineExceeded(f"{named(head)}: no answer in time")
+            raise DeadlineExceeded(f"{named(head)}: no response in time")
         # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
         error = translated(outcome, named(head), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
@@ -107,7 +107,7 @@ class BlockingHttpxTransport:
 
 
 class BlockingHttpxIncoming:
-    """An answer whose body is still arriving: iterate for its bytes, once."""
+    """A response whose body is still arriving: iterate for its bytes, once."""
 
     def __init__(self, response: httpx.Response, request: str, deadline: float) -> None:
         self.status = response.status_code
@@ -128,7 +128,7 @@ class BlockingHttpxIncoming:
         else:
             if self._deadline == math.inf or monotonic() < self._deadline:
                 return piece
-            raise DeadlineExceeded(f"{self._request}: the answer did not end in time")
+            raise DeadlineExceeded(f"{self._request}: the response did not end in time")
         raise translated(failure, self._request)
 
     def close(self) -> None:

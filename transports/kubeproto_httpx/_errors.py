@@ -26,7 +26,7 @@ FOREIGN: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
 # The beginnings of httpcore's and h11's sentences for an end that came too early.
 _CUT_SHORT: Final = ("Server disconnected", "peer closed connection", "peer unexpectedly closed")
 
-# h11's sentences that go on with a line of the answer, where a proxy may have put a cookie.
+# h11's sentences that go on with a line of the response, where a proxy may have put a cookie.
 _QUOTING: Final = ("illegal ", "Illegal ", "malformed data")
 
 

@@ -1,4 +1,4 @@
-"""`Merging`: the many short chunks of an answer as few and long ones, before httpx sees them.
+"""`Merging`: the many short chunks of a response as few and long ones, before httpx sees them.
 
 A server writes one chunk an event, and on each one httpx spends more time than anyone on the event: h11 reads
 it, and four async generators hand it on. So the bytes of a connection are looked at on their way::

@@ -54,9 +54,9 @@ class TrioTransport:
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[IncomingResponse[TrioByteStream]]:
-        """Send a request and wait for the head of its answer.
+        """Send a request and wait for the head of its response.
 
-        `timeout` bounds all of it, from the wait for a connection to the last byte of the answer; `idle`
+        `timeout` bounds all of it, from the wait for a connection to the last byte of the response; `idle`
         each silence of the server, and the one before the head only where there is no body to send.
         """
         _check_loop(self)
@@ -77,7 +77,7 @@ class TrioTransport:
     ) -> AsyncGenerator[WebSocketStream[TrioByteStream]]:
         """Make a WebSocket of a request to exec, attach or port-forward; an `ApiError` if that is refused.
 
-        `timeout` bounds the handshake, `idle` each silence of the server after it, its answers to pings
+        `timeout` bounds the handshake, `idle` each silence of the server after it, its responses to pings
         included.
         """
         _check_loop(self)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .._json import is_object
+from ...objects import is_object
 from ._values import escape, holds_associative_lists, is_typed
 
 _TEXTS: Final = {"byte": "bytes", "date": "timestamp", "date-time": "timestamp", "duration": "duration"}

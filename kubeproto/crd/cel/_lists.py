@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .._json import is_list, is_object
+from ...objects import is_list, is_object
 from .._patterns import find_matches
 from ._values import escape
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .._json import is_object
+from ...objects import is_object
 from .._violations import Violation, child, invalid, key, required, unsupported
 from ._operators import RefusedRule, Undecided
 from ._rewriting import rewrite

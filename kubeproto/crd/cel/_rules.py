@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from ...objects import json_equal
-from .._json import is_list, is_object
+from ...objects import is_list, is_object, json_equal
 from .._list_types import correlate, identity
 from .._violations import Violation, child, forbidden, invalid, key, required
 from ._evaluation import CannotEvaluate, CelFailure, evaluate

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .._json import is_list, is_object
+from ...objects import is_list, is_object
 
 _RESERVED: Final = frozenset((
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let",

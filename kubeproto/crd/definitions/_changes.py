@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ...objects import json_equal
-from .._json import is_list, is_object
+from ...objects import is_list, is_object, json_equal
 from .._violations import child
 from ._reading import DefinedKind, DefinedVersion
 

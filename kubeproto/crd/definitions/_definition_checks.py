@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from ...objects import check_dns_1035_label, check_dns_subdomain
-from .._json import is_object
+from ...objects import check_dns_1035_label, check_dns_subdomain, is_object
 from .._violations import Violation, child, duplicate, forbidden, invalid, key, required, unsupported
 from ..cel._rule_forms import find_schema
 from ._structural import check_schema

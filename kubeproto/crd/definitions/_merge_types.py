@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._json import is_object
+from ...objects import is_object
 from .._violations import Violation, child, forbidden, invalid, key, required, unsupported
 
 

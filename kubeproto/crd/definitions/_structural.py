@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .._json import copy_json, is_object
+from ...objects import is_object
+from .._json import copy_json
 from .._list_types import duplicates
 from .._patterns import check_pattern
 from .._violations import Violation, child, forbidden, invalid, key, required, unsupported

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._json import copy_json, is_list, is_object
+from ...objects import is_list, is_object
+from .._json import copy_json
 
 
 def default(schema: dict[str, Any], obj: Any) -> None:

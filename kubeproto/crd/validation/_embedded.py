@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ...objects import ObjectMeta, check_dns_1035_label
+from ...objects import ObjectMeta, check_dns_1035_label, is_list, is_object
 from ...objects._shared import key_faults, value_faults, without_nulls
-from .._json import is_list, is_object
 from .._violations import Violation, child, invalid, key, required
 
 _LABEL: Final = (

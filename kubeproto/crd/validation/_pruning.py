@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ...objects import ObjectMeta
-from .._json import is_list, is_object
+from ...objects import ObjectMeta, is_list, is_object
 from .._violations import child, key
 
 _META: Final = ("apiVersion", "kind", "metadata")

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from ...objects import json_equal
+from ...objects import is_list, is_object, json_equal
 from .._formats import checked_format, fits_format
-from .._json import is_list, is_object
 from .._list_types import correlate, identity
 from .._patterns import matches
 from .._violations import NO_FIELD, Violation, child, invalid, key, required, show_value, unsupported

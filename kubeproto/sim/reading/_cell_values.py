@@ -106,13 +106,6 @@ def few(found: list[str], otherwise: str) -> str:
     return joined(found[:_MOST_ENDPOINTS], otherwise) + more
 
 
-def seconds_of(stamp: str) -> float:
-    """A time in seconds."""
-    from ...objects import parse_time
-
-    return parse_time(stamp).timestamp()
-
-
 def ago_of(seconds: int) -> str:
     """So many seconds, as kubectl shows them."""
     from ...objects import format_time, parse_time

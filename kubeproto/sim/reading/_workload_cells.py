@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..storage._parts import listed, member
+from ..storage._values import seconds_of
 from ._ages import ago
 from ._cell_values import (
     NONE,
@@ -15,7 +16,6 @@ from ._cell_values import (
     held_containers,
     name_of,
     pairs,
-    seconds_of,
     selector_at,
     template_containers,
     value_at,

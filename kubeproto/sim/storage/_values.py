@@ -6,9 +6,11 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+from ...objects import parse_time
+
 
 def is_map(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether this is a JSON object."""
+    """Return whether this is a JSON object, which server-side apply calls a map."""
     return isinstance(value, dict)
 
 
@@ -86,3 +88,9 @@ def go_kind(value: Any) -> str:
             return "object"
         case _:
             return "null"
+
+
+def seconds_of(time: str) -> float:
+    """Return a time of an object as seconds since 1970."""
+    seconds: float = parse_time(time).timestamp()
+    return seconds

@@ -13,14 +13,13 @@ from typing import Final
 from .._refusals import Rejection
 from ..storage._parts import listed, member
 from ..storage._storage import StoredEvent
-from ..storage._values import copied
+from ..storage._values import copied, seconds_of
 from ..writing._cron import BadSchedule, Schedule, read_schedule
 from ._job_conditions import COMPLETE, FAILED, end_of
 from ._objects import Json, message_of, reason_of
 from ._owner_loop import OwnerLoop
 from ._ownership import is_controlled_by, key_of, reference_to
 from ._pod_control import is_namespace_going
-from ._pods import seconds_of
 
 _JOBS: Final = "jobs.batch"
 _DELTA: Final = 0.1  # seconds after its time at which a Job is started

@@ -12,8 +12,9 @@ from math import log2
 from typing import Final
 
 from ..storage._parts import listed, member
+from ..storage._values import seconds_of
 from ._objects import Json
-from ._pods import is_active, is_ready, phase, ready_since, seconds_of
+from ._pods import is_active, is_ready, phase, ready_since
 
 _COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}

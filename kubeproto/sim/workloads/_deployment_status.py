@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..storage._parts import listed, member
+from ..storage._values import seconds_of
 from ._amounts import share
 from ._conditions import drop_condition, find_condition, set_condition
 from ._objects import Json
-from ._pods import seconds_of
 
 FOREVER: Final = 2**31 - 1
 AVAILABLE, PROGRESSING, FAILURE = "Available", "Progressing", "ReplicaFailure"

@@ -12,12 +12,13 @@ from typing import Final
 from ...objects import Selector
 from ..storage._parts import listed, member
 from ..storage._storage import StoredEvent
+from ..storage._values import seconds_of
 from ._amounts import share
 from ._indexes import SelectorIndex
 from ._loop import ControlLoop, Listener, Shared
 from ._objects import Json
 from ._ownership import controller_of, key_of
-from ._pods import condition, is_finished, is_ready, seconds_of
+from ._pods import condition, is_finished, is_ready
 from ._scales import scale_of
 
 BUDGETS: Final = "poddisruptionbudgets.policy"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from ..storage._parts import listed, member, texts
-from ..storage._values import copied
+from ..storage._values import copied, seconds_of
 from ._job_policies import judge_failure
 from ._objects import Json
 from ._pod_control import pod_from
-from ._pods import condition, is_terminating, phase, seconds_of
+from ._pods import condition, is_terminating, phase
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 INDEX: Final = "batch.kubernetes.io/job-completion-index"

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from .._refusals import Rejection
 from ..storage._parts import listed, member
-from ..storage._values import copied
+from ..storage._values import copied, seconds_of
 from ._conditions import find_condition
 from ._deletion_order import in_order_of_deletion
 from ._job_backoff import Failures, after_pods, time_left
@@ -36,7 +36,7 @@ from ._loop import Shared
 from ._objects import Json, Objects
 from ._ownership import key_of
 from ._pod_control import PodControl, is_namespace_going, slow_start
-from ._pods import is_active, is_finished, is_ready, is_terminating, phase, seconds_of
+from ._pods import is_active, is_finished, is_ready, is_terminating, phase
 
 _AT_ONCE: Final = 500
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...objects import parse_time
 from ..storage._parts import member
+from ..storage._values import seconds_of
 from ._conditions import find_condition
 
 Json = dict[str, Any]
@@ -74,12 +74,6 @@ def next_available(pods: list[Json], min_ready: int, now: float) -> float | None
         return None
     times = [at for pod in pods if (at := available_at(pod, min_ready)) is not None and at > now]
     return min(times) - now if times else None
-
-
-def seconds_of(time: str) -> float:
-    """Return a time of an object as seconds since 1970."""
-    seconds: float = parse_time(time).timestamp()
-    return seconds
 
 
 def created(obj: Json) -> tuple[float, str]:

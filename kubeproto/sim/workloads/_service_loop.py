@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ..storage._storage import StoredEvent
+from ..storage._values import seconds_of
 from ._indexes import SelectorIndex
 from ._loop import ControlLoop, Listener, Shared
 from ._objects import Json
 from ._ownership import selector_of
-from ._pods import condition, is_finished, seconds_of
+from ._pods import condition, is_finished
 
 SERVICES = "services"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..storage._storage import StoredEvent
+from ..storage._values import seconds_of
 from ._job_conditions import end_of
 from ._loop import ControlLoop, Listener
-from ._pods import seconds_of
 
 _JOBS = "jobs.batch"
 

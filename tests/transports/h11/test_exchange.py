@@ -117,7 +117,7 @@ def test_a_connection_is_not_used_again_before_its_answer_has_ended() -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "did not answer"),
+        (b"", "sent no response"),
         (b"HTTP/1.1 2", "inside the head"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", "inside the head"),
         (OK + b"Content-Length: 5\r\n\r\nhel", "2 bytes before the end"),

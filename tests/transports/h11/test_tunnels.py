@@ -49,8 +49,8 @@ def test_an_http_proxy_hears_the_password_and_nothing_of_the_server_s() -> None:
     ("says", "error", "match"),
     [
         (b"HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n", ConnectError, "407 and asks for a password"),
-        (b"HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\nnever", ConnectError, "answers 403"),
-        (b"HTTP/1.1 301 There\r\nLocation: /\r\n\r\n", ConnectError, "answers 301"),
+        (b"HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\nnever", ConnectError, "responds with 403"),
+        (b"HTTP/1.1 301 There\r\nLocation: /\r\n\r\n", ConnectError, "responds with 301"),
         (b"hello\r\n\r\n", RemoteProtocolError, "not HTTP"),
         (b"HTTP/1.1 200 OK\r\n\r\nand", RemoteProtocolError, "goes on talking"),
     ],
