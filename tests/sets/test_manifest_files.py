@@ -1,0 +1,81 @@
+"""Files, folders and standard input as manifests; what cannot be read is told, and keeps nothing else out."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kubeproto import sim
+from kubeproto_runtime.sets import read_manifests
+from kubeproto_runtime.testing import simulated_blocking
+
+A_CONFIG: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "b.yaml").write_text(A_CONFIG % "b1" + "---\n" + A_CONFIG % "b2")
+    (tmp_path / "a.json").write_text('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}')
+    (tmp_path / "notes.txt").write_text("not a manifest")
+    (tmp_path / "below.yaml").mkdir()
+    (tmp_path / "below.yaml" / "c.yml").write_text(A_CONFIG % "c")
+    return tmp_path
+
+
+# What is read, below the folder; the names that come of it, and what is told.
+ROWS: Final[dict[str, tuple[tuple[str, ...], bool, list[str], list[str]]]] = {
+    "a file": (("b.yaml",), False, ["b1", "b2"], []),
+    "a file of any name": (("notes.txt",), False, [], ["notes.txt: document 1, line 1: "]),
+    "a folder": ((".",), False, ["a", "b1", "b2"], []),
+    "a folder and those in it": ((".",), True, ["a", "b1", "b2", "c"], []),
+    "files in the order given": (("b.yaml", "a.json"), False, ["b1", "b2", "a"], []),
+    "a file that does not exist": (("none.yaml", "a.json"), False, ["a"], ["none.yaml: No such file"]),
+    "a folder without manifests": (("empty",), False, [], ["empty: it contains no file that ends in .yaml"]),
+    "a mistake": (("broken.yaml", "a.json"), False, ["a"], ["broken.yaml: document 1, line 3: "]),
+    "bytes that are not text": (("bytes.yaml",), False, [], ["bytes.yaml: document 1, line 1: "]),
+    "a file that is too deep": (("deep.json",), False, [], ["deep.json: document 1"]),
+    "an empty file": (("nothing.yaml",), False, [], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_files_and_folders_are_read(folder: Path, row: str) -> None:
+    (folder / "empty").mkdir()
+    names, recursive, objects, failures = ROWS[row]
+    if row not in ("a folder", "a folder and those in it"):
+        (folder / "broken.yaml").write_text("apiVersion: v1\nkind: [")
+        (folder / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+        (folder / "deep.json").write_text('{"a":' * 20_000)
+        (folder / "nothing.yaml").write_text("# nothing\n---\n")
+    found = read_manifests(*(folder / name for name in names), recursive=recursive)
+    assert [obj.metadata.name for obj in found.objects] == objects
+    assert len(found.failures) == len(failures)
+    for told, expected in zip(found.failures, failures, strict=True):
+        assert expected in told
+
+
+def test_a_dash_is_standard_input() -> None:
+    found = read_manifests("-", stdin=io.BytesIO((A_CONFIG % "piped").encode()))
+    assert [obj.metadata.name for obj in found.objects] == ["piped"]
+    found = read_manifests("-", stdin=io.BytesIO(b"kind: ["))
+    assert found.failures[0].startswith("standard input: document 1")
+
+
+def test_a_file_that_cannot_be_read_keeps_its_objects_on_the_server(folder: Path) -> None:
+    cluster = sim.Cluster()
+    with simulated_blocking(cluster) as client:
+        client.perform(client.plan(read_manifests(folder), "configmaps/shop"))
+        (folder / "b.yaml").write_text("kind: [")
+        plan = client.plan(read_manifests(folder), "configmaps/shop")
+        assert [str(one.ref) for one in plan.withheld] == ["ConfigMap default/b1", "ConfigMap default/b2"]
+        assert "not all files can be read" in str(plan)
+        assert "b.yaml: document 1" in str(plan)
+        client.perform(plan, partial=True)
+        assert cluster.get("v1/ConfigMap", "b1") is not None
+        (folder / "b.yaml").write_text(A_CONFIG % "b2")
+        client.perform(client.plan(read_manifests(folder), "configmaps/shop"))
+        assert cluster.get("v1/ConfigMap", "b1") is None
+        assert cluster.get("v1/ConfigMap", "b2") is not None
