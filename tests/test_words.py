@@ -70,6 +70,8 @@ PERMITTED: Final = {
     ("docs/start/tutorial.md", _WORLD): "hello, world",
     ("examples/hello/README.md", _WORLD): "hello, world",
     ("docs/workloads.md", _MIRROR): "the mirroring of Endpoints, as Kubernetes calls it",
+    ("runtime/kubeproto_runtime/writing/_draining.py", _MIRROR): "mirror pods, as Kubernetes calls them",
+    ("tests/runtime/test_draining.py", _MIRROR): "mirror pods, as Kubernetes calls them",
     ("kubeproto/sim/_fixtures.py", _SHELF): _BOOKS,
     ("runtime/kubeproto_runtime/controllers/_finalizer.py", _SHELF): _BOOKS,
     ("kubeproto/sim/admission/_calls.py", _WORLD): "the body of a webhook that does not answer with a review",

@@ -18,6 +18,7 @@ from ..calls._effects import Follow
 from ..sets._performing import Performing, perform
 from ..sets._surveying import Planning, plan
 from ..writing._applying import Applying, apply
+from ..writing._draining import Draining, drain
 from ..writing._migrating import Migrating, migrate
 from ._object_verbs import BlockingObjectVerbs
 from ._resync_driver import BlockingResyncDriver
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..sets._performing import Performed
     from ..sets._plan import Plan
     from ..writing._applying import Applied, Manifests
+    from ..writing._draining import Drained
     from ..writing._migrating import Migration
 
 K = TypeVar("K", bound=KubeObject)
@@ -80,6 +82,14 @@ class BlockingClient(BlockingObjectVerbs):
         nothing has gone, and it may be run again.
         """
         return self.run(migrate(self, kind, options))
+
+    def drain(self, node: str, **options: Unpack[Draining]) -> Drained:
+        """Cordon a node, and evict its pods as their disruption budgets allow; see `Draining`.
+
+        Static pods and those of DaemonSets are left. A `DrainError` names the pods in the way, each with the
+        reason: before anything is evicted those that would be lost, at the end of `timeout` those that stay.
+        """
+        return self.run(drain(self, node, options))
 
     def plan(
         self,

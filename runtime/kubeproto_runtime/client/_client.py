@@ -19,6 +19,7 @@ from ..sets._performing import Performing, perform
 from ..sets._surveying import Planning, plan
 from ..watching._resync_driver import ResyncDriver
 from ..writing._applying import Applying, apply
+from ..writing._draining import Draining, drain
 from ..writing._migrating import Migrating, migrate
 from ._object_verbs import ObjectVerbs
 from ._verbs import BoundApi
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ..sets._performing import Performed
     from ..sets._plan import Plan
     from ..writing._applying import Applied, Manifests
+    from ..writing._draining import Drained
     from ..writing._migrating import Migration
 
 K = TypeVar("K", bound=KubeObject)
@@ -84,6 +86,14 @@ class Client(ObjectVerbs):
         nothing has gone, and it may be run again.
         """
         return await self.run(migrate(self, kind, options))
+
+    async def drain(self, node: str, **options: Unpack[Draining]) -> Drained:
+        """Cordon a node, and evict its pods as their disruption budgets allow; see `Draining`.
+
+        Static pods and those of DaemonSets are left. A `DrainError` names the pods in the way, each with the
+        reason: before anything is evicted those that would be lost, at the end of `timeout` those that stay.
+        """
+        return await self.run(drain(self, node, options))
 
     async def plan(
         self,

@@ -1,6 +1,7 @@
 """Writes that begin with a read: entries, statuses, and manifests that are applied in order."""
 
 from ._applying import Applied, ApplyError, apply_manifests
+from ._draining import Drained, DrainError, decide_eviction
 from ._entry import BlockingEntry, Entry
 from ._migrating import Migration, MigrationError
 
@@ -8,8 +9,11 @@ __all__ = [
     "Applied",
     "ApplyError",
     "BlockingEntry",
+    "DrainError",
+    "Drained",
     "Entry",
     "Migration",
     "MigrationError",
     "apply_manifests",
+    "decide_eviction",
 ]
