@@ -34,7 +34,6 @@ from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
 
-_SETTLE: Final = 2.0
 _WIDGETS: Final = f"/apis/{GROUP}/v2/namespaces/{NAMESPACE}/widgets"
 _WITHIN: Final = 60.0
 
@@ -46,13 +45,16 @@ class RealConversionTaker:
         self._transport = transport
         self._webhooks = webhooks
         self._before = "0"
+        self._round = 0
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
     def configure(self, case: Case) -> None:
         self.clear()
+        self._round += 1
+        self._webhooks.behaviours = {self._path: converts}
         port = self._webhooks.server_port if case.reachable else 1
         bundle = base64.b64encode(self._webhooks.authority.cert_pem.bytes()).decode()
-        client = {"url": f"https://127.0.0.1:{port}/convert", "caBundle": bundle}
+        client = {"url": f"https://127.0.0.1:{port}/{self._path}", "caBundle": bundle}
         status, _, made = self._send("POST", DEFINITIONS, definition(case, client))
         assert status == 201, made
         self._until(lambda: self._send("GET", _WIDGETS)[0] == 200)
@@ -67,12 +69,44 @@ class RealConversionTaker:
                 "POST", target, {"metadata": {"name": "conversion"}, "webhooks": [hook]}
             )
             assert status == 201, made
-        time.sleep(_SETTLE)
+        other = "v2" if case.storage == "v1" else "v1"
+        if case.reachable:
+            self._until(lambda: self._path in self._called(other))
+        else:
+            self._until(lambda: "127.0.0.1:1/" in str(self._tried(other)))
+        if case.hooks:
+            self._until(lambda: "v1" in self._called(case.storage))
         self._before = self._send("GET", _WIDGETS)[2]["metadata"]["resourceVersion"]
+
+    @property
+    def _path(self) -> str:
+        """Where the webhook of this case is, which tells a definition that was replaced from the new one."""
+        return f"convert-{self._round}"
+
+    def _tried(self, version: str) -> Any:
+        """What comes of a creation in a version, which changes nothing."""
+        target = _WIDGETS.replace("/v2/", f"/{version}/")
+        body = {
+            "apiVersion": f"{GROUP}/{version}",
+            "kind": "Widget",
+            "metadata": {"name": "tried"},
+            "spec": {},
+        }
+        return self._send("POST", f"{target}?dryRun=All", body)
+
+    def _called(self, version: str) -> list[str]:
+        """The paths of the webhooks that such a creation calls, and the versions that it converts to."""
+        self._webhooks.calls.clear()
+        self._tried(version)
+        return [
+            name
+            for path, request in self._webhooks.calls
+            for name in (path, f"{path} {request.get('desiredAPIVersion')}")
+        ]
 
     def clear(self) -> None:
         """Remove what a case has left."""
-        self._webhooks.behaviours = {"convert": converts}
+        self._webhooks.behaviours = {self._path: converts}
         self._send("DELETE", f"{HOOKS}/validatingwebhookconfigurations/conversion")
         self._send("DELETE", _WIDGETS)
         self._send("DELETE", DEFINITION)
@@ -86,16 +120,17 @@ class RealConversionTaker:
 
     def take(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
         self._webhooks.calls.clear()
-        self._webhooks.behaviours = {"convert": step.convert or converts}
+        self._webhooks.behaviours = {self._path: step.convert or converts}
         target = step.target.replace("{before}", self._before)
         method = "GET" if step.method == "WATCH" else step.method
         status, warned, body = self._send(
             method, target, step.body, step.media, step.accept, stream=step.method == "WATCH"
         )
         calls = [review for _, review in self._webhooks.calls]
-        self._webhooks.behaviours = {"convert": converts}
+        self._webhooks.behaviours = {self._path: converts}
         if "customresourcedefinitions" in target and method != "GET":
-            time.sleep(_SETTLE)
+            stored = f"{self._path} {GROUP}/{body['status']['storedVersions'][-1]}"
+            self._until(lambda: stored in self._called("v1"))
         return status, warned, body, calls
 
     def _send(

@@ -15,6 +15,7 @@ _STREAMING_LISTS: Final = (32, 34, 35, 36)
 _SELECTABLE_FIELDS_SINCE: Final = 31
 _SERVICE_FIELDS_SINCE: Final = 31
 _SHARDS_SINCE: Final = 36
+_TOPOLOGY_LABELS_SINCE: Final = 35
 # The warning of a deprecated kind, and the release that began to send it.
 _DEPRECATED: Final = {
     "endpoints": (33, "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
@@ -47,6 +48,11 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     def shards(self) -> bool:
         """Whether a list or a watch may ask for a part of the objects by their hash."""
         return self.minor >= _SHARDS_SINCE
+
+    @property
+    def topology_labels(self) -> bool:
+        """Whether pods get the zone and the region of their node as labels."""
+        return self.minor >= _TOPOLOGY_LABELS_SINCE
 
     @property
     def selectable_fields(self) -> bool:

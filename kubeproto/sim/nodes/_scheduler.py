@@ -11,6 +11,7 @@ from .._state import ServerState
 from ..storage._parts import listed, member
 from ..storage._storage import Stored
 from ..writing._edits import edit
+from ..writing._topology import copy_topology
 from ._placing import Candidate, Share, Taken, Unschedulable, place, share_of
 from ._pod_status import set_condition
 
@@ -105,6 +106,7 @@ class Scheduler:
     def _bind(self, stored: Stored, node: str) -> None:
         def change(pod: Json) -> None:
             pod["spec"]["nodeName"] = node
+            copy_topology(self.state, pod, node)
             self._scheduled(pod, {"type": "PodScheduled", "status": "True"})
 
         self._edit(stored, change)

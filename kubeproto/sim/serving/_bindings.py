@@ -12,6 +12,7 @@ from .._state import ServerState
 from ..reading._routes import Route
 from ..storage._parts import member
 from ..writing._edits import edit
+from ..writing._topology import copy_topology
 from ._messages import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import CREATED, read_body, stored_object
 
@@ -31,6 +32,9 @@ def binding(state: ServerState, route: Route, request: ServerRequest, warnings: 
 
     def bind(pod: dict[str, Any]) -> None:
         pod["spec"]["nodeName"] = node
+        _copy(member(body, "metadata"), pod["metadata"], labels=state.release.topology_labels)
+        if member(body, "target").get("kind") == "Node":
+            copy_topology(state, pod, node)
         conditions = pod.setdefault("status", {}).setdefault("conditions", [])
         stamp = state.clock.stamp()
         conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp})
@@ -38,3 +42,10 @@ def binding(state: ServerState, route: Route, request: ServerRequest, warnings: 
     if not request.query.get("dryRun"):
         edit(state, route.served, stored, bind)
     return body_response(201, msgspec.json.encode(CREATED) + b"\n", request, warnings)
+
+
+def _copy(source: dict[str, Any], target: dict[str, Any], *, labels: bool) -> None:
+    """Give a pod the annotations of its binding, and its labels where a release does that."""
+    for field in ("annotations", "labels") if labels else ("annotations",):
+        if found := member(source, field):
+            target[field] = {**member(target, field), **found}

@@ -20,6 +20,7 @@ from ._keeping import count_generation, kept
 from ._mistakes import immutable, no_version, other_name, other_uid
 from ._quotas import Charges, charge, check_quotas
 from ._rules import new_finalizers
+from ._topology import copy_topology
 from ._write_requests import WriteRequest
 
 # What the storage of a real server accepts for one object, and its message about more.
@@ -99,6 +100,8 @@ class Writer(WriteRequest):
         meta["uid"] = self.state.chance.uid()
         meta["creationTimestamp"] = self.state.clock.stamp()
         admit(self.served, obj)
+        if self.served.full_name == "pods" and (node := obj["spec"].get("nodeName")):
+            copy_topology(self.state, obj, node)
         allocate(self.served, obj, dry_run=self.dry_run)
         if version:
             meta["resourceVersion"] = version

@@ -1,0 +1,33 @@
+"""A real server gives pods the labels of their node, and of their binding, as the simulated one does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from test_topology_labels import sender
+from topology_cases import placed
+
+from kubeproto import sim
+from kubeproto.wire import Head
+from kubeproto_httpx import BlockingHttpxTransport
+from realserver import RealServer
+
+
+@pytest.mark.kubernetes("1.36")
+def test_pods_get_the_place_of_their_node_alike(real_server: RealServer) -> None:
+    with BlockingHttpxTransport(real_server.connection) as transport:
+
+        def send(method: str, target: str, body: Any) -> Any:
+            data = b"" if method in ("GET", "DELETE") else json.dumps(body).encode()
+            head = Head(method, target, (("Content-Type", "application/json"),), data)
+            with transport.send(head, timeout=60) as got:
+                said = b"".join(got)
+            assert got.status < 300, said
+            return json.loads(said)
+
+        theirs = placed(send)
+        for name in ("placed", "unplaced"):
+            send("DELETE", f"/api/v1/nodes/{name}", {})
+    assert placed(sender(sim.Cluster())) == theirs
