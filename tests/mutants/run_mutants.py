@@ -1,4 +1,4 @@
-"""Break the code on purpose, one mutant at a time, and see which test notices first.
+"""Break the code on purpose, one mutant at a time, and see which test notices first, and after how long.
 
     python tests/mutants/run_mutants.py [NAME or FILE.toml ...]
 
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from pathlib import Path
 from typing import Final
@@ -114,7 +115,6 @@ def first_failure(tree: Path, tests: tuple[str, ...]) -> str | None:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(str(tree / root) for root in SOURCE_ROOTS),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
     try:
         done = subprocess.run(
@@ -134,11 +134,18 @@ def killer(mutant: Mutant, tree: Path) -> str | None:
     originals = {path: path.read_text() for path in files}
     try:
         for path, text in files.items():
-            path.write_text(text)
+            _write(path, text)
         return first_failure(tree, mutant.tests)
     finally:
         for path, text in originals.items():
-            path.write_text(text)
+            _write(path, text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a module, and delete what was compiled of it: Python compares whole seconds and sizes alone."""
+    path.write_text(text)
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        compiled.unlink()
 
 
 def run(mutants: list[Mutant], tree: Path) -> int:
@@ -153,13 +160,15 @@ def run(mutants: list[Mutant], tree: Path) -> int:
             skipped.append(f"{mutant.name}: its tests fail without it: {failure}")
             continue
         try:
+            began = time.monotonic()
             test = killer(mutant, tree)
         except Stale as error:
             skipped.append(str(error))
             continue
         tried += 1
         survivors += test is None
-        report(f"{'SURVIVED' if test is None else 'killed'}  {mutant.name}  {test or ''}")
+        verdict, after = "SURVIVED" if test is None else "killed", time.monotonic() - began
+        report(f"{verdict}  {mutant.name}  after {after:.1f} s  {test or ''}".rstrip())
     report(f"{tried - survivors} of {tried} killed")
     for reason in skipped:
         report(f"not tried: {reason}")

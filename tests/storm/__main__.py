@@ -38,6 +38,8 @@ def main() -> int:
     )
     parser.add_argument("--backend", choices=("asyncio", "trio"))
     parser.add_argument("--duration", type=float, default=1800.0)
+    parser.add_argument("--state", type=Path, default=STATE, help="the folder that keeps what is done")
+    parser.add_argument("--sockets", action="store_true", help="the smaller storm, through sockets")
     parser.add_argument("--inside", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != "0":
@@ -47,7 +49,29 @@ def main() -> int:
         return work(arguments)
     if arguments.show is not None or arguments.shrink is not None:
         return look(arguments)
-    return Runner(arguments).run()
+    return through_sockets(arguments) if arguments.sockets else Runner(arguments).run()
+
+
+def through_sockets(arguments: argparse.Namespace) -> int:
+    """Make runs through sockets, over each transport."""
+    from .sockets import STACKS, play_sockets
+
+    start = int.from_bytes(os.urandom(4))
+    first, last = map(int, arguments.seeds.split(":")) if arguments.seeds else (start, start + 10)
+    failed = 0
+    for seed in range(first, last):
+        for stack in STACKS:
+            outcome = play_sockets(seed, stack)
+            failed += bool(outcome.violations)
+            met = ", ".join(f"{count} {name}" for name, count in sorted(outcome.counts.items()))
+            sys.stdout.write(
+                f"seed {seed} over {stack.label}: {outcome.connections} connections ({met}),"
+                f" {outcome.written} writes acknowledged, {outcome.seconds:.1f} s\n"
+            )
+            for found in outcome.violations:
+                sys.stdout.write(f"  found: {found}\n")
+            sys.stdout.flush()
+    return failed
 
 
 # One process
@@ -119,9 +143,10 @@ class Runner:
         self.memory: dict[int, list[int]] = {}
         self.runs = 0
         self.seconds = 0.0
+        self.spent = 0.0  # seconds of real time before this process
         self.start, self.end = self._range()
         name = f"{arguments.seeds or 'new'}-{arguments.backend or 'both'}-{arguments.duration:g}"
-        self.path = STATE / f"{name.replace(':', '-')}.json"
+        self.path: Path = arguments.state / f"{name.replace(':', '-')}.json"
         self.done = [self.start + at for at in range(arguments.processes)]
 
     def _range(self) -> tuple[int, int]:
@@ -132,8 +157,19 @@ class Runner:
         return start, start + (1 << 60 if self.arguments.hours or self.arguments.faults else 40)
 
     def run(self) -> int:
-        """Run; return how many runs have found something."""
+        """Run; return how many runs have found something. An interruption keeps what is done."""
         self._resume()
+        try:
+            self._run_all()
+        except KeyboardInterrupt:
+            self._show()
+            sys.stdout.write("interrupted; the same command goes on from here\n")
+            return 1
+        self._show()
+        self._report()
+        return len(self.failed)
+
+    def _run_all(self) -> None:
         lines: Queue[tuple[int, str]] = Queue()
         workers = [self._worker(at, lines) for at in range(self.arguments.processes)]
         shown = time.monotonic()
@@ -152,9 +188,6 @@ class Runner:
             for worker in workers:
                 worker.terminate()
                 worker.wait()
-        self._show()
-        self._report()
-        return len(self.failed)
 
     def _worker(self, at: int, lines: Queue[tuple[int, str]]) -> subprocess.Popen[str]:
         given = self.arguments
@@ -177,7 +210,10 @@ class Runner:
         given = self.arguments
         if given.faults and self.counts.total() >= given.faults:
             return True
-        return bool(given.hours) and time.monotonic() - self.began > given.hours * 3600
+        return bool(given.hours) and self._passed() > given.hours * 3600
+
+    def _passed(self) -> float:
+        return self.spent + time.monotonic() - self.began
 
     def _take(self, at: int, line: dict[str, Any]) -> None:
         self.runs += 1
@@ -202,13 +238,15 @@ class Runner:
         self.start, self.end, self.done = kept["start"], kept["end"], kept["done"]
         self.counts.update(kept["counts"])
         self.arms.update(kept["arms"])
-        self.runs, self.seconds = kept["runs"], kept["seconds"]
+        self.runs, self.seconds, self.spent = kept["runs"], kept["seconds"], kept["spent"]
+        self.failed += [(seed, found) for seed, found in kept["failed"]]
         sys.stdout.write(f"going on after {self.runs} runs, as {self.path} says; delete it to begin anew\n")
 
     def _keep(self) -> None:
         kept = {
             "start": self.start, "end": self.end, "done": self.done, "counts": self.counts,
-            "arms": self.arms, "runs": self.runs, "seconds": self.seconds,
+            "arms": self.arms, "runs": self.runs, "seconds": self.seconds, "spent": self._passed(),
+            "failed": self.failed,
         }  # fmt: skip
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_suffix(".new")
@@ -218,7 +256,7 @@ class Runner:
     def _show(self) -> None:
         faults = self.counts.total()
         rate = f"{faults / self.seconds:.0f} a CPU second" if self.seconds else "-"
-        after = time.monotonic() - self.began
+        after = self._passed()
         sys.stdout.write(
             f"{self.runs} runs, {faults} faults, {rate}, {after:.0f} s, {len(self.failed)} failed\n"
         )

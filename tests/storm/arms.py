@@ -19,8 +19,9 @@ MODULES: Final = frozenset((
     "kubeproto.config.credentials", "kubeproto.control.election", "kubeproto.control._election_leading",
     "kubeproto.control._election_lease", "kubeproto.control._election_leaving",
     "kubeproto.control._election_standby", "kubeproto.control._queue", "kubeproto.control.finalizers",
+    "kubeproto.control._recorder", "kubeproto.control._own_writes",
 ))  # fmt: skip
-BRANCHES: Final = frozenset(("kubeproto.control._queue",))
+BRANCHES: Final = frozenset(("kubeproto.control._queue", "kubeproto.control._own_writes"))
 NAME: Final = "_storm_arm"
 
 _names: list[str] = []

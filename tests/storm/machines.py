@@ -10,6 +10,7 @@ import json
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from random import Random
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ from kubeproto.wire import (
     Unsupported,
 )
 
+from .bookkeeping import walk_finalizers, walk_own_writes, walk_recorder
+
 STEPS: Final = 120
 ODD: Final = 0.05  # the share of events that may be impossible
 
@@ -56,6 +59,9 @@ def play_machines(seed: int) -> list[str]:
         for problem in walk(rng):
             found.append(f"0 s: {walk.__name__[1:]}: {problem}")
             break
+    for keep in (walk_finalizers, walk_recorder, walk_own_writes):
+        rng = Random(f"{seed} {keep.__name__}")
+        found += [f"0 s: {keep.__name__}: {problem}" for problem in islice(keep(rng, _OUTCOMES), 1)]
     return found
 
 
@@ -184,6 +190,8 @@ def _election(rng: Random) -> Iterator[str]:
         if isinstance(event, election.Found | election.Wrote | election.Failed):
             walk.now = max(walk.now, sent)  # nothing is answered before it was sent
         yield from filter(None, [walk.go(event)])
+        if election.leadership_status(walk.state, walk.now).leads and isinstance(walk.state, election.Ended):
+            yield "what has ended leads"
         for action in walk.actions:
             sent = getattr(action, "latest", sent)
             if isinstance(action, election.StartLeading):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +59,58 @@ def test_a_seed_repeats_a_run_in_another_process() -> None:
     assert [line["found"] for line in lines[0]] == [[], []]
     assert lines[0][0]["arms"] == lines[1][0]["arms"]
     assert sum(lines[0][0]["arms"].values()) > 1000
+
+
+@thorough
+def test_a_storm_that_is_interrupted_goes_on_and_comes_to_the_same(tmp_path: Path) -> None:
+    def command(folder: str) -> list[str]:
+        seeds = ["--seeds", "5:10", "--processes", "1", "--duration", "20", "--state", str(tmp_path / folder)]
+        return [sys.executable, "-m", "storm", *seeds]
+
+    environ = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parent)}
+    begun = subprocess.Popen(command("some"), env=environ, stdout=subprocess.PIPE, text=True)
+    while not list((tmp_path / "some").glob("*.json")):
+        assert begun.poll() is None, "it ended before anything was kept"
+        time.sleep(0.01)
+    begun.send_signal(signal.SIGINT)
+    said, _ = begun.communicate()
+    if "5 runs" not in said:  # else it was through before the signal came
+        assert said.endswith("the same command goes on from here\n")
+    rest, whole = (
+        subprocess.run(command(folder), env=environ, capture_output=True, text=True, check=True).stdout
+        for folder in ("some", "all")
+    )
+    assert "going on after" in rest or "5 runs" in said
+    assert "going on after" not in whole
+    assert (
+        rest.partition("\nfaults:")[2].partition("\nworker")[0]
+        == whole.partition("\nfaults:")[2].partition("\nworker")[0]
+    )
+    assert list((tmp_path / "some").glob("*.json")) == []  # nothing was found, so nothing is kept
+
+
+@thorough
+def test_a_storm_of_some_hours_ends_when_they_have_passed(tmp_path: Path) -> None:
+    arguments = [
+        "--seeds",
+        "5:9999",
+        "--hours",
+        "0.0005",
+        "--processes",
+        "1",
+        "--duration",
+        "5",
+        "--state",
+        str(tmp_path),
+    ]
+    environ = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parent)}
+    run = subprocess.run(
+        [sys.executable, "-m", "storm", *arguments], env=environ, capture_output=True, text=True, check=True
+    )
+    shown = [line for line in run.stdout.splitlines() if " a CPU second, " in line][-1]
+    runs, seconds = int(shown.split()[0]), float(shown.split(", ")[3].split()[0])
+    assert runs >= 1
+    assert seconds >= 1
 
 
 @thorough

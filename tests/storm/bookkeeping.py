@@ -1,0 +1,167 @@
+"""Random walks through what controllers keep books of: finalizers, Events, and writes of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+from kubeproto.control import CachedObject, OwnWrite, OwnWrites, Recorder, finalizers, own_write
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto.kinds.events_v1 import Event
+from kubeproto.objects import Status, StatusDetails, decode
+from kubeproto.wire import Conflicted, Outcome, Refused, Rejected
+
+STEPS: Final = 120
+_MINE: Final = "storm.example.com/mine"
+_OTHERS: Final = ("a.example.com/x", "b.example.com/y")
+
+
+def _object(rng: Random, uids: int) -> ConfigMap:
+    """An object of one name, with finalizers of its own and of others, perhaps being deleted."""
+    present = [one for one in (*_OTHERS, _MINE) if rng.random() < 0.5]
+    rng.shuffle(present)
+    meta: dict[str, Any] = {"name": "o", "namespace": "n", "uid": f"u{rng.randrange(uids)}"}
+    if rng.random() < 0.5:
+        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return decode(json.dumps({"metadata": meta | {"finalizers": present}}).encode(), ConfigMap)
+
+
+def walk_finalizers(rng: Random, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Decide about random objects, and again after patches that failed."""
+    for _ in range(STEPS):
+        obj = _object(rng, 2)
+        decision: finalizers.Decision | finalizers.Failed = finalizers.decide(obj, _MINE)
+        deleted, mine = obj.metadata.deletion_timestamp is not None, _MINE in obj.metadata.finalizers
+        expected: type[object] = finalizers.Nothing if deleted else finalizers.AddFirst
+        if mine:
+            expected = finalizers.CleanUp if deleted else finalizers.Reconcile
+        if type(decision) is not expected:
+            yield f"{decision!r} for {obj.metadata!r}"
+        while isinstance(decision, finalizers.AddFirst | finalizers.CleanUp):
+            if isinstance(decision, finalizers.CleanUp) and obj.metadata.finalizers[decision.index] != _MINE:
+                yield f"{decision!r} removes {obj.metadata.finalizers[decision.index]}"
+            failure = rng.choice((None, Conflicted("no", 409), Rejected("no", 422), *outcomes))
+            if not isinstance(finalizers.judge(failure), finalizers.ReadAgain):
+                break
+            assert failure is not None
+            fresh = rng.choice((obj, None, _object(rng, 2)))
+            before, decision = decision, finalizers.decide_again(decision, failure, fresh)
+            if fresh is None or fresh.metadata.uid != before.uid:
+                if not isinstance(decision, finalizers.Nothing):
+                    yield f"{decision!r} for another object"
+            elif decision == before:
+                yield f"{decision!r} is retried, and nothing has changed"
+            obj = fresh or obj
+
+
+def walk_recorder(rng: Random, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Record Events while the server fails; at last it answers, and nothing is left to send."""
+    recorder = Recorder(Event, controller="storm.example.com/walk", instance="walk-1")
+    now, under_way = 0.0, list[Any]()
+    failures: tuple[Outcome | None, ...] = (
+        None, None, None, Rejected("exists", 409), Refused("gone", 404), *outcomes,
+    )  # fmt: skip
+    for step in range(STEPS):
+        now += rng.choice((0.0, 0.0, 0.5, 10.0, 400.0))
+        meta = {"name": f"o{rng.randrange(3)}", "namespace": "n", "uid": f"u{rng.randrange(2)}"}
+        about = decode(
+            json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}).encode(), ConfigMap
+        )
+        recorder.record(
+            about, reason=rng.choice(("Made", "Failed")), action="Walk",
+            note=rng.choice(("", "n", f"n{step}")), now=now,
+            at=datetime.fromtimestamp(1_767_225_600 + now, UTC),
+        )  # fmt: skip
+        at = recorder.next_at(now)
+        if (request := recorder.next(now)) is not None:
+            under_way.append(request)
+            if at is None or at > now:
+                yield f"a request at {now}, which was due at {at}"
+        if under_way and rng.random() < 0.7:
+            recorder.learn(under_way.pop(rng.randrange(len(under_way))), rng.choice(failures), now)
+    for request in under_way:
+        recorder.learn(request, None, now)
+    for _ in range(1000):
+        if (at := recorder.next_at(now)) is None:
+            return
+        now = max(now, at)
+        if (request := recorder.next(now)) is None:
+            yield f"nothing to send at {now}, when it was due"
+            return
+        recorder.learn(request, None, now)
+    yield "there is always another request"
+
+
+def walk_own_writes(rng: Random, _: Sequence[Outcome]) -> Iterator[str]:
+    """Let keys wait for writes until caches show them; none waits for longer than the limit."""
+    books: OwnWrites[str] = OwnWrites(limit=1.0)
+    now, version, waiting = 0.0, 1, dict[str, float]()
+    for _step in range(STEPS):
+        now += rng.choice((0.0, 0.0, 0.1, 0.4))
+        key, cache = rng.choice("abcdef"), rng.choice(("books", "shelves"))
+        released: list[str] = []
+        match rng.randrange(5):
+            case 0 | 1 if key not in waiting:
+                version += 1
+                writes = [
+                    (cache, OwnWrite(
+                        group="", plural=cache, key=f"n/{key}", uid="u", deleted=rng.random() < 0.2,
+                        version=rng.choice((str(version), str(version), "opaque")),
+                    ))
+                    for _ in range(rng.choice((0, 1, 2)))
+                ]  # fmt: skip
+                if books.hold(key, writes, now) != bool(writes):
+                    yield f"{key} waits for {writes!r}"
+                if writes:
+                    waiting[key] = now
+            case 2 | 3:
+                known = rng.choice((None, CachedObject(str(version), b'{"metadata":{"uid":"u"}}')))
+                shown = str(rng.choice((version, version, version - 1, 1)))
+                released = books.progress(cache, shown, partial(_always, known), now)
+            case 4:
+                released = books.expire(now)
+                if late := [
+                    one for one, since in waiting.items() if now - since >= 1.0 and one not in released
+                ]:
+                    yield f"{late} wait for longer than the limit"
+            case _:
+                pass
+        for one in released:
+            if waiting.pop(one, None) is None:
+                yield f"{one} is released, and did not wait"
+        if books.waiting != len(waiting) or any(one not in books for one in waiting):
+            yield f"{books.waiting} keys wait, where {sorted(waiting)} should"
+        at = books.next_at()
+        if (at is None) != (not waiting) or (at is not None and at > min(waiting.values()) + 1.0):
+            yield f"the next one is late at {at}, and they wait since {waiting}"
+    yield from _read_writes(rng)
+    if sorted(books.clear(now)) != sorted(waiting) or books.waiting:
+        yield "keys are left, or none waited"
+
+
+def _always(known: CachedObject | None, key: str) -> CachedObject | None:
+    """What a cache holds under any key."""
+    return known
+
+
+def _read_writes(rng: Random) -> Iterator[str]:
+    """Read what requests have written out of their responses."""
+    whole = decode(b'{"metadata":{"name":"o","namespace":"n","uid":"u","resourceVersion":"7"}}', ConfigMap)
+    gone = Status(status="Success", details=StatusDetails(uid="u"))
+    values: tuple[object, ...] = (whole, decode(b"{}", ConfigMap), gone, Status(), b"text")
+    paths = (
+        "/api/v1/namespaces/n/configmaps/o", "/apis/example.com/v1/namespaces/n/books/o", "/api/v1/nodes/o",
+        "/api/v1/namespaces/n/status", "/healthz",
+    )  # fmt: skip
+    for _ in range(STEPS):
+        method, path = rng.choice(("GET", "PUT", "PATCH", "DELETE", "POST")), rng.choice(paths)
+        query, value = rng.choice(("", "", "?dryRun=All")), rng.choice(values)
+        write = own_write(method, path + query, value)
+        if write is not None and (method == "GET" or query or path == "/healthz"):
+            yield f"{method} {path}{query} wrote {write!r}"
+        if write is not None and write.deleted != (method == "DELETE"):
+            yield f"{method} {path}{query} deleted {write!r}"
