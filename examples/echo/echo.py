@@ -96,6 +96,11 @@ def operator(client: Client, *, port: int | None = None) -> Operator:
     return made
 
 
+def deployed(client: Client) -> Operator:
+    """The operator that `manifests.yaml` describes."""
+    return operator(client, port=8080)
+
+
 async def main(port: int | None) -> None:
     """Serve the cluster that kubectl talks to."""
     async with connect() as client:

@@ -170,6 +170,11 @@ def operator(client: Client, *, port: int | None = None, server: WebhookServer |
     return made
 
 
+def deployed(client: Client) -> Operator:
+    """The operator that `manifests.yaml` describes."""
+    return operator(client, port=8080)
+
+
 async def operate(*, port: int | None, certificates: Path | None, webhook_port: int) -> None:
     """Serve the cluster that kubectl talks to, until SIGTERM."""
     server = None

@@ -8,8 +8,10 @@ from typing import Final
 
 import anyio
 import echo
+import hello
 import librarian
 from echo import Echo, EchoSpec
+from hello_kind import Hello, HelloSpec
 from librarian import Book, BookSpec
 
 import kubeproto as kp
@@ -46,6 +48,25 @@ async def a_canyon_comes_and_goes(user: Client) -> None:
     await gone(user, Echo, "canyon")
 
 
+async def a_hello_comes_and_goes(user: Client) -> None:
+    hellos, deployments = user.api(Hello), user.api(Deployment)
+
+    async def has(replicas: int) -> bool:
+        found = await deployments.get_or_none("world")
+        return found is not None and found.spec.replicas == replicas
+
+    async def is_reported() -> bool:
+        return any(event.reason == "Goodbye" for event in await user.api(Event).list())
+
+    await hellos.create(Hello(metadata=kp.ObjectMeta(name="world"), spec=HelloSpec(replicas=2)))
+    await eventually(lambda: has(2))
+    await hellos.merge_patch("world", {"spec": {"replicas": 3}})
+    await eventually(lambda: has(3))
+    await hellos.delete("world")
+    await gone(user, Hello, "world")
+    await eventually(is_reported)
+
+
 async def a_book_comes_and_goes(user: Client) -> None:
     books, labels = user.api(Book), user.api(ConfigMap)
 
@@ -75,6 +96,7 @@ async def gone(user: Client, kind: type[KubeObject], name: str) -> None:
 
 
 OPERATORS: Final = {
-    "echo": (echo.controller, a_canyon_comes_and_goes, Echo, "echo"),
+    "echo": (echo.operator, a_canyon_comes_and_goes, Echo, "echo-operator"),
+    "hello": (hello.operator, a_hello_comes_and_goes, Hello, "hello-operator"),
     "librarian": (librarian.operator, a_book_comes_and_goes, Book, librarian.NAMESPACE),
 }
