@@ -52,18 +52,18 @@ async def a_hello_comes_and_goes(user: Client) -> None:
     hellos, deployments = user.api(Hello), user.api(Deployment)
 
     async def has(replicas: int) -> bool:
-        found = await deployments.get_or_none("world")
+        found = await deployments.get_or_none("mars")
         return found is not None and found.spec.replicas == replicas
 
     async def is_reported() -> bool:
         return any(event.reason == "Goodbye" for event in await user.api(Event).list())
 
-    await hellos.create(Hello(metadata=kp.ObjectMeta(name="world"), spec=HelloSpec(replicas=2)))
+    await hellos.create(Hello(metadata=kp.ObjectMeta(name="mars"), spec=HelloSpec(replicas=2)))
     await eventually(lambda: has(2))
-    await hellos.merge_patch("world", {"spec": {"replicas": 3}})
+    await hellos.merge_patch("mars", {"spec": {"replicas": 3}})
     await eventually(lambda: has(3))
-    await hellos.delete("world")
-    await gone(user, Hello, "world")
+    await hellos.delete("mars")
+    await gone(user, Hello, "mars")
     await eventually(is_reported)
 
 
