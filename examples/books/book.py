@@ -1,10 +1,14 @@
-"""What the three forms share: the class of a Book, and a line for what becomes of one."""
+"""What the three forms share: the class of a Book, and a line for what becomes of one.
+
+`python examples/books/book.py | kubectl apply -f -` installs the definition of Books.
+"""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
 import kubeproto as kp
+from kubeproto.crd import definition_of
 
 
 class BookSpec(kp.Fields):
@@ -33,3 +37,7 @@ def describe(event: Told) -> str:
             return "these were all there are; waiting for changes"
         case kp.Malformed(_, error):
             return f"error: {error}"
+
+
+if __name__ == "__main__":
+    print(definition_of(Book).to_yaml(), end="")

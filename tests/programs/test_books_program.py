@@ -1,0 +1,39 @@
+"""The book informer in its three forms as processes, told of books by kubectl, on both servers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack
+
+import pytest
+from program_rig import Site
+
+pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
+
+FORMS = ("books/on_asyncio.py", "books/on_trio.py", "books/blocking.py")
+
+
+@pytest.fixture(scope="module")
+def defined(cluster: Site) -> Generator[Site]:
+    cluster.kubectl("apply -f -", cluster.printed("books/book.py"))
+    cluster.wait("crd/books.example.technosophos.com", "condition=Established")
+    yield cluster
+    cluster.kubectl("delete crd books.example.technosophos.com --wait=false")
+
+
+def a_book(title: str) -> str:
+    head = "apiVersion: example.technosophos.com/v1\nkind: Book\nmetadata: {name: moby}"
+    return f"{head}\nspec: {{title: {title}}}\n"
+
+
+def test_each_form_prints_what_kubectl_does(defined: Site, site: Site) -> None:
+    with ExitStack() as stack:
+        programs = [stack.enter_context(site.running(form)) for form in FORMS]
+        for program in programs:
+            program.until("^these were all there are; waiting for changes$")
+        site.kubectl("apply -f -", a_book("Moby-Dick"))
+        site.kubectl("apply -f -", a_book("Typee"))
+        site.kubectl("delete book/moby")
+        for program in programs:
+            program.until("^deleted: Typee$")
+            assert program.lines[-3:] == ["added: Moby-Dick", "modified: Typee", "deleted: Typee"]
