@@ -1,0 +1,96 @@
+"""What was announced and did not happen is taken back: evictions that delete nothing, and disruptions."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kubeproto import sim
+
+BUDGET: Final = "policy/v1/PodDisruptionBudget"
+Json = dict[str, Any]
+
+
+def clustered() -> sim.Cluster:
+    """Two ready pods, of which a budget wants one."""
+    cluster = sim.Cluster(controllers=("disruption-controller",))
+    for name in ("a", "b"):
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        cluster.put({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": "web"}},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+            "status": {"phase": "Running", "conditions": [ready]},
+        })  # fmt: skip
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    cluster.put(
+        {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"}, "spec": spec}
+    )
+    cluster.settle()
+    return cluster
+
+
+def status(cluster: sim.Cluster) -> tuple[int, list[str]]:
+    """How many disruptions the budget allows, and which pods it expects to go."""
+    budget = cluster.get(BUDGET, "web")
+    assert budget is not None
+    return budget["status"]["disruptionsAllowed"], list(budget["status"].get("disruptedPods", {}))
+
+
+def test_an_evicted_pod_that_stays_counts_again_after_two_minutes() -> None:
+    cluster = clustered()
+    assert status(cluster) == (1, [])
+    evicted = {"disruptedPods": {"a": "2026-01-01T00:00:00Z"}}
+    cluster.edit(BUDGET, "web", lambda budget: budget["status"].update(evicted))
+    cluster.settle()
+    assert status(cluster) == (0, ["a"])
+    cluster.advance(119)
+    assert status(cluster) == (0, ["a"])
+    cluster.advance(2)
+    assert status(cluster) == (1, [])
+    reasons = {(one["reason"], one["involvedObject"]["name"]) for one in cluster.objects("v1/Event")}
+    assert reasons == {("NotDeleted", "a")}
+
+
+def test_an_evicted_pod_that_goes_is_forgotten_at_once() -> None:
+    cluster = clustered()
+    evicted = {"disruptedPods": {"a": "2026-01-01T00:00:00Z"}}
+    cluster.edit(BUDGET, "web", lambda budget: budget["status"].update(evicted))
+    cluster.settle()
+    cluster.remove("v1/Pod", "a")
+    cluster.settle()
+    assert status(cluster) == (0, [])
+    assert cluster.objects("v1/Event") == []
+
+
+def condition(cluster: sim.Cluster) -> Json:
+    pod = cluster.get("v1/Pod", "a")
+    assert pod is not None
+    found: list[Json] = [one for one in pod["status"]["conditions"] if one["type"] == "DisruptionTarget"]
+    assert len(found) == 1
+    return found[0]
+
+
+def announce(cluster: sim.Cluster, reason: str) -> None:
+    made = {
+        "type": "DisruptionTarget", "status": "True", "reason": reason, "message": "it goes",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    cluster.edit("v1/Pod", "a", lambda pod: pod["status"]["conditions"].append(made))
+    cluster.settle()
+
+
+def test_a_disruption_that_does_not_happen_is_taken_back_after_two_minutes() -> None:
+    cluster = clustered()
+    announce(cluster, "EvictionByEvictionAPI")
+    cluster.advance(119)
+    assert condition(cluster)["status"] == "True"
+    cluster.advance(2)
+    found = condition(cluster)
+    assert (found["status"], found["lastTransitionTime"]) == ("False", "2026-01-01T00:02:00Z")
+    assert found.keys() & {"reason", "message"} == set()
+
+
+def test_what_a_kubelet_announces_stays() -> None:
+    cluster = clustered()
+    announce(cluster, "TerminationByKubelet")
+    cluster.advance(600)
+    assert condition(cluster)["status"] == "True"
