@@ -60,7 +60,7 @@ async def report(client: Client, node: Node, known: dict[str, list[str]], say: S
 
 def problems(node: Node) -> list[str]:
     """What keeps pods from being placed on it, or from running there."""
-    found = ["unschedulable"] if node.spec and node.spec.unschedulable else []
+    found = ["unschedulable"] if node.spec.unschedulable else []
     conditions = (node.status and node.status.conditions) or []
     for condition in conditions:
         # Ready has to be True; all others, such as DiskPressure, say what is wrong.
