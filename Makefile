@@ -113,7 +113,7 @@ peers: $(READY)
 .PHONY: soak
 soak: $(READY)
 	@$(BIN)/python tests/serve/soak.py $(ARGS)
-	@PYTHONPATH=tests $(BIN)/python tests/programs/soak.py
+	@PYTHONPATH=tests $(BIN)/python tests/programs/soak_programs.py
 
 # Debian's own: the library that drives it would download another one. Elsewhere: install what is called chromium.
 .PHONY: browser

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from admission_cases import HOOKS
+from admission_cases import HOOKS, Behaviour, Json
 from conversion_cases import (
     DEFINITION,
     DEFINITIONS,
     GROUP,
     NAMESPACE,
-    Behaviour,
     Case,
-    Json,
     Step,
     converts,
     definition,

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from stories import Story
+from stories import Make, Story
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto_runtime import Client
 from kubeproto_runtime.manifests import OperatorLike, Packaging, description_of, manifests
 from kubeproto_runtime.operator import Operator, OperatorDescription
 from kubeproto_runtime.testing import AccessRecorder, run, simulated
-
-Make = Callable[[Client], OperatorLike]
 
 ADMIN: Final = sim.User("admin", groups=("system:masters",))
 ROLES: Final = ("Role", "ClusterRole")

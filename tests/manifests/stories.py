@@ -20,7 +20,9 @@ from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.kinds.events_v1 import Event
 from kubeproto_runtime import Client
+from kubeproto_runtime.manifests import OperatorLike
 
+Make = Callable[[Client], OperatorLike]
 Story = Callable[[Client], Awaitable[None]]
 WITHIN: Final = 60.0  # seconds for each step, in whatever time the event loop has
 
@@ -95,7 +97,7 @@ async def gone(user: Client, kind: type[KubeObject], name: str) -> None:
     await eventually(is_gone)
 
 
-OPERATORS: Final = {
+OPERATORS: Final[dict[str, tuple[Make, Story, type[KubeObject], str]]] = {
     "echo": (echo.operator, a_canyon_comes_and_goes, Echo, "echo-operator"),
     "hello": (hello.operator, a_hello_comes_and_goes, Hello, "hello-operator"),
     "librarian": (librarian.operator, a_book_comes_and_goes, Book, librarian.NAMESPACE),

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from deployed import Make, less_by_one, objects_of, recorded, refusals
+from deployed import less_by_one, objects_of, recorded, refusals
 from librarian import Book
-from stories import OPERATORS, Story
+from stories import OPERATORS, Make, Story
 
 import kubeproto as kp
 from kubeproto import ALL, sim

@@ -35,7 +35,8 @@ def small_tree(folder: Path) -> Path:
     tree = folder / "tree"
     (tree / "tests").mkdir(parents=True)
     (tree / "one.py").write_text("ONE = 1\n")
-    shutil.copy(run_mutants.ROOT / "tests" / "conftest.py", tree / "tests")
+    for name in ("conftest.py", "asked_release.py"):
+        shutil.copy(run_mutants.ROOT / "tests" / name, tree / "tests")
     (tree / "tests" / "test_one.py").write_text("import one\n\n\ndef test_one():\n    assert one.ONE == 1\n")
     return tree
 

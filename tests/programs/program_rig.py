@@ -113,7 +113,17 @@ class Site:
     def wait(self, what: str, *conditions: str) -> None:
         """Wait for conditions of `kubectl wait --for`, one after the other."""
         for condition in conditions:
-            self.kubectl(f"wait {what} --for={condition} --timeout={LIMIT:.0f}s")
+            self.kubectl_once_there_is_a_status(f"wait {what} --for={condition} --timeout={LIMIT:.0f}s")
+
+    def kubectl_once_there_is_a_status(self, command: str) -> None:
+        """Call `kubectl wait`, which ends with an error as long as an object has no conditions at all."""
+        looks = threading.Event()
+        for _ in range(LOOKS):
+            done = self.attempt(command)
+            if done.returncode == 0 or "accessor error" not in done.stdout:
+                break
+            looks.wait(0.2)
+        assert done.returncode == 0, f"kubectl {command}: {done.stdout}"
 
     def until(self, command: str, pattern: str, given: str = "") -> str:
         """Call kubectl until what it prints matches: for what `kubectl wait` cannot see."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from admission_cases import HOOKS
+from admission_cases import HOOKS, Json
 from conversion_cases import (
     CASES,
     DEFINITION,
@@ -21,7 +21,6 @@ from conversion_cases import (
     NAMESPACE,
     RECORDED,
     Case,
-    Json,
     Step,
     converts,
     definition,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kubeproto.sim.apply import AppliedObject, Conflicts
 from kubeproto.sim.apply._fields import compare, fields_of
 from kubeproto.sim.apply._merge import merged, removed, with_parents
-from kubeproto.sim.apply._ownership import UNOWNED
+from kubeproto.sim.apply._unowned import UNOWNED
 from kubeproto.sim.apply.fieldsets import (
     EMPTY,
     decode_fields,

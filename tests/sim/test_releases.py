@@ -107,8 +107,10 @@ def test_a_shard_is_everything_where_the_release_knows_none(release: str) -> Non
 def test_selectable_fields_of_a_definition_are_dropped_where_the_gate_was_off(release: str) -> None:
     asker = server(release)
     schema = {"type": "object", "properties": {"title": {"type": "string"}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    version["selectableFields"] = [{"jsonPath": ".title"}]
+    version = {
+        "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
+        "selectableFields": [{"jsonPath": ".title"}],
+    }  # fmt: skip
     spec = {"group": "example.com", "names": {"kind": "Book", "plural": "books"}, "scope": "Namespaced"}
     name = {"name": "books.example.com"}
     made = asker.made(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
