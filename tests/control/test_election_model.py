@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec import Struct
@@ -195,6 +195,8 @@ class Simulation:
         for process in self.processes:
             process.paused = False
             self.fail(process, Broken("lost"))
+        self.live(10)  # who was leaving has left
+        for process in self.processes:
             if isinstance(process.state, Ended):
                 self.begin_again(process)
         self.live(60)
@@ -315,6 +317,7 @@ def trouble(simulation: Simulation, rng: Random, steps: int) -> int:
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32))
+@example(seed=581222963)  # two are leaving when the trouble ends
 def test_l_01_on_a_bad_day_no_two_act_at_once_and_afterwards_one_leads(seed: int) -> None:
     simulation = Simulation()
     trouble(simulation, Random(seed), 400)

@@ -156,7 +156,7 @@ def test_a_failing_run_is_shrunk_to_what_it_takes(monkeypatch: pytest.MonkeyPatc
     broken_finalizer(monkeypatch)
     outcome = next(
         one for seed in range(20, 30)
-        if (one := play(small(seed, replicas=1, duration=60.0))).violations
+        if (one := play(small(seed, replicas=2, users=3, pace=0.5, duration=60.0))).violations
     )  # fmt: skip
     least = shrink(outcome, runs=25)
     assert kind_of(least.violations[0]) == kind_of(outcome.violations[0])
