@@ -57,7 +57,7 @@ def test_sv_09_a_streaming_list_marks_the_end_of_what_was_there(client: Client) 
             "Foo",
             {"annotations", "resourceVersion"},
         )
-        assert mark["metadata"]["annotations"] == {END_MARK: "true"}
+        assert mark["metadata"]["annotations"][END_MARK] == "true"  # 1.32 adds a list that is empty
         assert int(version_of(mark)) >= int(version_of(made))
         client.merge(f"{target}/a", {"spec": {"size": 9}})
         assert stream.told(1) == [("MODIFIED", "a")]
@@ -67,7 +67,7 @@ def test_sv_09_a_streaming_list_marks_the_end_of_what_was_there(client: Client) 
 def test_wl_23_a_plain_watch_from_nothing_has_the_end_mark_too(client: Client) -> None:
     with client.watch(f"{foos(client.namespace)}?allowWatchBookmarks=true") as stream:
         [(change, mark)] = stream.take(1)
-    assert (change, mark["metadata"]["annotations"]) == ("BOOKMARK", {END_MARK: "true"})
+    assert (change, mark["metadata"]["annotations"][END_MARK]) == ("BOOKMARK", "true")
 
 
 @pytest.mark.kubernetes(gate="WatchList")
