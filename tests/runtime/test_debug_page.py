@@ -11,7 +11,6 @@ from typing import Any, Final
 from urllib.request import urlopen
 
 import anyio
-import anyio.lowlevel
 import pytest
 from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Page
@@ -75,8 +74,6 @@ def pages_after(seconds: float, backend: Backend) -> dict[str, str]:
         async with simulated(sim.Cluster(crds=[Book])) as client:
             operator = Operator(port=0, host="127.0.0.1")
             client.start(operator.run(Controller(client, Book).owns(ConfigMap).run(reconcile)))
-            while not operator.port:  # a thread looks up the address, and virtual time does not wait for it
-                await anyio.lowlevel.checkpoint()
             await put_books(client)
             await anyio.sleep(seconds)
             pages = HealthPages(operator.well, operator.ready, operator.metrics, operator.debug)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import selectors
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -20,7 +20,7 @@ from kubeproto.sim import begin_conversation
 from ..client._client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from typing import Self
 
     from anyio.abc import TaskGroup
@@ -44,10 +44,13 @@ class _Jumping(selectors.DefaultSelector):
     """Waits for nothing: where a loop would sleep until its next timer, time has passed already."""
 
     passed = 0.0
+    threads = 0  # at work for the loop: what they do takes no virtual time
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0 if timeout is not None else None)
-        if not ready and timeout is not None and timeout > 0:
+        if timeout is None or (self.threads and timeout > 0):
+            return super().select(None)
+        ready = super().select(0)
+        if not ready and timeout > 0:
             self.passed += timeout
         return ready
 
@@ -62,6 +65,24 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Virtual seconds since the loop was made."""
         return self._jumping.passed
+
+    async def getaddrinfo(self, *args: Any, **options: Any) -> Any:
+        """Look up an address, which a thread does."""
+        with self._thread():
+            return await super().getaddrinfo(*args, **options)
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Wait for the threads, which end at their own time."""
+        with self._thread():
+            await super().shutdown_default_executor()
+
+    @contextmanager
+    def _thread(self) -> Generator[None]:
+        self._jumping.threads += 1
+        try:
+            yield
+        finally:
+            self._jumping.threads -= 1
 
 
 def options(backend: Backend) -> dict[str, Any]:
