@@ -36,7 +36,8 @@ class Proxy:
     def cut(self) -> None:
         """Reset every connection, wherever its bytes are."""
         for carried in self._open:
-            carried.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            if carried.client.socket.fileno() != -1:  # one that is ending by itself may be closed already
+                carried.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
             carried.scope.cancel()
 
     def freeze(self) -> None:
