@@ -119,11 +119,10 @@ class Site:
         """Call `kubectl wait`, which ends with an error as long as an object has no conditions at all."""
         looks = threading.Event()
         for _ in range(LOOKS):
-            done = self.attempt(command)
-            if done.returncode == 0 or "accessor error" not in done.stdout:
+            if "accessor error" not in self.attempt(command).stdout:
                 break
             looks.wait(0.2)
-        assert done.returncode == 0, f"kubectl {command}: {done.stdout}"
+        self.kubectl(command)
 
     def until(self, command: str, pattern: str, given: str = "") -> str:
         """Call kubectl until what it prints matches: for what `kubectl wait` cannot see."""
