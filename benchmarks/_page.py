@@ -35,11 +35,16 @@ def write_report(run: Run, into: Path) -> list[Path]:
     """Write all of it; the files."""
     into.mkdir(parents=True, exist_ok=True)
     files = {"README.md": markdown(run), "index.html": page(run)}
-    rows = {row.name: row for row in run.rows}
-    files |= {f"{name}.svg": chart(rows[row]) + "\n" for name, row in PICTURES.items() if row in rows}
+    files |= {f"{name}.svg": chart(row) + "\n" for name, row in pictured(run).items()}
     for name, text in files.items():
         (into / name).write_text(text)
     return [into / name for name in files]
+
+
+def pictured(run: Run) -> dict[str, Outcome]:
+    """The rows that get a picture of their own, as far as they were measured."""
+    rows = {row.name: row for row in run.rows}
+    return {name: rows[row] for name, row in PICTURES.items() if row in rows}
 
 
 def contenders(row: Outcome) -> list[tuple[str, Standing | None]]:
@@ -72,7 +77,8 @@ def markdown(run: Run) -> str:
                 lines.append("| " + " | ".join((name, ours, *cells)) + " |")
                 name = ours = ""
         lines.append("")
-    lines += ["![Decoding](decode.svg)", "", "![Controllers](controller.svg)", ""]
+    for name, row in pictured(run).items():
+        lines += [f"![{row.says}]({name}.svg)", ""]
     return "\n".join(lines)
 
 

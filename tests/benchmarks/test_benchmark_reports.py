@@ -121,3 +121,13 @@ def test_a_report_has_tables_a_page_that_needs_nothing_else_and_pictures(
     picture = ElementTree.fromstring((tmp_path / "report/controller.svg").read_text())
     widths = [float(bar.get("width", "")) for bar in picture.iter("{http://www.w3.org/2000/svg}rect")]
     assert widths[0] == pytest.approx(9 * widths[1], rel=0.01)
+
+
+def test_a_picture_of_a_row_that_was_not_measured_is_not_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "REPORT", tmp_path / "report")
+    kept(outcome("decode.pods.metadata", 2.0, (1.9, 2.1))).save(tmp_path / "run.json")
+    said("report", str(tmp_path / "run.json"))
+    linked = re.findall(r"\]\((.+\.svg)\)", (tmp_path / "report/README.md").read_text())
+    assert linked == ["decode.svg"]
