@@ -77,11 +77,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out = [item for item in items if is_newer(item)]
-    if not config.getoption("--thorough"):
-        left_out += [item for item in items if item.get_closest_marker("thorough")]
+    quick = not config.getoption("--thorough")
+    left_out = {item for item in items if is_newer(item) or (quick and item.get_closest_marker("thorough"))}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
 
 
