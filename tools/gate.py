@@ -36,6 +36,7 @@ STEPS: Final = (
     ("lint", [f"{BIN}/ruff", "check", "--quiet", "."]),
     ("types, by mypy", [f"{BIN}/mypy", *SOURCES]),
     ("types of the contract's conftest", [f"{BIN}/mypy", "tests/transports/contract/conftest.py"]),
+    ("types of the command line's conftest", [f"{BIN}/mypy", "tests/cli/conftest.py"]),
     ("types of the programs' conftest", [f"{BIN}/mypy", "tests/programs/conftest.py"]),
     ("types, by pyright", [f"{BIN}/pyright", "--pythonpath", sys.executable]),
     ("layers", [f"{BIN}/lint-imports", "--no-logo"]),

@@ -12,11 +12,21 @@ if TYPE_CHECKING:
 
 
 class Command(click.Command):
-    """A command whose help ends with examples: pairs of what it is for and what to type."""
+    """A command whose help ends with examples: pairs of what it is for and what to type.
 
-    def __init__(self, *args: Any, examples: Sequence[tuple[str, str]] = (), **options: Any) -> None:
+    `failure_status` is the exit status of an error that does not bring its own.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        examples: Sequence[tuple[str, str]] = (),
+        failure_status: int = 1,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
         self.examples = tuple(examples)
+        self.failure_status = failure_status
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on a line of its own, never wrapped: they are to be copied."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ._commands import LazyCommand, LazyGroup
+from ._commands import Command, LazyCommand, LazyGroup
+from ._errors import CommandFailed, first_error, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,13 +59,10 @@ def run(arguments: Sequence[str]) -> int:
         with kubeproto.make_context(NAME, list(arguments)) as context:
             try:
                 return kubeproto.invoke(context) or 0
-            except (click.exceptions.Exit, click.ClickException, BrokenPipeError):
+            except (click.exceptions.Exit, click.UsageError):
                 raise
-            except Exception as error:
-                if (reason := _reason(error)) is None:
-                    raise  # a mistake of this program: its traceback belongs in a report
-                _complain(f"{NAME} {context.invoked_subcommand}: {reason}")
-                return 1
+            except BaseException as error:
+                return _failed(context, first_error(error))
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
@@ -74,24 +72,19 @@ def run(arguments: Sequence[str]) -> int:
         path = error.ctx.command_path if error.ctx else NAME
         _complain(f"{path}: {_in_a_line(error.format_message())}; see {path} --help")
         return error.exit_code
-    except click.ClickException as error:
-        _complain(f"{NAME}: {error.format_message()}")
-        return error.exit_code
 
 
-def _reason(error: Exception) -> str | None:
-    """Return what to say of an error whose cause is the input, a file, a server or the installation."""
-    from kubeproto import KubeprotoError
-
-    match error:
-        case ModuleNotFoundError():
-            return f"the module {error.name} is missing: pip install kubeproto[cli]"
-        case OSError(filename=str() as name, strerror=str() as what):
-            return f"{name}: {what}"
-        case KubeprotoError() | OSError() | ValueError():
-            return " ".join(str(error).splitlines()) or type(error).__name__
-        case _:
-            return None
+def _failed(context: click.Context, error: BaseException) -> int:
+    """Complain in one line, and return the exit status; what is not an error of a command goes on."""
+    if isinstance(error, BrokenPipeError) or (reason := reason_of(error)) is None:
+        raise error  # a mistake of this program: its traceback belongs in a report
+    name = context.invoked_subcommand or ""
+    command = kubeproto.get_command(context, name)
+    status = command.failure_status if isinstance(command, Command) else 1
+    if isinstance(error, CommandFailed):
+        status = error.status
+    _complain(f"{NAME} {name}: {reason}")
+    return status
 
 
 def _in_a_line(message: str) -> str:

@@ -62,7 +62,8 @@ def test_help_imports_no_command_and_nothing_else_of_the_project() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "Serve a simulated Kubernetes API on a port." in done.stdout
     loaded = json.loads(done.stderr.replace("'", '"'))
-    assert set(loaded) == {"kubeproto_cli", "kubeproto_cli._main", "kubeproto_cli._commands"}
+    own = {f"kubeproto_cli.{name}" for name in ("_main", "_commands", "_errors")}
+    assert set(loaded) == {"kubeproto_cli", *own}
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

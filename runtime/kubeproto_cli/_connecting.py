@@ -1,0 +1,170 @@
+"""The options that say which server, as whom and in which namespace, and the client that they give.
+
+Every command that speaks to a server takes the options by `@connection_options`, gets them as one
+`ConnectionOptions`, and does its work in `asyncio_run`, within ``async with connected(options) as client``.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import asynccontextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import click
+
+from ._errors import CommandFailed
+from ._output import styled, use_color
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine
+
+    from kubeproto.requests import AllNamespaces
+    from kubeproto_runtime import Client
+
+T = TypeVar("T")
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# Somebody waits for a command. Two retries get over a connection that the server has closed meanwhile; the
+# four of a client in a program would be three seconds until it says that nothing listens there.
+_RETRIES: Final = 2
+_TIMEOUT: Final = 60.0
+
+
+class ConnectionOptions(NamedTuple):
+    """Which server, as whom, in which namespace, as the command line has it."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    cluster: str | None = None
+    user: str | None = None
+    namespace: str | None = None
+    all_namespaces: bool = False
+    impersonated: str | None = None
+    groups: tuple[str, ...] = ()
+    uid: str | None = None
+    request_timeout: float = _TIMEOUT
+
+    @property
+    def place(self) -> str | AllNamespaces:
+        """Where to read: a namespace, all of them, or nothing for that of the context."""
+        if self.all_namespaces:
+            from kubeproto import ALL
+
+            return ALL
+        return self.namespace or ""
+
+
+def seconds(text: str) -> float:
+    """Read a duration as kubectl takes it: ``90s``, ``1m30s``, or a number of seconds."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    from kubeproto import Duration
+
+    try:
+        return Duration.parse(text).seconds
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a duration: expected 30, 30s or 1m30s") from None
+
+
+def connection_options(
+    *, all_namespaces: bool = False, namespace: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add kubectl's options of a connection to a command, which gets them as its argument `connection`.
+
+    `all_namespaces` adds ``-A``; without `namespace`, there is no ``-n``, for what has no namespace.
+    """
+    options = list(_COMMON)
+    if namespace:
+        options.insert(0, _NAMESPACE)
+    if all_namespaces:
+        options.insert(1, _ALL_NAMESPACES)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def called(**given: Any) -> Any:
+            own = {name: given.pop(name) for name in ConnectionOptions._fields if name in given}
+            return function(connection=ConnectionOptions(**own), **given)
+
+        for option in reversed(options):
+            called = option(called)
+        return called
+
+    return decorate
+
+
+_NAMESPACE: Final = click.option(
+    "--namespace", "-n", metavar="NAME", help="The namespace; that of the context by default."
+)
+_ALL_NAMESPACES: Final = click.option("--all-namespaces", "-A", is_flag=True, help="All namespaces.")
+_COMMON: Final = (
+    click.option(
+        "--kubeconfig", type=click.Path(), metavar="FILE",
+        help="The kubeconfig, in place of $KUBECONFIG and ~/.kube/config.",
+    ),
+    click.option("--context", metavar="NAME", help="The context of the kubeconfig."),
+    click.option("--cluster", metavar="NAME", help="The cluster of the kubeconfig."),
+    click.option("--user", metavar="NAME", help="The user of the kubeconfig."),
+    click.option("--as", "impersonated", metavar="USER", help="Act as this user."),
+    click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="With --as: in this group."),
+    click.option("--as-uid", "uid", metavar="UID", help="With --as: with this uid."),
+    click.option(
+        "--request-timeout", type=seconds, default=_TIMEOUT, metavar="DURATION",
+        help="How long one request may take, such as 30s; 60s by default.",
+    ),
+)  # fmt: skip
+
+
+@asynccontextmanager
+async def connected(options: ConnectionOptions) -> AsyncGenerator[Client]:
+    """Connect as the options say. Warnings of the server go to standard error, each once."""
+    from kubeproto.config import Impersonation
+    from kubeproto.wire import RetryPolicy
+    from kubeproto_runtime import connect
+
+    show_warnings()
+    impersonation = Impersonation(
+        user=options.impersonated or "", uid=options.uid or "", groups=options.groups
+    )
+    async with connect(
+        kubeconfig=options.kubeconfig or "",
+        context=options.context or "",
+        cluster=options.cluster or "",
+        user=options.user or "",
+        namespace=options.namespace or "",
+        impersonate=impersonation if impersonation.user else "",
+        client={"retries": RetryPolicy(untold=_RETRIES), "timeout": options.request_timeout or None},
+    ) as client:
+        yield client
+
+
+def asyncio_run(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
+    """Run the asynchronous part of a command. Ctrl-C cancels it, so that what is open is closed."""
+    import asyncio
+
+    return asyncio.run(function(*args))
+
+
+class _Warnings(logging.Handler):
+    """Writes warnings as kubectl does: ``Warning: …``."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one."""
+        line = " ".join(record.getMessage().splitlines())
+        print(f"{styled('Warning:', '33', use_color(sys.stderr))} {line}", file=sys.stderr)  # noqa: T201
+
+
+def show_warnings(level: int = logging.WARNING) -> None:
+    """Write what the project logs to standard error, as warnings."""
+    log = logging.getLogger("kubeproto")
+    log.propagate = False
+    log.handlers[:] = [_Warnings(level)]
+
+
+def require_one_place(options: ConnectionOptions) -> None:
+    """Refuse -n together with -A: one of them would be ignored."""
+    if options.namespace and options.all_namespaces:
+        raise CommandFailed("--namespace and --all-namespaces exclude each other", status=2)

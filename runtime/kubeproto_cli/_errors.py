@@ -1,0 +1,74 @@
+"""Which errors are the input's, a server's or the installation's, and the one line that each becomes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class CommandFailed(click.ClickException):
+    """A command did not succeed: standard error gets this line, and the shell this exit status."""
+
+    def __init__(self, message: str, *, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return what a group of errors is about: Ctrl-C and a closed pipe count more than the others."""
+    leaves = list(_leaves(error))
+    for one in leaves:
+        if isinstance(one, KeyboardInterrupt | BrokenPipeError):
+            return one
+    return leaves[0]
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            yield from _leaves(one)  # pyright: ignore[reportUnknownArgumentType]
+    else:
+        yield error
+
+
+def reason_of(error: BaseException) -> str | None:
+    """Return what went wrong and what to do about it; None for a mistake of this program."""
+    from kubeproto import KubeprotoError
+
+    match error:
+        case click.ClickException():
+            return error.format_message()
+        case ModuleNotFoundError():
+            return f"the module {error.name} is missing: pip install kubeproto[cli]"
+        case OSError(filename=str() as name, strerror=str() as what):
+            return f"{name}: {what}"
+        case KubeprotoError() | OSError() | ValueError():
+            said = " ".join(str(error).splitlines()) or type(error).__name__
+            advice = _advice(error)
+            return f"{said}; {advice}" if advice else said
+        case _:
+            return None
+
+
+def _advice(error: Exception) -> str:
+    """Return what somebody at a terminal can do; empty where the error itself says so."""
+    from kubeproto import ConnectError, DeadlineExceeded, Forbidden, Unauthorized
+    from kubeproto.config import ConfigError, CredentialsError
+
+    match error:
+        case Unauthorized() | CredentialsError():
+            return "log in again, or choose another --context or --user"
+        case Forbidden():
+            return "ask for this right, or act as somebody else: --as, --context"
+        case ConnectError():
+            return "check that the server runs, and that the --context is the one that you mean"
+        case DeadlineExceeded():
+            return "give it more time: --request-timeout"
+        case ConfigError() if str(error).startswith("there is no kubeconfig"):
+            return "name one: --kubeconfig, or $KUBECONFIG"
+        case _:
+            return ""

@@ -1,0 +1,59 @@
+"""``pods``, ``po web``, ``deploy/web``, ``pods,services``: which resources and names a command line means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_EXPECTED: Final = "expected TYPE, TYPE NAME… or TYPE/NAME…, such as pods, deploy web or deploy/web"
+
+
+class WantedResources(NamedTuple):
+    """Objects of one kind, as somebody named them: all that there are, or those of the names."""
+
+    kind: str
+    names: tuple[str, ...] = ()
+
+
+def parse_resources(words: Sequence[str]) -> tuple[WantedResources, ...]:
+    """Read the arguments of a command as kubectl does: what is to be had of which kind.
+
+    ``TYPE[,TYPE…]`` is all of these kinds, ``TYPE[,TYPE…] NAME…`` these names of each, ``TYPE/NAME…`` single
+    objects. The kinds are words yet: `Client.resource` asks the server what they mean.
+    """
+    if not words:
+        raise click.UsageError(f"which resources? {_EXPECTED}")
+    slashed = [word for word in words if "/" in word]
+    if slashed and len(slashed) != len(words):
+        plain = next(word for word in words if "/" not in word)
+        raise click.UsageError(f"{plain!r} is not TYPE/NAME as {slashed[0]!r} is; {_EXPECTED}")
+    if slashed:
+        return tuple(_single(word) for word in words)
+    kinds = words[0].split(",")
+    if not all(kinds):
+        raise click.UsageError(f"{words[0]!r} has an empty type; {_EXPECTED}")
+    return tuple(WantedResources(kind, tuple(words[1:])) for kind in kinds)
+
+
+def parse_object(words: Sequence[str], *, default: str = "") -> tuple[str, str]:
+    """Read the arguments of a command that is about one object: its kind and its name.
+
+    ``TYPE/NAME``, ``TYPE NAME``, or ``NAME`` of the `default` kind.
+    """
+    if default and len(words) == 1 and "/" not in words[0]:
+        return default, words[0]
+    wanted = parse_resources(words)
+    if len(wanted) != 1 or len(wanted[0].names) != 1:
+        raise click.UsageError(f"one object is expected: {'NAME, ' if default else ''}TYPE NAME or TYPE/NAME")
+    return wanted[0].kind, wanted[0].names[0]
+
+
+def _single(word: str) -> WantedResources:
+    kind, _, name = word.partition("/")
+    if not kind or not name or "/" in name or "," in kind:
+        raise click.UsageError(f"{word!r} is not TYPE/NAME; {_EXPECTED}")
+    return WantedResources(kind, (name,))

@@ -1,0 +1,77 @@
+"""The command line as a process against a simulated cluster on a port: in a pipe, and on a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from terminals import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from kubeproto.sim import Cluster
+    from kubeproto_serve import SimServer
+
+PROGRAM: Final = (sys.executable, "-m", "kubeproto_cli")
+# What a test's machine may have set, and would change what is printed or which server is meant.
+_OTHERS: Final = ("NO_COLOR", "FORCE_COLOR", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "COLUMNS", "LINES")
+
+
+class CommandLine:
+    """Commands that find the server in ``$KUBECONFIG``, as a user's do."""
+
+    def __init__(self, server: SimServer, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.kubeconfig = folder / "kubeconfig"
+        self.kubeconfig.write_text(server.kubeconfig)
+        clean = {name: value for name, value in os.environ.items() if name not in _OTHERS}
+        self.environment = {**clean, "KUBECONFIG": str(self.kubeconfig), "HOME": str(folder)}
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster; `server.call` changes it between two requests."""
+        return self.server.cluster
+
+    def run(
+        self, *words: str, stdin: str = "", status: int | None = 0, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, in pipes; a status that was not expected fails the test."""
+        done = subprocess.run(
+            [*PROGRAM, *words], input=stdin, capture_output=True, text=True, check=False, cwd=self.folder,
+            env={**self.environment, **environment},
+        )  # fmt: skip
+        assert status is None or done.returncode == status, (done.returncode, done.stdout, done.stderr)
+        return done
+
+    def kubectl(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run the same by kubectl, to compare."""
+        return subprocess.run(
+            ["kubectl", *words], input=stdin, capture_output=True, text=True, check=False, cwd=self.folder,
+            env=self.environment,
+        )  # fmt: skip
+
+    @contextmanager
+    def start(self, *words: str, **environment: str) -> Generator[subprocess.Popen[str]]:
+        """Start a command in pipes; it is killed at the end of the block if it still runs."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            [*PROGRAM, *words], stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=self.folder,
+            env={**self.environment, **environment},
+        ) as process:  # fmt: skip
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+    def terminal(self, *words: str, rows: int = 24, columns: int = 80, **environment: str) -> Terminal:
+        """Start a command on a terminal."""
+        return Terminal(
+            [*PROGRAM, *words], rows=rows, columns=columns, environment={**self.environment, **environment}
+        )
