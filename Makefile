@@ -147,7 +147,7 @@ dist: $(READY)
 
 .PHONY: docs
 docs: .venv-docs/.ready
-	@.venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs .cache/docs
+	@.venv-docs/bin/python -m sphinx --jobs auto --fail-on-warning --keep-going --quiet docs .cache/docs
 	@echo 'the documentation is built: .cache/docs/index.html'
 
 # A lock serves every platform and every Python from 3.11 on, with all hashes; that takes uv, in a folder of its own.

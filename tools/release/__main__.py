@@ -38,6 +38,11 @@ EXTRAS: Final = {
     "runtime,trio": "all",
     "runtime,httpx": "all",
     "serve": "command",
+    "cli": "command",
+    "yaml": "core",
+    "cel": "core",
+    "otel": "core",
+    "webhooks": "core",
 }
 
 
