@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from access_cases import RECORDED, SEED, Ask, Cases, Send, verdicts
+from access_cases import RECORDED, SEED, Ask, Cases, Json, Send, verdicts
 
 from kubeproto.wire import Head, inflate
 from kubeproto_httpx import BlockingHttpxTransport
@@ -19,7 +19,10 @@ from kubeproto_httpx import BlockingHttpxTransport
 from . import RealServer, start
 
 COUNT: Final = 700
-_SETTLE: Final = 2.0  # seconds until an authorizer has surely seen the last binding
+_KNOWN_WITHIN: Final = 60.0  # seconds
+_RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
+_NAMESPACE: Final = "default"
+_SENTINEL: Final = "sentinel"
 
 
 @contextmanager
@@ -50,8 +53,51 @@ def ask_all(cases: Cases, send: Send) -> list[Any]:
     for ask in cases.objects:
         status, body = send(ask)
         assert status == 201, body
-    time.sleep(_SETTLE)
+    _until_all_are_known(send)
     return verdicts(cases, send)
+
+
+def _until_all_are_known(send: Send) -> None:
+    """Wait until the server grants what roles and bindings say that were made after all others.
+
+    One is aggregated, since a controller fills in the rules of such a role.
+    """
+    local = f"{_RBAC}/namespaces/{_NAMESPACE}"
+    part, whole = f"{_SENTINEL}-part", f"{_SENTINEL}-whole"
+    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": _SENTINEL}
+    selectors = {"clusterRoleSelectors": [{"matchLabels": {_SENTINEL: "part"}}]}
+    made: tuple[tuple[str, str, Json], ...] = (
+        (f"{local}/roles", part, {"rules": [_rule("local")]}),
+        (f"{local}/rolebindings", part, {"subjects": [subject], "roleRef": _reference("Role", part)}),
+        (f"{_RBAC}/clusterroles", part, {"rules": [_rule("whole")]}),
+        (f"{_RBAC}/clusterroles", whole, {"rules": [], "aggregationRule": selectors}),
+        (f"{_RBAC}/clusterrolebindings", whole,
+         {"subjects": [subject], "roleRef": _reference("ClusterRole", whole)}),
+    )  # fmt: skip
+    for target, name, more in made:
+        metadata = {"name": name, "labels": {_SENTINEL: name.removeprefix(f"{_SENTINEL}-")}}
+        status, body = send(Ask("POST", target, {"metadata": metadata, **more}))
+        assert status == 201, body
+    end = time.monotonic() + _KNOWN_WITHIN
+    while not (_may(send, "local") and _may(send, "whole")):
+        assert time.monotonic() < end, "the server does not grant what the last roles say"
+    for target, name, _ in made:
+        send(Ask("DELETE", f"{target}/{name}"))
+
+
+def _rule(resource: str) -> Json:
+    return {"apiGroups": [_SENTINEL], "resources": [resource], "verbs": ["get"]}
+
+
+def _reference(kind: str, name: str) -> Json:
+    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+
+
+def _may(send: Send, resource: str) -> bool:
+    attributes = {"namespace": _NAMESPACE, "verb": "get", "group": _SENTINEL, "resource": resource}
+    review = {"spec": {"user": _SENTINEL, "resourceAttributes": attributes}}
+    _, body = send(Ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review))
+    return bool(body["status"]["allowed"])
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -21,29 +21,40 @@ from kubeproto_httpx import BlockingHttpxTransport
 from . import RealServer, start
 from .conversion import record as record_conversions
 
-_SETTLE: Final = 2.0  # seconds until a server has surely seen new configurations of webhooks
-_COMPILED_WITHIN: Final = 60.0
+_KNOWN_WITHIN: Final = 60.0  # seconds
+_PARAMETERS: Final = "/api/v1/namespaces/default/configmaps"
 _POLICIES: Final = f"{HOOKS}/validatingadmissionpolicies"
 _BINDINGS: Final = f"{HOOKS}/validatingadmissionpolicybindings"
 _SECRETS: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+_MADE_BY_CONTROLLERS: Final = (
+    f"/api/v1/namespaces/{NAMESPACE}/configmaps/kube-root-ca.crt",
+    f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default",
+)
 
 
 class RealTaker:
-    """The real server, whose webhooks are answered here."""
+    """The real server, whose webhooks are answered here.
+
+    Such a server acts on a configuration some time after it has taken it. So each one ends in a sentinel, and
+    a case begins when the server calls that webhook, or refuses what that policy refuses.
+    """
 
     def __init__(self, transport: BlockingHttpxTransport, webhooks: WebhookServer) -> None:
         self._transport = transport
         self._webhooks = webhooks
         self._objects: tuple[tuple[str, Json], ...] = ()
-        self._sentinels = 0
+        self._rounds = 0
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        for target in _MADE_BY_CONTROLLERS:  # which would be writes that webhooks are called for
+            self._until(lambda target=target: self._send("GET", target)[0] == 200)
 
     def configure(self, case: Case) -> None:
         refusing = {path for step in case.steps for path, one in step.webhooks.items() if _refuses(one)}
+        self._rounds += 1
         for phase, hooks in (("mutating", case.mutating), ("validating", case.validating)):
             target = f"{HOOKS}/{phase}webhookconfigurations"
             self._send("DELETE", f"{target}/cases")
-            shown = [self._shown(one) for one in hooks]
+            shown = [self._shown(one) for one in (*hooks, self._sentinel(phase))]
             self._send("POST", target, {"metadata": {"name": "cases"}, "webhooks": shown})
         assert len(refusing) <= 1
         for target, body in self._objects:
@@ -54,33 +65,70 @@ class RealTaker:
             assert status == 201, made
         if case.objects:
             self._until_policies_are_compiled()
-        time.sleep(_SETTLE)
+        self._until_called("mutating", "validating")
+
+    def _sentinel(self, phase: str) -> Json:
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}
+        return {
+            "name": "sentinel.x.io",
+            "path": f"sentinel-{phase}-{self._rounds}",
+            "rules": [rule],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}},
+        }
+
+    def _until_called(self, *phases: str) -> None:
+        awaited = {f"sentinel-{phase}-{self._rounds}" for phase in phases}
+
+        def called() -> bool:
+            self._webhooks.calls.clear()
+            self._try_secret("called")
+            return awaited <= {path for path, _ in self._webhooks.calls}
+
+        self._until(called)
 
     def _until_policies_are_compiled(self) -> None:
-        """Wait for a policy that was made after all others, which the server compiles in one go."""
-        self._sentinels += 1
-        said = f"sentinel {self._sentinels}"
+        """Wait for a policy that was made after all others, which the server compiles in one go.
+
+        Its parameters were made after all others as well, and the server learns of both in one order.
+        """
+        said = f"sentinel {self._rounds}"
+        refused = f"object.metadata.name == 'refused' && params.data.said == '{said}'"
         rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}
+        metadata = {"name": "sentinel"}
         spec = {
             "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "object.metadata.name != 'sentinel'", "message": said}],
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "validations": [{"expression": f"!({refused})", "message": said}],
         }
-        metadata = {"name": "sentinel"}
-        binding = {"policyName": "sentinel", "validationActions": ["Deny"]}
-        for target, wanted in ((_POLICIES, spec), (_BINDINGS, binding)):
+        reference = {"name": "sentinel", "namespace": "default", "parameterNotFoundAction": "Deny"}
+        binding = {"policyName": "sentinel", "paramRef": reference, "validationActions": ["Deny"]}
+        for target, wanted in (
+            (_PARAMETERS, {"data": {"said": said}}),
+            (_POLICIES, {"spec": spec}),
+            (_BINDINGS, {"spec": binding}),
+        ):
             self._send("DELETE", f"{target}/sentinel")
-            status, _, made = self._send("POST", target, {"metadata": metadata, "spec": wanted})
+            status, _, made = self._send("POST", target, {"metadata": metadata, **wanted})
             assert status == 201, made
-        end = time.monotonic() + _COMPILED_WITHIN
-        while said not in str(self._send("POST", f"{_SECRETS}?dryRun=All", {"metadata": metadata})):
-            assert time.monotonic() < end, "the server does not apply a new policy"
+        self._until(lambda: said in str(self._try_secret("refused")))
+
+    def _try_secret(self, name: str) -> Any:
+        """What comes of a creation that only sentinels look at, and that changes nothing."""
+        return self._send("POST", f"{_SECRETS}?dryRun=All", {"metadata": {"name": name}})
+
+    def _until(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + _KNOWN_WITHIN
+        while not condition():
+            assert time.monotonic() < end, "the server does not act on a new configuration"
 
     def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
-        self._webhooks.calls.clear()
         self._webhooks.behaviours = dict(step.webhooks)
         refused = [path for path, one in step.webhooks.items() if _refuses(one)]
         if refused:
             self._point(refused[0], 1)
+        self._webhooks.calls.clear()
         status, warned, body = self._send(step.method, step.target, step.body, step.media)
         calls = list(self._webhooks.calls)
         if refused:
@@ -91,11 +139,13 @@ class RealTaker:
         """Let a webhook stand behind another port: nobody listens behind port 1."""
         target = f"{HOOKS}/validatingwebhookconfigurations/cases"
         _, _, found = self._send("GET", target)
+        self._rounds += 1
         for one in found["webhooks"]:
             if one["name"] == f"{path}.x.io":
                 one["clientConfig"]["url"] = f"https://127.0.0.1:{port}/{path}"
+        found["webhooks"][-1] = self._shown(self._sentinel("validating"))
         self._send("PUT", target, found)
-        time.sleep(_SETTLE)
+        self._until_called("validating")
 
     def _shown(self, hook: Json) -> Json:
         shown = {name: value for name, value in hook.items() if name != "path"}
