@@ -108,7 +108,7 @@ _DEFAULTS: Final = ServeOptions()
 )  # fmt: skip
 @click.option(
     "--kubernetes", default=_DEFAULTS.kubernetes, show_default=True, metavar="RELEASE",
-    help="The release of Kubernetes to be: 1.30, or 1.32 to 1.36.",
+    help="The release of Kubernetes to be: 1.30 to 1.36.",
 )  # fmt: skip
 @click.option("--empty", is_flag=True, help="Begin without the objects that a new cluster has.")
 @click.option("--log", is_flag=True, help="Log each request to standard error.")
