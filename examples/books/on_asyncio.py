@@ -14,6 +14,7 @@ from book import Book, describe
 
 import kubeproto as kp
 from kubeproto_runtime import Client, connect
+from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 
 
 async def tell(client: Client, say: Callable[[str], object] = print) -> None:
@@ -21,6 +22,13 @@ async def tell(client: Client, say: Callable[[str], object] = print) -> None:
     async with client.api(Book, namespace=kp.ALL).follow(strict=True) as events:
         async for event in events:
             say(describe(event))
+
+
+def deployed(client: Client) -> ProgramDescription:
+    """What `manifests.yaml` describes."""
+    return ProgramDescription(
+        kinds=(Book,), follows=(FollowedKind(Book.resource),), reconciles=False, grace=0
+    )
 
 
 async def main() -> None:

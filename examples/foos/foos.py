@@ -3,7 +3,8 @@
     python examples/foos/foos.py --definition | kubectl apply -f -
     NAMESPACE=default python examples/foos/foos.py
 
-Each message to a page is all that there is to show, so a page that has missed some is right after the next.
+The README beside it tells how it is run in a cluster. Each message to a page is all that there is to show, so
+a page that has missed some is right after the next.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ import kubeproto as kp
 from kubeproto.crd import definition_of
 from kubeproto_runtime import Caches, Client, connect
 from kubeproto_runtime.caches import Cache
+from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 
 PAGE: Final = Path(__file__).with_name("foos.html")
+PORT: Final = 8000
 
 
 class FooSpec(kp.Fields):
@@ -129,6 +132,7 @@ def application(connected: AbstractAsyncContextManager[Client], namespace: str =
         Route("/foos", listed),
         Route("/events", events),
         Route("/healthz", healthy),
+        Route("/livez", healthy),
         Route("/readyz", ready),
     ]
     return Starlette(routes=routes, lifespan=lifespan)
@@ -148,11 +152,22 @@ class Server(uvicorn.Server):
             foos.close()
 
 
+def deployed(client: Client) -> ProgramDescription:
+    """What `manifests.yaml` describes: it shows the Foos of the namespace that it runs in."""
+    return ProgramDescription(
+        kinds=(Foo,),
+        follows=(FollowedKind(Foo.resource, (client.namespace,)),),
+        reconciles=False,
+        health_port=PORT,
+        http_port=PORT,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Foos on a web page.")
     parser.add_argument("--definition", action="store_true", help="print the definition of Foos, and end")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8000, help="the port (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=PORT, help="the port (default: %(default)s)")
     options = parser.parse_args()
     if options.definition:
         print(definition_of(Foo).to_yaml(), end="")

@@ -40,11 +40,14 @@ from kubeproto_runtime import (
     finalizer,
     requeue,
 )
-from kubeproto_runtime.webhooks import CertificateFiles, WebhookServer, Where
+from kubeproto_runtime.webhooks import CertificateFiles, ManagedCertificates, WebhookServer, Where
 
 IMAGE: Final = "hashicorp/http-echo:1.0"
 MANAGER: Final = "hello-operator"
 FINALIZER: Final = "fraim.co.jp/hello-operator"
+WEBHOOKS: Final = (
+    "hello-operator-webhooks"  # the Service in front of them, and the Secret of their certificate
+)
 LOOK_AGAIN: Final = 60.0  # seconds, where what has to change is nothing that this operator follows
 
 
@@ -170,19 +173,31 @@ def operator(client: Client, *, port: int | None = None, server: WebhookServer |
     return made
 
 
+def webhook_server(client: Client, where: Where, *, port: int = 9443) -> WebhookServer:
+    """The webhooks, with a certificate that the leader makes, renews, and has the API server trust."""
+    named = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", where)
+    return WebhookServer(
+        webhooks, ManagedCertificates(client, where, secret=WEBHOOKS, configurations=named), port=port
+    )
+
+
 def deployed(client: Client) -> Operator:
-    """The operator that `manifests.yaml` describes."""
-    return operator(client, port=8080)
+    """The operator that `manifests.yaml` describes, with the webhooks that it configures."""
+    where = Where(namespace=client.namespace, service=WEBHOOKS)
+    return operator(client, port=8080, server=webhook_server(client, where))
 
 
-async def operate(*, port: int | None, certificates: Path | None, webhook_port: int) -> None:
+async def operate(options: argparse.Namespace) -> None:
     """Serve the cluster that kubectl talks to, until SIGTERM."""
-    server = None
-    if certificates is not None:
-        files = CertificateFiles(certificates / "tls.crt", certificates / "tls.key")
-        server = WebhookServer(webhooks, files, port=webhook_port)
     async with connect() as client:
-        await operator(client, port=port, server=server).run()
+        if options.in_cluster:
+            await deployed(client).run()
+            return
+        server = None
+        if (folder := options.certificates) is not None:
+            files = CertificateFiles(folder / "tls.crt", folder / "tls.key")
+            server = WebhookServer(webhooks, files, port=options.webhook_port)
+        await operator(client, port=options.port, server=server).run()
 
 
 def manifests(where: Where | None) -> str:
@@ -199,6 +214,7 @@ def main() -> None:
     add("--definition", action="store_true", help="print the definition of Hellos, and end")
     add("--webhooks-url", default="", help="with --definition: also the webhooks, to be called at this URL")
     add("--webhooks-ca", type=Path, help="with --webhooks-url: the authority of their certificate")
+    add("--in-cluster", action="store_true", help="run as manifests.yaml wants it to, with its webhooks")
     add("--port", type=int, help="serve /healthz, /readyz and /metrics on this port")
     add("--certificates", type=Path, help="serve webhooks with tls.crt and tls.key of this folder")
     add("--webhook-port", type=int, default=9443, help="where webhooks are served (default: %(default)s)")
@@ -210,9 +226,7 @@ def main() -> None:
         return
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     show_spans()
-    asyncio.run(
-        operate(port=options.port, certificates=options.certificates, webhook_port=options.webhook_port)
-    )
+    asyncio.run(operate(options))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Final
 import kubeproto as kp
 from kubeproto.kinds.core_v1 import Event, Node
 from kubeproto_runtime import Client, connect
+from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 
 SELECTOR: Final = "role=worker"
 EVENTS: Final = 5  # the last ones are shown
@@ -81,6 +82,11 @@ async def events_about(client: Client, name: str) -> list[str]:
         return [f"its Events cannot be read: {error}"]
     newest = sorted(page, key=lambda one: one.metadata.creation_timestamp or "")[-EVENTS:]
     return [f"{one.type} {one.reason}: {one.message}" for one in newest]
+
+
+def deployed(client: Client) -> ProgramDescription:
+    """What `manifests.yaml` describes."""
+    return ProgramDescription(follows=(FollowedKind(Node.resource),), reconciles=False, grace=0)
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""`kubeproto manifests`: what an operator needs in a cluster, printed or written to a folder."""
+"""`kubeproto manifests`: what a program needs in a cluster, printed or written to a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kubeproto_runtime.manifests import Packaging
-    from kubeproto_runtime.operator import OperatorDescription
+    from kubeproto_runtime.operator import ProgramDescription
 
 
 class ManifestOptions(Struct, frozen=True, kw_only=True):
@@ -62,14 +62,15 @@ def manifests(**given: Any) -> None:
     """Print or write what an operator needs in a cluster.
 
     Its definitions, account, least rights, Deployment, PodDisruptionBudget, NetworkPolicy and webhooks.
-    OPERATOR is a function that takes a client and returns an Operator, what Controller.run() returned, or
-    several of these; it is called without a cluster.
+    OPERATOR is a function that takes a client and returns an Operator, what Controller.run() returned,
+    several of these, or the ProgramDescription of a program without an Operator. It is called without a
+    cluster; the namespace of the client is the one in which it will run.
     """
     options = ManifestOptions(**{key: value for key, value in given.items() if value is not None})
     if options.layout != "plain" and options.output is None:
         raise click.UsageError(f"--{options.layout} makes a folder: say which by --output FOLDER")
-    described = _described(load_object(options.operator))
     packaging = _packaging(options)
+    described = _described(load_object(options.operator), packaging.namespace or packaging.name)
     files = _files(described, packaging, options)
     if options.output is None:
         click.echo(files["manifests.yaml"], nl=False)
@@ -99,7 +100,7 @@ def _packaging(options: ManifestOptions) -> Packaging:
 
 
 def _files(
-    described: OperatorDescription, packaging: Packaging, options: ManifestOptions
+    described: ProgramDescription, packaging: Packaging, options: ManifestOptions
 ) -> Mapping[str, str]:
     from kubeproto import dump_yaml
     from kubeproto_runtime.manifests import dockerfile, helm_chart, kustomization
@@ -120,14 +121,14 @@ def _files(
     return {**files, "Dockerfile": text}
 
 
-def _described(make: Any) -> OperatorDescription:
+def _described(make: Any, namespace: str) -> ProgramDescription:
     """Call the function with a client of an empty cluster, and describe what it returns."""
     from kubeproto.sim import Cluster
     from kubeproto_runtime.manifests import description_of
     from kubeproto_runtime.testing import run, simulated
 
-    async def describe() -> OperatorDescription:
-        async with simulated(Cluster()) as client:
+    async def describe() -> ProgramDescription:
+        async with simulated(Cluster(), namespace=namespace) as client:
             return description_of(make(client))
 
     if not callable(make) or iscoroutinefunction(make):

@@ -700,3 +700,6 @@ def test_the_oldest_key_is_the_one_that_has_been_due_for_longest_in_any_priority
     assert queue.oldest(61.0) == 60.0
     assert drained(queue, 61.0)[0] == "high"
     assert queue.oldest(70.0) == 0.0
+    queue.add("high", 80.0)
+    queue.add("low", 90.0, priority=LOW)
+    assert queue.oldest(100.0) == 20.0

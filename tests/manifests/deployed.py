@@ -1,62 +1,77 @@
-"""An operator on a simulated cluster, under the account and the rights of its own manifests."""
+"""A program on a simulated cluster, under the account and the rights of its own manifests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import anyio
 import msgspec
-from stories import Make, Story
+from packaged import Packaged
 
 import kubeproto as kp
 from kubeproto import sim
+from kubeproto_runtime import Client
 from kubeproto_runtime.manifests import OperatorLike, Packaging, description_of, manifests
-from kubeproto_runtime.operator import Operator, OperatorDescription
-from kubeproto_runtime.testing import AccessRecorder, run, simulated
+from kubeproto_runtime.operator import ProgramDescription
+from kubeproto_runtime.testing import AccessRecorder, connect_webhooks, run, simulated
 
 ADMIN: Final = sim.User("admin", groups=("system:masters",))
 ROLES: Final = ("Role", "ClusterRole")
+FORBIDDEN: Final = 403
 
 
-def described(make: Make) -> OperatorDescription:
-    """What an operator consists of, without a cluster of its own."""
+def described(describe: Callable[[Client], OperatorLike], namespace: str = "library") -> ProgramDescription:
+    """What a program consists of, without a cluster of its own."""
 
-    async def body() -> OperatorDescription:
-        async with simulated(sim.Cluster()) as client:
-            return description_of(make(client))
+    async def body() -> ProgramDescription:
+        async with simulated(sim.Cluster(), namespace=namespace) as client:
+            return description_of(describe(client))
 
     return run(body)
 
 
-def objects_of(make: Make, packaging: Packaging) -> list[dict[str, Any]]:
+def objects_of(describe: Callable[[Client], OperatorLike], packaging: Packaging) -> list[dict[str, Any]]:
     """The manifests, as plain values."""
-    return [msgspec.json.decode(kp.encode(obj)) for obj in manifests(described(make), packaging)]
+    made = manifests(described(describe, packaging.namespace), packaging)
+    return [msgspec.json.decode(kp.encode(obj)) for obj in made]
 
 
-def recorded(make: Make, story: Story, cluster: sim.Cluster, namespace: str) -> AccessRecorder:
+def packaged_objects(program: Packaged) -> list[dict[str, Any]]:
+    """The manifests of a program, with the rights that its story needs."""
+    access = frozenset(recorded(program).needed)
+    packaging = Packaging(name=program.name, namespace=program.namespace, access=access)
+    return objects_of(program.describe, packaging)
+
+
+def recorded(program: Packaged) -> AccessRecorder:
     """Which rights a story needs, where everybody may do everything."""
-    recorder = AccessRecorder(namespace=namespace)
-    cluster.namespace(namespace)
-    _play(make, story, cluster, namespace, None, recorder)
+    recorder = AccessRecorder(namespace=program.namespace)
+    cluster = sim.Cluster(crds=[] if program.webhooks else list(program.kinds))
+    cluster.namespace(program.namespace)
+    if program.webhooks is not None:
+        for one in program.webhooks.manifests(f"{program.name}-hellos", program.where):
+            cluster.put(one)
+        cluster.advance(5)
+    _play(program, cluster, None, recorder)
     return recorder
 
 
-def refusals(
-    make: Make, story: Story, cluster: sim.Cluster, objects: Iterable[dict[str, Any]], account: str
-) -> set[str]:
-    """The requests that are refused when the operator runs under the account of its manifests."""
+def refusals(program: Packaged, cluster: sim.Cluster, objects: Iterable[dict[str, Any]]) -> set[str]:
+    """The first request that is refused when a program runs under the account of its manifests."""
     for obj in objects:
         cluster.put(obj)
     cluster.advance(5)  # definitions take a moment until they are served
     cluster.log.clear()
-    namespace = account.split(":")[2]
     try:
-        _play(make, story, cluster, namespace, account, None)
+        _play(program, cluster, program.account, None)
     except (kp.KubeprotoError, TimeoutError):
-        if not any(one.status == 403 for one in cluster.log):
+        if not any(one.status == FORBIDDEN for one in cluster.log):
             raise
     return {
-        f"{one.head.method} {one.head.target.partition('?')[0]}" for one in cluster.log if one.status == 403
+        f"{one.head.method} {one.head.target.partition('?')[0]}"
+        for one in cluster.log
+        if one.status == FORBIDDEN
     }
 
 
@@ -74,23 +89,31 @@ def less_by_one(objects: list[dict[str, Any]]) -> Iterable[tuple[str, list[dict[
 
 
 def _play(
-    make: Make, story: Story, cluster: sim.Cluster, namespace: str, account: str | None,
-    recorder: AccessRecorder | None,
-) -> None:  # fmt: skip
+    program: Packaged, cluster: sim.Cluster, account: str | None, recorder: AccessRecorder | None
+) -> None:
+    if program.webhooks is not None:
+        connect_webhooks(cluster, program.webhooks, program.where)
+
     async def body() -> None:
         async with (
             simulated(cluster, user=ADMIN) as user,
-            simulated(cluster, namespace=namespace, user=account, recorder=recorder) as client,
+            simulated(cluster, namespace=program.namespace, user=account, recorder=recorder) as client,
+            anyio.create_task_group() as tasks,
         ):
-            client.start(operated(make(client)))
-            await story(user)
+            said: list[str] = []
+            server = program.server(client, program.where) if program.server else None
+            client.start(program.run(client, said, server))
+            tasks.start_soon(_end_when_refused, cluster, tasks.cancel_scope)
+            await program.story(user, said)
+            tasks.cancel_scope.cancel()
 
     run(body)
 
 
-async def operated(made: OperatorLike) -> None:
-    """Run an operator, whatever a program calls so."""
-    if isinstance(made, Operator):
-        await made.run()
-    else:
-        await Operator().run(*(made if isinstance(made, Iterable) else [made]))
+async def _end_when_refused(cluster: sim.Cluster, scope: anyio.CancelScope) -> None:
+    """What a program does after a refusal is of no interest, and would go on for a minute."""
+    seen = 0
+    while not any(one.status == FORBIDDEN for one in cluster.log[seen:]):
+        seen = len(cluster.log)
+        await anyio.sleep(0.1)
+    scope.cancel()

@@ -1,4 +1,4 @@
-"""What people do with the operators whose manifests are tested, on any server."""
+"""What people do with the programs whose manifests are tested, on any server."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from functools import partial
 from typing import Final
 
 import anyio
-import echo
-import hello
 import librarian
+from book import Book as BookOfExample
+from book import BookSpec as BookOfExampleSpec
 from echo import Echo, EchoSpec
-from hello_kind import Hello, HelloSpec
+from foos import Foo, FooSpec
+from hello import WEBHOOKS
+from hello_kind import Hello, HelloSpec, OldHello, OldHelloSpec
 from librarian import Book, BookSpec
 
 import kubeproto as kp
 from kubeproto import KubeObject
 from kubeproto.kinds.apps_v1 import Deployment
-from kubeproto.kinds.core_v1 import ConfigMap, Secret
+from kubeproto.kinds.core_v1 import (
+    ConfigMap,
+    Node,
+    NodeCondition,
+    NodeSpec,
+    NodeStatus,
+    ObjectReference,
+    Secret,
+)
+from kubeproto.kinds.core_v1 import Event as OldEvent
 from kubeproto.kinds.events_v1 import Event
 from kubeproto_runtime import Client
-from kubeproto_runtime.manifests import OperatorLike
 
-Make = Callable[[Client], OperatorLike]
-Story = Callable[[Client], Awaitable[None]]
+Said = list[str]
+Story = Callable[[Client, Said], Awaitable[None]]
+"""By a client that may do everything, with what the program has said so far."""
+NAMESPACE_OF_HELLO: Final = "hello-operator"
+NAMESPACE_OF_FOOS: Final = "foos"
 WITHIN: Final = 60.0  # seconds for each step, in whatever time the event loop has
 
 
@@ -33,7 +46,14 @@ async def eventually(check: Callable[[], Awaitable[bool]]) -> None:
             await anyio.sleep(0.1)
 
 
-async def a_canyon_comes_and_goes(user: Client) -> None:
+async def has_said(said: Said, words: str) -> None:
+    async def is_there() -> bool:
+        return any(words in line for line in said)
+
+    await eventually(is_there)
+
+
+async def a_canyon_comes_and_goes(user: Client, said: Said) -> None:
     echoes, deployments = user.api(Echo), user.api(Deployment)
 
     async def has(replicas: int) -> bool:
@@ -50,7 +70,7 @@ async def a_canyon_comes_and_goes(user: Client) -> None:
     await gone(user, Echo, "canyon")
 
 
-async def a_hello_comes_and_goes(user: Client) -> None:
+async def a_hello_comes_and_goes(user: Client, said: Said) -> None:
     hellos, deployments = user.api(Hello), user.api(Deployment)
 
     async def has(replicas: int) -> bool:
@@ -60,16 +80,31 @@ async def a_hello_comes_and_goes(user: Client) -> None:
     async def is_reported() -> bool:
         return any(event.reason == "Goodbye" for event in await user.api(Event).list())
 
-    await hellos.create(Hello(metadata=kp.ObjectMeta(name="mars"), spec=HelloSpec(replicas=2)))
+    await eventually(
+        partial(is_taken, user, Hello(metadata=kp.ObjectMeta(name="mars"), spec=HelloSpec(replicas=2)))
+    )
     await eventually(lambda: has(2))
+    assert (await hellos.get("mars")).spec.text == "Hello from mars!"  # by its webhook
+    await eventually(
+        partial(is_taken, user, OldHello(metadata=kp.ObjectMeta(name="old"), spec=OldHelloSpec(size=1)))
+    )
+    assert (await hellos.get("old")).spec.replicas == 1
+    secrets = user.api(Secret, namespace=NAMESPACE_OF_HELLO)
+    await secrets.merge_patch(WEBHOOKS, {"data": {"tls.crt": ""}})  # the leader makes it anew
+
+    async def is_whole() -> bool:
+        return bool(((await secrets.get(WEBHOOKS)).data or {})["tls.crt"])
+
+    await eventually(is_whole)
     await hellos.merge_patch("mars", {"spec": {"replicas": 3}})
     await eventually(lambda: has(3))
-    await hellos.delete("mars")
-    await gone(user, Hello, "mars")
+    for name in ("mars", "old"):
+        await eventually(partial(is_deleted, user, Hello, name))
+        await gone(user, Hello, name)
     await eventually(is_reported)
 
 
-async def a_book_comes_and_goes(user: Client) -> None:
+async def a_labelled_book_comes_and_goes(user: Client, said: Said) -> None:
     books, labels = user.api(Book), user.api(ConfigMap)
 
     async def is_labelled(title: str) -> bool:
@@ -97,8 +132,57 @@ async def gone(user: Client, kind: type[KubeObject], name: str) -> None:
     await eventually(is_gone)
 
 
-OPERATORS: Final[dict[str, tuple[Make, Story, type[KubeObject], str]]] = {
-    "echo": (echo.operator, a_canyon_comes_and_goes, Echo, "echo-operator"),
-    "hello": (hello.operator, a_hello_comes_and_goes, Hello, "hello-operator"),
-    "librarian": (librarian.operator, a_book_comes_and_goes, Book, librarian.NAMESPACE),
-}
+async def is_taken(user: Client, obj: KubeObject) -> bool:
+    """Whether the server takes an object; it may not trust the webhooks yet, or not know them."""
+    try:
+        await user.create(obj)
+    except kp.AlreadyExists:
+        return True
+    except kp.ApiError:
+        return False
+    return True
+
+
+async def is_deleted(user: Client, kind: type[KubeObject], name: str) -> bool:
+    try:
+        await user.api(kind).delete(name)
+    except kp.NotFound:
+        return True
+    except kp.ApiError:
+        return False  # the certificate has just changed
+    return True
+
+
+async def a_foo_is_shown(user: Client, said: Said) -> None:
+    foos = user.api(Foo, namespace=NAMESPACE_OF_FOOS)
+    await foos.create(Foo(metadata=kp.ObjectMeta(name="baz"), spec=FooSpec(name="the baz")))
+    await has_said(said, "the baz")
+    await foos.delete("baz")
+
+
+async def a_book_is_told_of(user: Client, said: Said) -> None:
+    spec = BookOfExampleSpec(title="Moby-Dick")
+    await user.api(BookOfExample).create(BookOfExample(metadata=kp.ObjectMeta(name="moby"), spec=spec))
+    await has_said(said, "added: Moby-Dick")
+    await user.api(BookOfExample).delete("moby")
+    await has_said(said, "deleted: Moby-Dick")
+
+
+async def a_node_breaks(user: Client, said: Said) -> None:
+    about = ObjectReference(api_version="v1", kind="Node", name="broken", uid="u-1")
+    event = OldEvent(
+        metadata=kp.ObjectMeta(name="broken", namespace="default"), involved_object=about,
+        type="Warning", reason="DiskFailed", message="the disk does not turn",
+    )  # fmt: skip
+    await user.create(event)
+    condition = NodeCondition(type="DiskPressure", status="True", reason="DiskFull", message="no space")
+    metadata = kp.ObjectMeta(name="broken", labels={"role": "worker"})
+    node = Node(metadata=metadata, spec=NodeSpec(), status=NodeStatus(conditions=[condition]))
+    try:
+        await user.create(node)
+        await has_said(said, "broken: new")
+        await has_said(said, "Warning DiskFailed: the disk does not turn")
+    finally:
+        with anyio.CancelScope(shield=True):
+            await user.api(Node).delete("broken")
+            await user.api(OldEvent, namespace="default").delete("broken")

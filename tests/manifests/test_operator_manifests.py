@@ -26,6 +26,7 @@ from kubeproto_runtime.manifests import (
     kustomization,
     manifests,
 )
+from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 from kubeproto_runtime.testing import run, simulated
 from kubeproto_runtime.webhooks import (
     Admission,
@@ -209,6 +210,54 @@ def anything(kind: str) -> dict[str, Any]:
 def test_what_is_not_an_operator_is_refused_with_what_to_return(wrong: Any) -> None:
     with pytest.raises(TypeError, match="is not an operator: return an Operator"):
         description_of(wrong)
+
+
+def test_certificates_for_other_names_are_refused_with_what_to_change() -> None:
+    with pytest.raises(ValueError, match=r"keeps no authorities current in .*Configuration others-books"):
+        objects_of(with_managed, msgspec.structs.replace(PACKAGING, name="others"))
+    with pytest.raises(ValueError, match=r"is not for books-webhooks\.elsewhere\.svc, where"):
+        objects_of(with_managed, msgspec.structs.replace(PACKAGING, namespace="elsewhere"))
+
+
+# Programs without an Operator
+
+
+def a_page(client: Client) -> ProgramDescription:
+    follows = (FollowedKind(Book.resource, (client.namespace,)),)
+    return ProgramDescription(
+        kinds=(Book,), follows=follows, reconciles=False, health_port=8000, http_port=8000
+    )
+
+
+def test_a_program_without_an_operator_describes_itself() -> None:
+    objects = objects_of(a_page, PACKAGING)
+    found = by_kind(objects)
+    assert found["CustomResourceDefinition"]["metadata"]["name"] == "books.manifests.example.com"
+    assert found["Service"]["spec"]["ports"] == [{"name": "http", "port": 80, "targetPort": "health"}]
+    assert pod_of(objects)["containers"][0]["ports"] == [{"name": "health", "containerPort": 8000}]
+    assert "ClusterRole" not in found  # also what its tests have recorded is about its own namespace
+    [role] = [obj for obj in objects if obj["kind"] == "Role"]
+    assert role["metadata"] | {"labels": {}} == {"name": "books", "namespace": "library", "labels": {}}
+    assert [rule["verbs"] for rule in role["rules"]] == [["patch"], ["list", "watch"]]
+
+
+def test_what_only_reads_may_run_side_by_side() -> None:
+    deployment = by_kind(objects_of(a_page, msgspec.structs.replace(PACKAGING, replicas=3)))["Deployment"]
+    assert deployment["spec"]["replicas"] == 3
+    assert "strategy" not in deployment["spec"]
+
+
+def test_a_page_may_have_a_port_of_its_own() -> None:
+    def page(client: Client) -> ProgramDescription:
+        return msgspec.structs.replace(a_page(client), http_port=8080)
+
+    objects = objects_of(page, PACKAGING)
+    assert by_kind(objects)["Service"]["spec"]["ports"][0]["targetPort"] == "http"
+    ports = pod_of(objects)["containers"][0]["ports"]
+    assert ports == [{"name": "health", "containerPort": 8000}, {"name": "http", "containerPort": 8080}]
+    assert by_kind(objects)["NetworkPolicy"]["spec"]["ingress"] == [
+        {"ports": [{"port": "health"}, {"port": "http"}]}
+    ]
 
 
 # Layouts

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-from deployed import less_by_one, objects_of, recorded, refusals
+from deployed import less_by_one, packaged_objects, refusals
 from librarian import Book
-from stories import OPERATORS, Make, Story
+from packaged import PROGRAMS
 
 import kubeproto as kp
 from kubeproto import ALL, sim
 from kubeproto.kinds.core_v1 import ConfigMap, Node
 from kubeproto.wire import NO_RETRIES
-from kubeproto_runtime.manifests import Packaging, RequiredAccess, RoleRule, dump_access, parse_access, roles
-from kubeproto_runtime.operator import FollowedKind, OperatorDescription
+from kubeproto_runtime.manifests import RequiredAccess, RoleRule, dump_access, parse_access, roles
+from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 from kubeproto_runtime.testing import AccessRecorder, run, simulated
-
-
-def packaged(name: str) -> tuple[Make, Story, list[dict[str, Any]], str]:
-    make, story, kind, namespace = OPERATORS[name]
-    recorder = recorded(make, story, sim.Cluster(crds=[kind]), namespace)
-    packaging = Packaging(name=name, namespace=namespace, access=frozenset(recorder.needed))
-    account = f"system:serviceaccount:{namespace}:{name}"
-    return make, story, objects_of(make, packaging), account
-
 
 NEW: Final = sim.Modes()
 OLD: Final = sim.Modes(streaming_lists=False)  # a server before 1.32: what is followed is listed first
@@ -36,22 +27,21 @@ def guarded(modes: sim.Modes) -> sim.Cluster:
 
 
 @pytest.mark.parametrize("modes", [NEW, OLD], ids=["new", "old"])
-@pytest.mark.parametrize("name", OPERATORS)
-def test_an_operator_works_under_exactly_the_rights_of_its_manifests(name: str, modes: sim.Modes) -> None:
-    make, story, objects, account = packaged(name)
-    assert refusals(make, story, guarded(modes), objects, account) == set()
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_works_under_exactly_the_rights_of_its_manifests(name: str, modes: sim.Modes) -> None:
+    program = PROGRAMS[name]
+    assert refusals(program, guarded(modes), packaged_objects(program)) == set()
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_with_one_right_less_a_request_is_refused(name: str) -> None:
-    make, story, objects, account = packaged(name)
+    program = PROGRAMS[name]
     needless = [
         right
-        for right, less in less_by_one(objects)
-        if not any(refusals(make, story, guarded(modes), less, account) for modes in (NEW, OLD))
+        for right, less in less_by_one(packaged_objects(program))
+        if not any(refusals(program, guarded(modes), less) for modes in (NEW, OLD))
     ]
-    # No Event of this one repeats in its story; the librarian's do.
-    assert needless == (["patch events"] if name == "hello" else [])
+    assert tuple(needless) == program.needless
 
 
 # The rules, without a cluster
@@ -60,9 +50,9 @@ BOOKS: Final = Book.resource
 NODES: Final = Node.resource
 
 
-def an_operator(*namespaces: str, lease: str = "") -> OperatorDescription:
+def an_operator(*namespaces: str, lease: str = "") -> ProgramDescription:
     followed = (FollowedKind(BOOKS, namespaces or (ALL,)), FollowedKind(NODES, (ALL,)))
-    return OperatorDescription(kinds=(Book,), follows=followed, lease=lease)
+    return ProgramDescription(kinds=(Book,), follows=followed, lease=lease)
 
 
 def rule(verbs: str, resource: str, group: str = "", *names: str) -> RoleRule:
@@ -113,9 +103,19 @@ OF_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
     ],
 )
 def test_a_right_is_granted_where_it_is_used_and_nowhere_else(
-    described: OperatorDescription, recorded: list[RequiredAccess], found: dict[str, tuple[RoleRule, ...]]
+    described: ProgramDescription, recorded: list[RequiredAccess], found: dict[str, tuple[RoleRule, ...]]
 ) -> None:
     assert roles(described, recorded) == found
+
+
+def test_what_is_recorded_and_what_is_declared_in_its_own_namespace_is_one_role() -> None:
+    recorded = [RequiredAccess(GROUP, "books", "patch", "own", "moby"), IN_OWN]
+    found = roles(an_operator("library"), recorded, own="library")
+    assert found["library"] == (
+        rule("get", "secrets", "", "ink"),
+        rule("list watch", "books", GROUP),
+        rule("patch", "books", GROUP, "moby"),
+    )
 
 
 def test_what_all_objects_allow_needs_no_rule_for_one_of_them() -> None:

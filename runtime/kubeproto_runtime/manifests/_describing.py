@@ -1,22 +1,25 @@
-"""`description_of`: what an operator consists of, from whatever a program calls its operator."""
+"""`description_of`: what a program consists of, from whatever it calls its operator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TypeAlias, cast
 
-from ..operator import Operator, OperatorDescription, Run
+from ..operator import Operator, ProgramDescription, Run
 
-OperatorLike: TypeAlias = Operator | Run | Iterable[Run]
-"""An `Operator` to which its controllers were added, a controller ready to run, or several."""
+OperatorLike: TypeAlias = Operator | Run | Iterable[Run] | ProgramDescription
+"""An `Operator` to which its controllers were added, a controller ready to run, or several; or, where a
+program has no Operator, what it consists of."""
 
 
-def description_of(operator: object) -> OperatorDescription:
+def description_of(operator: object) -> ProgramDescription:
     """Return the description of an `OperatorLike`, which will not be run; TypeError if it is none."""
     name = type(operator).__name__
     match operator:
         case Operator():
             return operator.description
+        case ProgramDescription():
+            return operator
         case Run():
             made = Operator(election=operator.election)
             operator.election = None
@@ -32,5 +35,5 @@ def description_of(operator: object) -> OperatorDescription:
             pass
     raise TypeError(
         f"a {name} is not an operator: return an Operator to which controllers"
-        " were added, or what Controller.run() returned"
+        " were added, what Controller.run() returned, or a ProgramDescription"
     )

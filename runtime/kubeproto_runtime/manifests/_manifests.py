@@ -1,4 +1,4 @@
-"""`manifests`: all that an operator needs in a cluster, as objects to apply in this order."""
+"""`manifests`: all that a program needs in a cluster, as objects to apply in this order."""
 
 from __future__ import annotations
 
@@ -10,35 +10,40 @@ from kubeproto import Dynamic, parse_manifest
 from kubeproto.crd import definition_of
 
 from .._documents import plain
-from ..webhooks import CertificateFiles, Where
+from ..webhooks import CertificateFiles, ManagedCertificates, Where
 from ._packaging import Packaging
-from ._pods import deployment, disruption_budget, network_policy, webhook_service
-from ._rights import CLUSTER, OWN, RoleRule, roles
+from ._pods import deployment, disruption_budget, http_service, network_policy, webhook_service
+from ._rights import CLUSTER, RoleRule, roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..operator import OperatorDescription
+    from ..operator import ProgramDescription
     from ._pods import Document
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
 
 
-def manifests(described: OperatorDescription, packaging: Packaging) -> list[Dynamic]:
-    """Return the objects that an operator needs, those first that others need.
+def manifests(described: ProgramDescription, packaging: Packaging) -> list[Dynamic]:
+    """Return the objects that a program needs, those first that others need.
 
-    Definitions, Namespace, ServiceAccount, roles and bindings, what serves webhooks, NetworkPolicy,
-    PodDisruptionBudget, Deployment, and the webhook configurations last: from then on the API server calls.
+    Definitions, Namespace, ServiceAccount, roles and bindings, Services, NetworkPolicy, PodDisruptionBudget,
+    Deployment, and the webhook configurations last: from then on the API server calls. ValueError if replicas
+    would disturb each other, or if `ManagedCertificates` are for other names than the webhooks have here.
     """
     packaging = _complete(described, packaging)
-    documents = [document | _labelled(document, packaging) for document in _documents(described, packaging)]
+    where = Where(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
+    documents = [
+        document | _labelled(document, packaging) for document in _documents(described, packaging, where)
+    ]
+    _check_certificates(documents, described, where)
     return parse_manifest(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": documents}))
 
 
-def _complete(described: OperatorDescription, given: Packaging) -> Packaging:
+def _complete(described: ProgramDescription, given: Packaging) -> Packaging:
     replicas = given.replicas or (2 if described.lease else 1)
-    if replicas > 1 and described.follows and not described.lease:
+    if replicas > 1 and described.follows and described.reconciles and not described.lease:
         raise ValueError(
             f"{replicas} replicas of {given.name} without an election would all reconcile: give its Operator"
             " a LeaderElector, or leave it at one replica"
@@ -51,8 +56,7 @@ def _complete(described: OperatorDescription, given: Packaging) -> Packaging:
     )
 
 
-def _documents(described: OperatorDescription, packaging: Packaging) -> Iterator[Document]:
-    where = Where(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
+def _documents(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
     yield from _definitions(described, packaging, where)
     yield _named(
         "v1", "Namespace", packaging.namespace,
@@ -61,8 +65,10 @@ def _documents(described: OperatorDescription, packaging: Packaging) -> Iterator
     account = _named("v1", "ServiceAccount", packaging.name, packaging.namespace)
     yield account | {"automountServiceAccountToken": False}  # the Deployment asks for it
     yield from _roles(described, packaging)
+    if described.http_port is not None:
+        yield http_service(described, packaging)
     if described.webhooks is not None:
-        yield webhook_service(described, packaging, where.service)
+        yield webhook_service(packaging, where.service)
         yield from _certificates(described, packaging, where)
     yield network_policy(described, packaging)
     yield disruption_budget(packaging)
@@ -83,22 +89,15 @@ def _labelled(document: Document, packaging: Packaging) -> Document:
 # Rights
 
 
-def _roles(described: OperatorDescription, packaging: Packaging) -> Iterator[Document]:
-    found = roles(described, packaging.access)
-    for place, rules in found.items():
-        if place == CLUSTER:
-            yield from _role("Cluster", packaging.name, "", rules, packaging)
-        elif place == OWN:
-            # It may reconcile objects in its own namespace as well, by a role of the plain name.
-            name = f"{packaging.name}-own" if packaging.namespace in found else packaging.name
-            yield from _role("", name, packaging.namespace, rules, packaging)
-        else:
-            yield from _role("", packaging.name, place, rules, packaging)
+def _roles(described: ProgramDescription, packaging: Packaging) -> Iterator[Document]:
+    for place, rules in roles(described, packaging.access, own=packaging.namespace).items():
+        yield from _role("Cluster" if place == CLUSTER else "", place, rules, packaging)
 
 
 def _role(
-    scope: str, name: str, namespace: str, rules: tuple[RoleRule, ...], packaging: Packaging
+    scope: str, namespace: str, rules: tuple[RoleRule, ...], packaging: Packaging
 ) -> Iterator[Document]:
+    name = packaging.name
     role = _named(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
     yield role | {"rules": [_rule(one) for one in rules]}
     binding = _named(f"{_RBAC}/v1", f"{scope}RoleBinding", name, namespace)
@@ -119,7 +118,7 @@ def _rule(rule: RoleRule) -> Document:
 # Definitions and webhooks
 
 
-def _definitions(described: OperatorDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+def _definitions(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
     converted = {
         one.kind: one
         for one in (described.webhooks.webhooks.webhooks if described.webhooks else ())
@@ -139,16 +138,16 @@ def _has_definition(kind: type[Any]) -> bool:
     return not kind.__module__.startswith("kubeproto.") and not issubclass(kind, Dynamic)
 
 
-def _configurations(described: OperatorDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+def _configurations(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
     if described.webhooks is None:
         return
     for webhooks in described.webhooks.webhooks.webhooks:
-        plural = webhooks.kind.resource.plural
-        for one in webhooks.configurations(f"{packaging.name}-{plural}", where):
+        name = f"{packaging.name}-{webhooks.kind.resource.plural}"
+        for one in webhooks.configurations(name, where):
             yield _injected(plain(one), described, packaging)
 
 
-def _injected(document: Document, described: OperatorDescription, packaging: Packaging) -> Document:
+def _injected(document: Document, described: ProgramDescription, packaging: Packaging) -> Document:
     """Have cert-manager put its authority in, where the certificate comes in files."""
     if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
         return document
@@ -156,7 +155,30 @@ def _injected(document: Document, described: OperatorDescription, packaging: Pac
     return document | {"metadata": {**document["metadata"], "annotations": annotations}}
 
 
-def _certificates(described: OperatorDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+def _check_certificates(documents: list[Document], described: ProgramDescription, where: Where) -> None:
+    """Refuse certificates that the API server would not trust at what these manifests create."""
+    certificates = described.webhooks.certificates if described.webhooks is not None else None
+    if not isinstance(certificates, ManagedCertificates):
+        return
+    kept = {(resource.kind, name) for resource, name in certificates.targets}
+    calling = {(one["kind"], one["metadata"]["name"]) for one in documents if _calls_webhooks(one)}
+    if missing := ", ".join(f"{kind} {name}" for kind, name in sorted(calling - kept)):
+        raise ValueError(
+            f"{certificates} keeps no authorities current in {missing}: give it the configurations that these"
+            " manifests create, or package the program under the name that it expects"
+        )
+    if where.hosts[0] not in certificates.hosts:
+        raise ValueError(
+            f"{certificates} is not for {where.hosts[0]}, where the API server is to call these webhooks:"
+            " give it a Where with this Service and namespace"
+        )
+
+
+def _calls_webhooks(document: Document) -> bool:
+    return "webhooks" in document or "conversion" in document.get("spec", {})
+
+
+def _certificates(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
     if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
         return  # the operator makes its own
     name = f"{packaging.name}-webhooks"

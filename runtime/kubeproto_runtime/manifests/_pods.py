@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..webhooks import CertificateFiles
 
 if TYPE_CHECKING:
-    from ..operator import OperatorDescription
+    from ..operator import ProgramDescription
     from ._packaging import Packaging
 
     Document: TypeAlias = dict[str, Any]
@@ -31,7 +31,7 @@ def _pod_labels(packaging: Packaging) -> Document:
     return {"app.kubernetes.io/name": packaging.name}
 
 
-def deployment(described: OperatorDescription, packaging: Packaging) -> Document:
+def deployment(described: ProgramDescription, packaging: Packaging) -> Document:
     """Return the Deployment.
 
     Without an election the old pod ends before the new one begins: two would reconcile the same objects.
@@ -41,13 +41,13 @@ def deployment(described: OperatorDescription, packaging: Packaging) -> Document
         "selector": {"matchLabels": _pod_labels(packaging)},
         "template": {"metadata": {"labels": _pod_labels(packaging)}, "spec": _pod(described, packaging)},
     }
-    if not described.lease:
+    if described.reconciles and not described.lease:
         spec["strategy"] = {"type": "Recreate"}
     metadata = _metadata(packaging.name, packaging)
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
-def _pod(described: OperatorDescription, packaging: Packaging) -> Document:
+def _pod(described: ProgramDescription, packaging: Packaging) -> Document:
     pod: Document = {
         "serviceAccountName": packaging.name,
         "automountServiceAccountToken": True,
@@ -70,8 +70,9 @@ def _pod(described: OperatorDescription, packaging: Packaging) -> Document:
     return pod
 
 
-def _container(described: OperatorDescription, packaging: Packaging) -> Document:
-    container: Document = {"name": "operator", "image": packaging.image}
+def _container(described: ProgramDescription, packaging: Packaging) -> Document:
+    name = "operator" if described.reconciles else packaging.name
+    container: Document = {"name": name, "image": packaging.image}
     if packaging.command:
         container["command"] = list(packaging.command)
     container["env"] = [
@@ -99,14 +100,16 @@ def _probe(path: str, **settings: int) -> Document:
     return {"httpGet": {"path": path, "port": "health"}, **settings}
 
 
-def _ports(described: OperatorDescription) -> dict[str, int]:
+def _ports(described: ProgramDescription) -> dict[str, int]:
     ports = {"health": described.health_port or 0}
+    if described.http_port != described.health_port:
+        ports["http"] = described.http_port or 0
     if described.webhooks is not None:
         ports["webhooks"] = described.webhooks.port
     return {name: port for name, port in ports.items() if port}
 
 
-def _mounts(described: OperatorDescription) -> dict[str, str]:
+def _mounts(described: ProgramDescription) -> dict[str, str]:
     if described.webhooks is None:
         return {}
     mounts = {"tmp": "/tmp"}  # a key is handed to OpenSSL in a file
@@ -115,7 +118,7 @@ def _mounts(described: OperatorDescription) -> dict[str, str]:
     return mounts
 
 
-def _volumes(described: OperatorDescription, packaging: Packaging) -> list[Document]:
+def _volumes(described: ProgramDescription, packaging: Packaging) -> list[Document]:
     made: dict[str, Document] = {
         "tmp": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
         "certificates": {"secret": {"secretName": f"{packaging.name}-webhooks"}},
@@ -133,8 +136,8 @@ def disruption_budget(packaging: Packaging) -> Document:
     }
 
 
-def network_policy(described: OperatorDescription, packaging: Packaging) -> Document:
-    """Return the NetworkPolicy: probes, metrics and webhooks come in; DNS and the API server are outside.
+def network_policy(described: ProgramDescription, packaging: Packaging) -> Document:
+    """Return the NetworkPolicy: what the pods serve comes in; DNS and the API server are outside.
 
     The API server and the kubelet are not in the network of pods, so no selector can name them: ports are
     what is limited.
@@ -157,14 +160,21 @@ def network_policy(described: OperatorDescription, packaging: Packaging) -> Docu
     }
 
 
-def webhook_service(described: OperatorDescription, packaging: Packaging, name: str) -> Document:
+def http_service(described: ProgramDescription, packaging: Packaging) -> Document:
+    """Return the Service at which others in the cluster call the program."""
+    target = "health" if described.http_port == described.health_port else "http"
+    return _service(packaging.name, packaging, {"name": "http", "port": 80, "targetPort": target})
+
+
+def webhook_service(packaging: Packaging, name: str) -> Document:
     """Return the Service at which the API server calls webhooks."""
+    return _service(name, packaging, {"name": "webhooks", "port": 443, "targetPort": "webhooks"})
+
+
+def _service(name: str, packaging: Packaging, port: Document) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": _metadata(name, packaging),
-        "spec": {
-            "selector": _pod_labels(packaging),
-            "ports": [{"name": "webhooks", "port": 443, "targetPort": "webhooks"}],
-        },
+        "spec": {"selector": _pod_labels(packaging), "ports": [port]},
     }

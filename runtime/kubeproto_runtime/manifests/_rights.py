@@ -19,9 +19,9 @@ from ..webhooks import ManagedCertificates
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..operator import OperatorDescription
+    from ..operator import ProgramDescription
 
-OWN: Final = "(own)"  # stands for the operator's namespace, whose name `roles` does not know
+OWN: Final = "(own)"  # stands for the program's namespace, unless `roles` is told its name
 CLUSTER: Final = ""
 _LEASES: Final = ("coordination.k8s.io", "leases")
 # In the order in which Kubernetes' own roles have them.
@@ -37,7 +37,7 @@ class RoleRule(Struct, frozen=True, order=True):
     verbs: tuple[str, ...]
 
 
-def required_access(described: OperatorDescription) -> frozenset[RequiredAccess]:
+def required_access(described: ProgramDescription) -> frozenset[RequiredAccess]:
     """Return what an operator needs whatever its reconciles do.
 
     To follow its kinds, to hold its lease, to make the certificates of its webhooks.
@@ -58,15 +58,15 @@ def required_access(described: OperatorDescription) -> frozenset[RequiredAccess]
 
 
 def roles(
-    described: OperatorDescription, recorded: Iterable[RequiredAccess] = ()
+    described: ProgramDescription, recorded: Iterable[RequiredAccess] = (), *, own: str = OWN
 ) -> dict[str, tuple[RoleRule, ...]]:
-    """Return the rules by namespace: `CLUSTER` for a ClusterRole, `OWN` for the operator's namespace."""
+    """Return the rules by namespace: `CLUSTER` for a ClusterRole, `own` for the program's namespace."""
     named = reconciled_namespaces(described)
     found: dict[str, set[RequiredAccess]] = {}
     for one in required_access(described) | set(recorded):
         match one.scope:
             case "own":
-                places: tuple[str, ...] = (OWN,)
+                places: tuple[str, ...] = (own,)
             case "cluster":
                 places = (CLUSTER,)
             case "namespaces":
@@ -76,7 +76,7 @@ def roles(
     return {place: _rules(needed) for place, needed in sorted(found.items())}
 
 
-def reconciled_namespaces(described: OperatorDescription) -> tuple[str, ...]:
+def reconciled_namespaces(described: ProgramDescription) -> tuple[str, ...]:
     """Return the namespaces that an operator is limited to; none if it follows any kind in all of them."""
     places = [place for one in described.follows if one.resource.namespaced for place in one.namespaces]
     names = tuple(dict.fromkeys(place for place in places if isinstance(place, str)))

@@ -1,6 +1,6 @@
 """Several controllers in one process: start and end, leader election, health and metrics pages."""
 
-from ._description import FollowedKind, OperatorDescription
+from ._description import FollowedKind, ProgramDescription
 from ._election import Election
 from ._leader_elector import LeaderElector
 from ._lease_candidate import Coordinated
@@ -14,6 +14,6 @@ __all__ = [
     "FollowedKind",
     "LeaderElector",
     "Operator",
-    "OperatorDescription",
+    "ProgramDescription",
     "Run",
 ]

@@ -28,7 +28,7 @@ from ..calls._metered import Meter
 from ..reconciling._plans import ControllerPlan
 from ..reconciling._reconciling import Reconciling
 from ..tasks._stray_cancellations import complain
-from ._description import OperatorDescription, describe
+from ._description import ProgramDescription, describe
 from ._election import Election
 from ._failures import only_error
 from ._signals import handle_signals
@@ -195,7 +195,7 @@ class Operator:
         return debug_state(_PROGRAM, uptime, self._controllers, self._election, samples)
 
     @property
-    def description(self) -> OperatorDescription:
+    def description(self) -> ProgramDescription:
         """What it consists of: with what was added, whether it runs already or not."""
         added = (part.plan for part in self._waiting if isinstance(part, Run))
         running = (one.plan for one in self._controllers.values())

@@ -13,8 +13,9 @@ as nothing is left to do, so an hour of sleeping costs nothing, and it is virtua
 deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
 The clock does not see a thread that somebody waits for; it jumps on meanwhile.
 
-`install_webhooks` lets the cluster call the webhooks of a program in process, `AccessRecorder` notes which
-rights its requests need.
+`install_webhooks` lets the cluster call the webhooks of a program in process, as does `connect_webhooks`
+where their configurations are there already. `AccessRecorder` notes which rights the requests of a program
+need.
 
 Without an event loop, `simulated_blocking` gives a `BlockingClient` on the clock of the cluster.
 """
@@ -24,7 +25,7 @@ from ._blocking import SimulatedBlockingClient, simulated_blocking
 from ._exploring import Difference, Exploration, explore
 from ._injecting import INJECTED_FAULTS, InjectedFault, Injection, ObservedWrite
 from ._simulation import BACKENDS, Backend, SimulatedClient, VirtualLoop, options, run, simulated
-from ._webhooks import install_webhooks
+from ._webhooks import connect_webhooks, install_webhooks
 
 __all__ = [
     "BACKENDS",
@@ -39,6 +40,7 @@ __all__ = [
     "SimulatedBlockingClient",
     "SimulatedClient",
     "VirtualLoop",
+    "connect_webhooks",
     "explore",
     "install_webhooks",
     "options",

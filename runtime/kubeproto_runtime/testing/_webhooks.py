@@ -1,4 +1,4 @@
-"""`install_webhooks`: webhooks in the process of a simulated cluster, for tests without sockets."""
+"""Webhooks in the process of a simulated cluster, for tests without sockets."""
 
 from __future__ import annotations
 
@@ -25,15 +25,29 @@ def install_webhooks(
     A kind that they convert is defined in all its versions, in place of what the cluster knows of it. They
     answer in process, in no time: a handler that waits for something is an error of the webhook.
     """
-    application = webhooks if isinstance(webhooks, WebhookApplication) else WebhookApplication(webhooks)
+    application = _application(webhooks)
     where = Where(namespace=_NAMESPACE, service=name)
     for one in application.webhooks:
         if one.conversions:
             cluster.define(one.definition(where))
     for configuration in application.configurations(name, where):
         cluster.put(configuration)
+    connect_webhooks(cluster, application, where)
+
+
+def connect_webhooks(cluster: Cluster, webhooks: Webhooks[Any] | WebhookApplication, where: Where) -> None:
+    """Have a simulated cluster call these webhooks in process where it calls the Service of `where`.
+
+    Their configurations come by other means, such as the manifests of an operator.
+    """
+    application = _application(webhooks)
     for path in application.paths:
-        cluster.webhooks.handle_bytes(f"{_NAMESPACE}/{name}{path}", partial(_answer, application, path))
+        address = f"{where.namespace}/{where.service}{path}"
+        cluster.webhooks.handle_bytes(address, partial(_answer, application, path))
+
+
+def _application(webhooks: Webhooks[Any] | WebhookApplication) -> WebhookApplication:
+    return webhooks if isinstance(webhooks, WebhookApplication) else WebhookApplication(webhooks)
 
 
 def _answer(application: WebhookApplication, path: str, body: bytes) -> bytes:

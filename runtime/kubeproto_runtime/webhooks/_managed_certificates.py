@@ -71,7 +71,7 @@ class ManagedCertificates:
         self._secret = secret
         self._namespace = where.namespace or client.namespace
         self._hosts = frozenset(where.hosts)
-        self._targets = [(one.resource, one.metadata.name) for one in configurations]
+        self._targets = tuple((one.resource, one.metadata.name) for one in configurations)
         self._lifetimes = lifetimes
         self._context: ssl.SSLContext | None = None
         self._changed = anyio.Event()
@@ -91,6 +91,16 @@ class ManagedCertificates:
             for verb in ("get", "list", "watch", "patch"):
                 found.add(RequiredAccess(resource.group, resource.plural, verb, "cluster", name))
         return frozenset(found)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names that the certificate is good for."""
+        return self._hosts
+
+    @property
+    def targets(self) -> tuple[tuple[Resource, str], ...]:
+        """What the authorities are put into: webhook configurations and definitions, by name."""
+        return self._targets
 
     def context(self) -> ssl.SSLContext:
         """Return what the next connection is made with."""
