@@ -140,3 +140,13 @@ def test_what_began_with_a_release_is_not_done_by_an_older_one() -> None:
     endpoints = "/api/v1/namespaces/default/endpoints"
     assert not any(name == "Warning" for name, _ in older.send("GET", endpoints).headers)
     assert any(name == "Warning" for name, _ in newest.send("GET", endpoints).headers)
+
+
+@pytest.mark.parametrize("release", [*OLDER, NEWEST])
+def test_the_kubelets_of_a_cluster_are_of_its_release(release: str) -> None:
+    asker = server(release)
+    asker.cluster.nodes(1)
+    asker.cluster.advance(1)
+    [node] = asker.ask("GET", "/api/v1/nodes")["items"]
+    version = table().releases[release].kubernetes if release in OLDER else table().kubernetes
+    assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{version}"

@@ -194,11 +194,13 @@ class NodeController:
                     self._kubelets.report(pod)
 
     def _perform(self, run: NodeRun, actions: Iterable[node_health.Action]) -> None:
-        now, machine = self.state.clock.time, run.machine
+        now, machine, version = self.state.clock.time, run.machine, self.state.release.version
         for action in actions:
             match action:
                 case node_health.ReportNode():
-                    self._edit_node(machine.name, lambda node: write_node(node, machine, run.health, now))
+                    self._edit_node(
+                        machine.name, lambda node: write_node(node, machine, run.health, now, version=version)
+                    )
                 case node_health.RenewLease():
                     self._renew(machine)
 

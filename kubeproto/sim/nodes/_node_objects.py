@@ -14,7 +14,6 @@ from . import node_health
 from ._pod_status import time_text
 
 Json = dict[str, Any]
-VERSION: Final = "v1.36.0"
 LEASE_SECONDS: Final = 40
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -63,7 +62,7 @@ def new_node(machine: Machine) -> Json:
     return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec}
 
 
-def write_node(node: Json, machine: Machine, health: node_health.State, now: float) -> None:
+def write_node(node: Json, machine: Machine, health: node_health.State, now: float, *, version: str) -> None:
     """Bring status and taints of a node in step with its health, and with whether it is cordoned."""
     status: Json = node.setdefault("status", {})
     status.setdefault("capacity", dict(machine.capacity))
@@ -73,7 +72,7 @@ def write_node(node: Json, machine: Machine, health: node_health.State, now: flo
         {"type": "Hostname", "address": machine.name},
     ]
     status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 10250}}
-    status["nodeInfo"] = _node_info(machine.name)
+    status["nodeInfo"] = _node_info(machine.name, version)
     status["conditions"] = _conditions(member(node, "status"), health, time_text(now))
     _taint(node, health, time_text(now))
 
@@ -163,7 +162,7 @@ def micro_time(seconds: float) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _node_info(name: str) -> Json:
+def _node_info(name: str, version: str) -> Json:
     seed = hashlib.sha256(name.encode()).hexdigest()
     uuid = "-".join((seed[:8], seed[8:12], seed[12:16], seed[16:20], seed[20:32]))
     return {
@@ -173,7 +172,7 @@ def _node_info(name: str) -> Json:
         "kernelVersion": "6.12.0",
         "osImage": "simulated",
         "containerRuntimeVersion": "containerd://2.1.0",
-        "kubeletVersion": VERSION,
+        "kubeletVersion": f"v{version}",
         "kubeProxyVersion": "",
         "operatingSystem": "linux",
         "architecture": "amd64",
