@@ -17,6 +17,7 @@ MACHINES: Final = {
     "kubeproto.control.finalizers": (),
     "kubeproto.sim.nodes.node_health": (),
     "kubeproto.sim.nodes.pod_lifecycle": ("_pod_values",),
+    "kubeproto.watching.log_tail": ("_log_cursor",),
     "kubeproto.watching.pager": (),
     "kubeproto.watching.resync": ("_resync_values", "_resync_requests", "_resync_pace"),
     "kubeproto_h11.pool": (),

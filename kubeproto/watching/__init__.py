@@ -10,13 +10,12 @@ from ._list_decoder import ListDecoder
 from ._pages import read_page
 
 if TYPE_CHECKING:
-    from . import pager, resync
+    from . import log_tail, pager, resync
 else:
 
     def __getattr__(name: str) -> object:
-        # The two machines cost more to import than all else here, and a program that reads one watch needs
-        # neither.
-        if name in ("pager", "resync"):
+        # The machines cost more to import than all else here, and a program that reads one watch needs none.
+        if name in ("log_tail", "pager", "resync"):
             from importlib import import_module
 
             return import_module(f"{__name__}.{name}")
@@ -35,6 +34,7 @@ __all__ = [
     "WatchDecoder",
     "WatchEvent",
     "WatchFailed",
+    "log_tail",
     "pager",
     "read_page",
     "resync",
