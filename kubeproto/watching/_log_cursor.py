@@ -1,8 +1,8 @@
 """`LogCursor`: the place that was reached in the log of a container, whatever the connections do.
 
-A server cannot be asked for the lines after a line. It can be asked for those since a second, with the time of
-each (``sinceTime``, which an API server cuts to whole seconds, and ``timestamps``): the cursor skips what has
-been read of that second. A line is found by its time and, among lines of the same time, by its number.
+A server cannot be asked for the lines after a line. It can be asked for those since a second, with the time
+of each (``sinceTime``, which an API server cuts to whole seconds, and ``timestamps``): the cursor skips what
+was read of that second. A line is found by its time and, among lines of one time, by its number.
 
 - What stands before that line in a resumed log is skipped whatever its time: container runtimes stamp stdout
   and stderr apart, so that lines may stand in another order than their times.
@@ -24,9 +24,7 @@ from msgspec import Struct
 # A program may write forever without ending a line: such a line is passed on in pieces of this size.
 LONGEST: Final = 1 << 20
 
-_TIME: Final = re.compile(
-    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?: |$)"
-)
+_TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?: |$)")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = 1_000_000_000
 

@@ -1,4 +1,4 @@
-"""The log of one container, followed through restarts and lost connections: when it is opened, and when it ends.
+"""The log of one container, followed through restarts and lost connections: when it is opened, when it ends.
 
 ::
 
@@ -7,6 +7,7 @@
                                          └──┘ └─ Closed, Failed ┘ └─ PodDeleted ──► Draining
                             Failed, RunStarted,
                                       RunEnded
+    Opening ── PodDeleted, the request is under way ──► Draining
     Waiting ── RunStarted, RunEnded: read before ──► Waiting
     Reading ── RunStarted, RunEnded ──► Reading
 
@@ -14,14 +15,14 @@
     Waiting ── RunEnded, the last and read before ──► Finished
     Reading ── Closed, the last run had ended ──► Finished
     Draining ── Closed, Failed ──► Finished
-    Draining ── RunStarted, RunEnded, PodDeleted ──► Draining
+    Draining ── Opened, RunStarted, RunEnded, PodDeleted ──► Draining
     Finished ── RunStarted, RunEnded, PodDeleted ──► Finished
 
 Rules
 
 - A run is one life of the container; its number is the count of restarts in the status of the pod.
-- A response that ends is no proof that the log has ended: an API server ends it in good order when it loses
-  the kubelet. A run was read to its end if a response that was requested after the run had ended has ended.
+- A response that ends does not prove that the log has ended: an API server ends it in good order when it
+  loses the kubelet. A run was read to its end if a response that was requested after its end has ended.
 - What resumes a log (`OpenLog.resumed`) asks for the log of the previous run too, because the container may
   have been started again meanwhile, which the status tells later; `LogCursor` skips what was read. The driver
   opens the log of the current run first and reads it last, so that a restart between the two loses nothing.
@@ -79,9 +80,9 @@ class Waiting(Struct, frozen=True, gc=False):
 
 
 class Opening(Struct, frozen=True, gc=False):
-    """The log is requested, or will be at `at`. `ended` and `last` are what is known of the run now.
+    """The log is requested, or will be at `at`. `ended` and `last` say what is known of the run.
 
-    `confirms`: the run had ended when the request was due, so that the end of the response is that of the log.
+    `confirms`: the run had ended when the request was due, so that the response ends where the log does.
     """
 
     run: int
@@ -104,7 +105,7 @@ class Reading(Struct, frozen=True, gc=False):
 
 
 class Draining(Struct, frozen=True, gc=False):
-    """The pod was deleted while a response was open."""
+    """The pod was deleted while a response was open, or awaited."""
 
 
 class Finished(Struct, frozen=True, gc=False):
@@ -147,14 +148,14 @@ Event: TypeAlias = RunStarted | RunEnded | Opened | Closed | Failed | PodDeleted
 
 
 class OpenLog(Struct, frozen=True, gc=False):
-    """Request the log at this time. `resumed`: from where the cursor is, in the previous run or in this one."""
+    """Request the log at this time. `resumed`: from where the cursor is, in the previous run or this one."""
 
     at: float
     resumed: bool = False
 
 
 class EndRun(Struct, frozen=True, gc=False):
-    """The log of a run has been read to its end: a last line without an end is whole."""
+    """Of the log of a run no more will come: a last line without an end is whole."""
 
 
 class Finish(Struct, frozen=True, gc=False):
@@ -188,8 +189,10 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
             return Reading(state.run, now, state.ended, state.last, state.confirms, state.failures), ()
         case Opening(), Failed():
             return _reopen(state, now, state.failures + 1)
+        case Opening(), PodDeleted() if now < state.at:
+            return Finished(), (EndRun(), Finish())
         case Opening(), PodDeleted():
-            return Finished(), (Finish(),)
+            return Draining(), ()
 
         case Reading(), RunStarted(run) if run >= state.run:
             return Reading(run, state.opened, failures=state.failures), ()
@@ -213,6 +216,8 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
 
         case Draining(), Closed() | Failed():
             return Finished(), (EndRun(), Finish())
+        case Draining(), Opened():
+            return state, ()
         case Draining() | Finished(), RunStarted() | RunEnded() | PodDeleted():
             return state, ()
         case _:

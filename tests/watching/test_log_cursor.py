@@ -94,7 +94,9 @@ def test_after_a_tail_the_lines_before_it_stay_away(
 
 
 def test_outputs_that_are_stamped_apart_lose_nothing() -> None:
-    log = [(START * SECOND + at, text) for at, text in [(5, b"b"), (9, b"d"), (7, b"c"), (8, b"e"), (10, b"f")]]
+    log = [
+        (START * SECOND + at, text) for at, text in [(5, b"b"), (9, b"d"), (7, b"c"), (8, b"e"), (10, b"f")]
+    ]
     for cut in range(1, len(log)):
         cursor = LogCursor()
         cursor.begin()
@@ -152,7 +154,9 @@ def test_what_has_no_end_is_held_back_until_the_run_has_ended() -> None:
 def test_what_the_kubelet_says_has_no_time_and_the_rest_of_an_old_line_is_skipped() -> None:
     cursor = LogCursor()
     cursor.begin()
-    assert cursor.feed(b"unable to retrieve container logs\n") == [TimedLine(b"unable to retrieve container logs")]
+    assert cursor.feed(b"unable to retrieve container logs\n") == [
+        TimedLine(b"unable to retrieve container logs")
+    ]
     assert cursor.since is None
     cursor.feed(stamp(START * SECOND) + b" a\n")
     cursor.begin()

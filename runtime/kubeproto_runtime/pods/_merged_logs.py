@@ -1,0 +1,258 @@
+"""`MergedLogs`: the lines of many containers as one iterator, in the order in which they come.
+
+Nothing is read ahead but the chunk of each container that waits to be taken: a slow reader slows down the
+servers, not this program. Followed pods are watched: containers that start later join, those that are
+restarted go on, and each line comes exactly once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+
+import anyio
+
+from kubeproto import Added, ApiError, Bookmark, Deleted, Dynamic, InvalidRequest, Modified
+from kubeproto.watching import log_tail
+
+from .._documents import plain
+from ..tasks._background import Background, spawn
+from ._choosing import PODS, PodChoice, choose_pods, chosen_pods
+from ._container_log import ContainerLog, LogLine, LogStart
+from ._container_runs import ENDED, containers_of, run_events
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from datetime import datetime
+    from typing import Self
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from ..client._client import Client
+
+    Json = dict[str, Any]
+
+_log: Final = logging.getLogger("kubeproto.logs")
+
+# Each container costs a connection, here and on the server. stern follows as many by default.
+MAX_CONTAINERS: Final = 50
+
+
+class LogReading(TypedDict, total=False):
+    """Which logs are read, and from where; see `read_logs`."""
+
+    selector: str
+    namespace: str
+    container: str
+    all_containers: bool
+    follow: bool
+    previous: bool
+    since_seconds: int
+    since_time: datetime
+    tail_lines: int
+    max_containers: int
+
+
+def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -> MergedLogs:
+    """Read the logs of pods: of one, of all that an object such as ``deploy/shop`` selects, or by labels.
+
+    ::
+
+        async with read_logs(client, "deploy/shop", follow=True, tail_lines=10) as lines:
+            async for line in lines:
+                print(line.pod, line.container, line.text.decode(errors="replace"))
+
+    All containers are read; `container` names one, and with ``all_containers=False`` it is the one that
+    kubectl would take. Without `follow` one log comes after the other. With it they come as they are written:
+    pods that appear later join, containers that are restarted go on, and connections that are lost are made
+    up for, without repeating or dropping a line. It then ends when the named pod has ended, and for several
+    pods never.
+
+    `since_seconds` or `since_time`, and `tail_lines` (of each container), bound what was written before;
+    `previous` reads the run before the last restart. To follow more than `max_containers` is refused; what
+    exceeds it later is left out with a warning.
+    """
+    return MergedLogs(client, target, options)
+
+
+class MergedLogs:
+    """Iterate over the `LogLine`s of many containers, inside of ``async with``."""
+
+    def __init__(self, client: Client, target: str, options: LogReading) -> None:
+        if options.get("follow") and options.get("previous"):
+            raise InvalidRequest("the log of a previous run does not grow: follow=True makes no sense for it")
+        self._client = client
+        self._target = target
+        self._options = options
+        self._most = options.get("max_containers", MAX_CONTAINERS)
+        self._sources: dict[tuple[str, str], ContainerLog] = {}  # by the uid of the pod, and the container
+        self._tasks: list[Background] = []
+        self._running = 0
+        self._ready: deque[LogLine] = deque()
+        self._failure: Exception | None = None
+        self._send: MemoryObjectSendStream[list[LogLine]] | None = None
+        self._receive: MemoryObjectReceiveStream[list[LogLine]] | None = None
+
+    async def __aenter__(self) -> Self:
+        options = self._options
+        selector, namespace = options.get("selector", ""), options.get("namespace", "")
+        choice = await choose_pods(self._client, self._target, selector, namespace)
+        # A pod that does not exist is a mistake, and not something to wait for.
+        pods = await chosen_pods(self._client, choice) if choice.name or not options.get("follow") else []
+        self._send, self._receive = anyio.create_memory_object_stream[list[LogLine]](0)
+        self._spawn((lambda: self._watch(choice)) if options.get("follow") else (lambda: self._read(pods)))
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        for task in self._tasks:
+            await task.stop()
+        for stream in (self._send, self._receive):
+            if stream is not None:
+                stream.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> LogLine:
+        if self._receive is None:
+            raise RuntimeError("logs are read inside of `async with read_logs(…) as lines:`")
+        while not self._ready:
+            try:
+                self._ready += await self._receive.receive()
+            except (anyio.EndOfStream, anyio.ClosedResourceError):
+                if self._failure is None:
+                    raise StopAsyncIteration from None
+                raise self._failure from None
+        return self._ready.popleft()
+
+    @property
+    def waiting(self) -> int:
+        """How many lines have been read and not been taken; it does not grow with what is written."""
+        return len(self._ready)
+
+    # One after the other
+
+    async def _read(self, pods: list[Json]) -> None:
+        start = self._from()
+        chosen = [(pod, name) for pod in pods for name in self._containers(pod)]
+        if (named := self._options.get("container")) and pods and not chosen:
+            raise InvalidRequest(f"none of the {len(pods)} pods has a container {named}")
+        for pod, name in chosen:
+            source = self._source(pod, name, start)
+            try:
+                await source.read()
+            except ApiError as error:
+                # One that waits to start has no log, which is no reason to leave out those of the others.
+                if error.code != 400 or len(chosen) == 1:
+                    raise
+                _log.warning("the log of %s/%s: %s", source.pod, name, error)
+
+    # As they are written
+
+    async def _watch(self, choice: PodChoice) -> None:
+        api = self._client.api(Dynamic, namespace=choice.namespace, resource=PODS)
+        start = self._from()
+        later = LogStart(begun=start.begun)  # what starts later is new as a whole
+        synced = over = False
+        async with api.follow(**choice.selection) as events:
+            async for event in events:
+                match event:
+                    case Added(obj) | Modified(obj):
+                        pod: Json = plain(obj)
+                        for source in self._look_at(pod, later if synced else start):
+                            if synced:
+                                self._join(source)
+                        over = bool(choice.name) and pod["status"].get("phase") in ENDED
+                        if synced and over:
+                            return
+                    case Deleted(obj):
+                        self._forget(obj.metadata.uid)
+                        if choice.name:
+                            return
+                    case Bookmark(initial_events_end=True) if not synced:
+                        synced = True
+                        self._follow_all()
+                        if over:
+                            return
+                    case _:
+                        pass
+
+    def _look_at(self, pod: Json, start: LogStart) -> list[ContainerLog]:
+        """Take the status of a pod; return the containers that are new and have a log."""
+        events = run_events(pod)
+        new: list[ContainerLog] = []
+        for name in self._containers(pod):
+            key = pod["metadata"]["uid"], name
+            if (event := events.get(name)) is None:
+                continue
+            if (source := self._sources.get(key)) is None:
+                source = self._sources[key] = self._source(pod, name, start)
+                new.append(source)
+            source.note(event)
+        return new
+
+    def _follow_all(self) -> None:
+        sources = list(self._sources.values())
+        if len(sources) > self._most:
+            raise InvalidRequest(
+                f"{len(sources)} containers match, and {self._most} are followed at once: choose fewer, or"
+                " raise max_containers"
+            )
+        for source in sources:
+            self._spawn(source.follow)
+
+    def _join(self, source: ContainerLog) -> None:
+        if sum(not one.finished for one in self._sources.values()) > self._most:
+            _log.warning(
+                "the log of %s/%s is left out: %d containers are followed already; raise max_containers",
+                source.pod, source.container, self._most,
+            )  # fmt: skip
+            source.note(log_tail.PodDeleted())
+        else:
+            self._spawn(source.follow)
+
+    def _forget(self, uid: str) -> None:
+        for key in [key for key in self._sources if key[0] == uid]:
+            self._sources.pop(key).note(log_tail.PodDeleted())
+
+    # Both
+
+    def _from(self) -> LogStart:
+        options = self._options
+        return LogStart(
+            begun=anyio.current_time(),
+            previous=options.get("previous", False),
+            since_seconds=options.get("since_seconds"),
+            since_time=options.get("since_time"),
+            tail_lines=options.get("tail_lines"),
+        )
+
+    def _containers(self, pod: Json) -> Sequence[str]:
+        options = self._options
+        everything = options.get("all_containers", True)
+        return containers_of(pod, options.get("container", ""), everything=everything)
+
+    def _source(self, pod: Json, container: str, start: LogStart) -> ContainerLog:
+        api = self._client.requests(Dynamic, namespace=pod["metadata"]["namespace"], resource=PODS)
+        return ContainerLog(self._client, api, pod["metadata"]["name"], container, start, self._deliver)
+
+    async def _deliver(self, lines: list[LogLine]) -> None:
+        assert self._send is not None  # nothing is read before
+        await self._send.send(lines)
+
+    def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._running += 1
+        self._tasks.append(spawn(lambda: self._run(work)))
+
+    async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            pass  # another one has failed, or nobody reads any more
+        except Exception as error:  # whoever reads the lines is to have it, whatever it is
+            self._failure = self._failure or error
+        finally:
+            self._running -= 1
+            if self._send is not None and (self._failure or not self._running):
+                self._send.close()

@@ -1,0 +1,301 @@
+"""Logs of many containers as one: who joins, restarts and lost connections, and who reads slowly."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from runtime.virtual_time import Go
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto.kinds.core_v1 import Pod
+from kubeproto.watching.log_tail import RunEnded, RunStarted
+from kubeproto_runtime.pods import LogLine, read_logs, run_events
+from kubeproto_runtime.testing import BACKENDS, run, simulated
+
+_HOUR = 3600.0
+
+
+@pytest.fixture(name="go", params=BACKENDS)
+def bounded(request: pytest.FixtureRequest) -> Go:
+    """Run a test on each event loop, in virtual time, and not forever: a log is followed without an end."""
+
+    def on_loop(main: Callable[[], Awaitable[None]]) -> None:
+        async def bounded_main() -> None:
+            with anyio.fail_after(10 * _HOUR):
+                await main()
+
+        run(bounded_main, backend=request.param)
+
+    return on_loop
+
+
+def pod(name: str, *containers: str, app: str = "shop", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": app}},
+        "spec": {"containers": [{"name": one, "image": one} for one in containers or ("app",)], **spec},
+    }  # fmt: skip
+
+
+def shown(lines: list[LogLine]) -> list[str]:
+    return [f"{line.pod}/{line.container}: {line.text.decode()}" for line in lines]
+
+
+def test_logs_of_all_containers_come_one_after_the_other(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        nodes = cluster.nodes(
+            programs={"app": sim.Program(log="one\ntwo\n"), "side": sim.Program(log="beside\n")}
+        )
+        cluster.put(pod("web-1", "app", "side"))
+        cluster.put(pod("web-0", "app"))
+        cluster.put(pod("other", "app", app="other"))
+        async with simulated(cluster) as client:
+            await anyio.sleep(5)
+            nodes.log("web-0", "three")
+            async with read_logs(client, selector="app=shop") as lines:
+                assert shown([line async for line in lines]) == [
+                    "web-0/app: one", "web-0/app: two", "web-0/app: three",
+                    "web-1/app: one", "web-1/app: two", "web-1/side: beside",
+                ]  # fmt: skip
+            async with read_logs(client, "web-1", all_containers=False, tail_lines=1) as lines:
+                found = [line async for line in lines]
+                assert shown(found) == ["web-1/app: two"]
+                assert (found[0].namespace, found[0].time[:4]) == ("default", "2026")
+
+    go(main)
+
+
+class Cutting:
+    """A transport that ends each response of a log after some bytes, broken or in good order."""
+
+    def __init__(self, transport: Any, seed: int, most: int) -> None:
+        self._transport = transport
+        self._rng = random.Random(seed)
+        self._most = most
+        self.cuts = 0
+
+    @asynccontextmanager
+    async def send(self, head: kp.Head, **options: Any) -> AsyncGenerator[Any]:
+        async with self._transport.send(head, **options) as incoming:
+            if "/log?" in head.target:
+                if self._rng.random() < 0.1:
+                    self.cuts += 1
+                    raise kp.TransportError("the server hung up")
+                self.cuts += 1
+                yield CutIncoming(incoming, self._rng.randrange(self._most), self._rng.random() < 0.5)
+            else:
+                yield incoming
+
+
+class CutIncoming:
+    """A response that ends after so many bytes."""
+
+    def __init__(self, incoming: Any, left: int, breaks: bool) -> None:
+        self.status, self.headers = incoming.status, incoming.headers
+        self._pieces = aiter(incoming)
+        self._left = left
+        self._breaks = breaks
+
+    def __aiter__(self) -> CutIncoming:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._left <= 0:
+            if self._breaks:
+                raise kp.TransportError("the server hung up")
+            raise StopAsyncIteration
+        piece: bytes = (await anext(self._pieces))[: self._left]
+        self._left -= len(piece)
+        return piece
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_line_comes_once_whatever_is_cut_and_restarted(go: Go, seed: int) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        nodes = cluster.nodes(programs={"app": sim.Program(log="start\n")})
+        cluster.put(pod("web-0", "app", "side"))
+        rng = random.Random(seed)
+        expected: dict[str, list[str]] = {"web-0/app": ["start"], "web-0/side": []}
+        async with simulated(cluster) as client:
+            client.transport = cutting = Cutting(client.transport, seed, 900)
+            seen: list[LogLine] = []
+
+            async def read() -> None:
+                async with read_logs(client, selector="app=shop", follow=True) as lines:
+                    async for line in lines:
+                        seen.append(line)
+
+            client.start(read())
+            await anyio.sleep(5)
+            for number in range(120):
+                await anyio.sleep(rng.choice([0.001, 0.3, 2.0]))
+                container = rng.choice(["app", "side"])
+                expected[f"web-0/{container}"].append(f"line {number}")
+                nodes.log("web-0", f"line {number}\n", container=container)
+                if number % 40 == 39:
+                    await anyio.sleep(1)
+                    nodes.exit("web-0", 1, container="app")
+                    expected["web-0/app"].append("start")
+                    await anyio.sleep(200)  # its backoff
+            await client.until(lambda: len(seen) >= sum(map(len, expected.values())), within=3600)
+            await anyio.sleep(600)
+            found: dict[str, list[str]] = {name: [] for name in expected}
+            for line in seen:
+                found[f"{line.pod}/{line.container}"].append(line.text.decode())
+            assert found == expected
+            assert cutting.cuts > 20
+
+    go(main)
+
+
+def test_a_pod_that_appears_later_joins_and_one_that_goes_is_read_to_its_end(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        nodes = cluster.nodes(programs={"app": sim.Program(log="start\n")})
+        cluster.put(pod("web-0"))
+        async with simulated(cluster) as client:
+            await anyio.sleep(5)
+            nodes.log("web-0", "old\n")
+            async with read_logs(client, selector="app=shop", follow=True, tail_lines=1) as lines:
+                assert shown([await anext(lines)]) == ["web-0/app: old"]
+                cluster.put(pod("web-1"))
+                assert shown([await anext(lines)]) == ["web-1/app: start"]
+                nodes.log("web-0", "last words")
+                await client.api(Pod).delete("web-0")
+                assert shown([await anext(lines)]) == ["web-0/app: last words"]
+                nodes.log("web-1", "on\n")
+                assert shown([await anext(lines)]) == ["web-1/app: on"]
+
+    go(main)
+
+
+def test_following_one_pod_ends_when_it_has_ended(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        cluster.nodes(programs={"app": sim.Program(log="work\nno end", takes=30)})
+        cluster.put(pod("job", restartPolicy="Never"))
+        async with simulated(cluster) as client:
+            await anyio.sleep(5)
+            async with read_logs(client, "job", follow=True) as lines:
+                assert shown([line async for line in lines]) == ["job/app: work", "job/app: no end"]
+            async with read_logs(client, "pod/job", follow=True) as lines:
+                assert len([line async for line in lines]) == 2
+
+    go(main)
+
+
+def test_a_slow_reader_is_waited_for(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        nodes = cluster.nodes()
+        cluster.put(pod("web-0"))
+        async with simulated(cluster) as client:
+            await anyio.sleep(5)
+            async with read_logs(client, "web-0", follow=True) as lines:
+                for number in range(3):
+                    nodes.log("web-0", f"{number}\n")
+                    await anyio.sleep(1)
+                assert shown([await anext(lines)]) == ["web-0/app: 0"]
+                taken = lines.waiting
+                nodes.log("web-0", "later\n" * 1000)
+                await anyio.sleep(60)
+                assert lines.waiting == taken  # what comes now stays with the server
+                assert len([await anext(lines) for _ in range(1002)]) == 1002
+
+    go(main)
+
+
+def test_what_is_refused_for_good_is_raised(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        cluster.nodes()
+        cluster.put(pod("web-0", "app", "side"))
+        async with simulated(cluster) as client:
+            await anyio.sleep(5)
+            with pytest.raises(kp.NotFound):
+                async with read_logs(client, "nothing", follow=True):
+                    pass
+            with pytest.raises(kp.InvalidRequest, match="2 containers match, and 1 are followed at once"):
+                async with read_logs(client, selector="app=shop", follow=True, max_containers=1) as lines:
+                    await anext(lines)
+            with pytest.raises(kp.InvalidRequest, match="none of the 1 pods has a container other"):
+                async with read_logs(client, "web-0", container="other") as lines:
+                    await anext(lines)
+            with pytest.raises(kp.InvalidRequest, match="previous run does not grow"):
+                read_logs(client, "web-0", follow=True, previous=True)
+            with pytest.raises(kp.InvalidRequest, match="one of the two"):
+                async with read_logs(client):
+                    pass
+
+    go(main)
+
+
+@pytest.mark.parametrize("target", ["deploy/shop", "svc/shop", "rs/shop"])
+def test_an_object_that_selects_pods_names_them(go: Go, target: str) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        cluster.nodes(programs={"app": sim.Program(log="start\n")})
+        cluster.put(pod("web-0"))
+        labels: dict[str, Any] = {"app": "shop"}
+        for kind in ("Deployment", "ReplicaSet"):
+            template = {"metadata": {"labels": labels}, "spec": pod("x")["spec"]}
+            spec = {"selector": {"matchLabels": labels}, "template": template}
+            cluster.put({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "shop"}, "spec": spec})
+        service = {"selector": labels, "ports": [{"port": 80}]}
+        cluster.put({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}, "spec": service})
+        async with simulated(cluster) as client:
+            await anyio.sleep(5)
+            async with read_logs(client, target) as lines:
+                assert shown([line async for line in lines]) == ["web-0/app: start"]
+
+    go(main)
+
+
+@pytest.mark.parametrize(
+    ("part", "status", "event"),
+    [
+        ("containers", {"state": {"running": {}}, "restartCount": 2}, RunStarted(2)),
+        ("containers", {"state": {"waiting": {}}, "restartCount": 0}, None),
+        ("containers", {"state": {"terminated": {"exitCode": 1}}, "restartCount": 2}, RunEnded(2)),
+        ("containers", {"state": {"waiting": {}}, "lastState": {"terminated": {"exitCode": 1}},
+                        "restartCount": 2}, RunEnded(2)),
+        ("containers", {"state": {"running": {}}, "lastState": {"terminated": {"exitCode": 1}},
+                        "restartCount": 3}, RunStarted(3)),
+        ("initContainers", {"state": {"terminated": {"exitCode": 0}}, "restartCount": 0},
+         RunEnded(0, last=True)),
+        ("initContainers", {"state": {"terminated": {"exitCode": 1}}, "restartCount": 0}, RunEnded(0)),
+        ("ephemeralContainers", {"state": {"terminated": {"exitCode": 1}}, "restartCount": 0},
+         RunEnded(0, last=True)),
+    ],
+)  # fmt: skip
+def test_the_status_of_a_container_says_which_run_it_is_in(
+    part: str, status: dict[str, Any], event: RunStarted | RunEnded | None
+) -> None:
+    statuses = part.removesuffix("s") + "Statuses"
+    found = {
+        "metadata": {},
+        "spec": {part: [{"name": "app"}]},
+        "status": {statuses: [{"name": "app", **status}]},
+    }
+    assert run_events(found).get("app") == event
+
+
+@pytest.mark.parametrize(
+    ("restart", "phase", "code", "last"),
+    [("Always", "Running", 0, False), ("OnFailure", "Running", 0, True), ("OnFailure", "Running", 1, False),
+     ("Never", "Running", 1, True), ("Always", "Failed", 1, True)],
+)  # fmt: skip
+def test_whether_another_run_follows_is_said_by_the_policy_and_the_phase(
+    restart: str, phase: str, code: int, *, last: bool
+) -> None:
+    status = {"name": "app", "restartCount": 0, "state": {"terminated": {"exitCode": code}}}
+    spec = {"containers": [{"name": "app"}], "restartPolicy": restart}
+    found = {"metadata": {}, "spec": spec, "status": {"phase": phase, "containerStatuses": [status]}}
+    assert run_events(found) == {"app": RunEnded(0, last=last)}
