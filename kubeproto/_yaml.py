@@ -31,6 +31,7 @@ MOST_COPIED: Final = 16 << 20
 DEEPEST: Final = 200
 
 _PREFIX: Final = "tag:yaml.org,2002:"
+_NO_TAG: Final = "this tag has no meaning in JSON: a text that begins with ! needs quotes"
 _MAPPING: Final = f"{_PREFIX}map"
 _SEQUENCE: Final = f"{_PREFIX}seq"
 _TAGGED: Final = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (float, int)}
@@ -182,13 +183,14 @@ class _Composer:
 
     def _check_tag(self, node: _Node, tag: str) -> None:
         if node.tag not in ("", "!", tag):
-            raise YamlError(f"the tag {node.tag!r} has no meaning in JSON", node.line)
+            raise YamlError(_NO_TAG, node.line)
         node.tag = tag
 
     def _alias(self, event: Any) -> _Node:
         line: int = event.start_mark.line + 1
         if event.anchor not in self._anchored:
-            raise YamlError(f"the alias {event.anchor!r} stands for nothing", line)
+            # Not quoted, here and below: it may be the password that somebody wrote without quotes.
+            raise YamlError("this alias stands for nothing: a text that begins with * needs quotes", line)
         node = self._anchored[event.anchor]
         if node is None:
             raise YamlError("a value contains itself", line)
@@ -259,10 +261,10 @@ def _scalar(node: _Node, text: str) -> Any:
         return text
     types = _TAGGED.get(name)
     if types is None:
-        raise YamlError(f"the tag {node.tag!r} has no meaning in JSON", node.line)
+        raise YamlError(_NO_TAG, node.line)
     value = _plain(text, node.line)
     if type(value) not in types:
-        raise YamlError(f"{text!r} is not a valid {name}", node.line)
+        raise YamlError(f"this is not a valid {name}", node.line)
     return float(value) if name == "float" else value
 
 

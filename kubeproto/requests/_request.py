@@ -72,7 +72,7 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
             if not good:
                 raise refusal(self, status, headers, b"") from error
             raise type(error)(f"{self.about}: the answer is {status}, but {error}") from error
-        return Reply(value, status, warnings(headers), headers)
+        return Reply(value, status, warnings(headers, self), headers)
 
 
 class StreamOpener(Protocol[E]):

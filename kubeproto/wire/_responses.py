@@ -17,6 +17,7 @@ from .._api_errors import ApiError, api_error
 from .._errors import RemoteProtocolError
 from .._reasons import reason_of
 from ..objects import Status, StatusCause, StatusDetails
+from ._confidential import Confidential
 from ._inflate import inflate
 from ._transport import Head, Headers
 
@@ -43,9 +44,16 @@ def header(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
 
 
-def warnings(headers: Headers) -> tuple[str, ...]:
-    """Return the texts of the `Warning` headers. What breaks the syntax is returned as it is, not dropped."""
-    return tuple(text for key, value in headers if key.lower() == "warning" for text in _warnings(value))
+def warnings(headers: Headers, request: Head | None = None) -> tuple[str, ...]:
+    """Return the texts of the `Warning` headers. What breaks the syntax is returned as it is, not dropped.
+
+    With the request, no value of a Secret that was sent is quoted.
+    """
+    texts = tuple(text for key, value in headers if key.lower() == "warning" for text in _warnings(value))
+    if not texts or request is None:
+        return texts
+    confidential = Confidential(request)
+    return tuple(confidential.scrubbed(text) for text in texts)
 
 
 def _warnings(value: str) -> list[str]:
@@ -96,8 +104,11 @@ def is_enough(status: int, size: int, seconds: float) -> bool:
 
 
 def refusal(request: Head, code: int, headers: Headers, body: bytes) -> ApiError:
-    """Return the error of a response outside 2xx. It names the path, never the query or a header."""
-    status = read_status(code, headers, body, method=request.method)
+    """Return the error of a response outside 2xx.
+
+    It names the path, never the query or a header, and quotes no value of a Secret that was sent.
+    """
+    status = Confidential(request).status(read_status(code, headers, body, method=request.method))
     return api_error(status, request=request.about, retry_after=retry_after(headers, status))
 
 

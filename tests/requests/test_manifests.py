@@ -69,6 +69,20 @@ def test_known_kinds_are_typed_others_dynamic_lists_flat_and_empty_documents_lef
     assert (secret.kind, secret["stringData"]) == ("Secret", {"a": "b"})
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["*hunter2", "!hunter2", "!!hunter2", "!!int hunter2", "!!bool hunter2", "'hunter2", '"\\hunter2"'],
+)
+def test_a_mistake_in_a_secret_quotes_nothing_of_its_value(value: str) -> None:
+    head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n"
+    with pytest.raises(InvalidManifest, match=r"document 1, line [56]: ") as raised:
+        parse_manifest(f"{head}  password: {value}\n")
+    error: BaseException | None = raised.value
+    while error is not None:
+        assert "hunter2" not in f"{error} {error.args}"
+        error = error.__context__
+
+
 def test_another_version_of_a_known_kind_is_dynamic() -> None:
     (foo,) = parse_manifest("apiVersion: wire.test/v2\nkind: Foo\nspec: {color: [1]}\n", [Foo])
     assert isinstance(foo, kp.Dynamic)
@@ -99,7 +113,7 @@ def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
         ("a: 1\nb: 2\na: 3\n", 1, 3, "'a' stands here twice"),
         ("a: !!python/object/apply:os.system [ls]\n", 1, 1, "has no meaning in JSON"),
         ("a: !secret x\n", 1, 1, "has no meaning in JSON"),
-        ("a: !!int x\n", 1, 1, "'x' is not a valid int"),
+        ("a: !!int x\n", 1, 1, "this is not a valid int"),
         ("a: *nothing\n", 1, 1, "stands for nothing"),
         ("a:\n  <<: 5\n", 1, 2, "merged"),
         ("a: .inf\n", 1, 1, "not a number of JSON"),

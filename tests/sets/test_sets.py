@@ -497,6 +497,24 @@ def test_the_values_of_secrets_are_never_shown(cluster: sim.Cluster, client: Sim
     assert refused.refusals
 
 
+def test_a_refusal_while_a_secret_is_applied_does_not_quote_it(cluster: sim.Cluster) -> None:
+    said = 'admission webhook "x.io" denied the request: hunter2 (aHVudGVyMg==) is a weak password'
+    status = kp.Status(status="Failure", code=403, reason="Forbidden", message=said)
+
+    def refuse(head: kp.Head) -> kp.Status | None:
+        kept = head.method == "PATCH" and "dryRun" not in head.target
+        return status if kept and "secrets/s" in head.target else None
+
+    client = client_of(cluster, Refusing(cluster, refuse))
+    with pytest.raises(ApplyError, match="is a weak password") as raised:
+        client.perform(client.plan([secret("s", password="hunter2")], PARENT))
+    error: BaseException | None = raised.value
+    while error is not None:
+        for text in ("hunter2", "aHVudGVyMg=="):
+            assert text not in f"{error} {error!r} {error.args}"
+        error = error.__cause__
+
+
 def test_a_plan_renders_with_and_without_color_and_diffs(client: SimulatedBlockingClient) -> None:
     client.perform(client.plan([config("a", k="1"), config("old")], PARENT))
     plan = client.plan([config("a", k="2"), config("new"), gadget("g")], PARENT)

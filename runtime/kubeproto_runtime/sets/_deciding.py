@@ -17,7 +17,7 @@ from kubeproto import ApiError, BadRequest, Conflict, KubeprotoError, ObjectRef
 from .._documents import plain
 from ..writing._ranks import DEFINITION, NAMESPACE, rank
 from ._apply_set import extent_of
-from ._diffs import diff, differ, scrubbed
+from ._diffs import diff, differ
 from ._plan import (
     ManagerConflict,
     Plan,
@@ -140,7 +140,7 @@ def _decide_write(seen: Observation, membership: Membership | None) -> PlannedWr
         return PlannedRefusal(ref, why)
     match seen.outcome:
         case NotApplied(error):
-            return _refusal(ref, error, document)
+            return _refusal(ref, error)
         case NotTried(why):
             made = PlannedCreation if live is None else PlannedChange
             return made(ref, sent, diff(live, document) if live is None else (), why)
@@ -187,10 +187,9 @@ def _why_incomplete(
     return "; ".join(reasons)
 
 
-def _refusal(ref: ObjectRef[Any], error: KubeprotoError, document: dict[str, Any]) -> PlannedRefusal:
+def _refusal(ref: ObjectRef[Any], error: KubeprotoError) -> PlannedRefusal:
     """Return a refusal; of a conflict with other managers, who they are and what they own."""
-    why = scrubbed(str(error), document)
-    return PlannedRefusal(ref, why, _conflicts_of(error) if isinstance(error, Conflict) else ())
+    return PlannedRefusal(ref, str(error), _conflicts_of(error) if isinstance(error, Conflict) else ())
 
 
 def _conflicts_of(error: ApiError) -> tuple[ManagerConflict, ...]:

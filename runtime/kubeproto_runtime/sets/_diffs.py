@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from kubeproto import Dynamic, decode, dump_yaml, encode
-from kubeproto.objects import is_list, is_object, json_equal
+from kubeproto.objects import is_object, json_equal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,13 +62,6 @@ def diff(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> tuple[st
     lines = list(unified_diff(old, _lines(shown_after), lineterm=""))[2:]
     # Where everything is new there is one hunk, whose numbers say nothing.
     return tuple(lines if before is not None else lines[1:])
-
-
-def scrubbed(text: str, document: Mapping[str, Any]) -> str:
-    """Return a server's text about a Secret without the values in it."""
-    for value in sorted(set(_secrets(document)), key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-    return text
 
 
 def _comparable(document: Mapping[str, Any], *, owners: bool) -> dict[str, Any]:
@@ -126,17 +119,3 @@ def _hide(first: Any, second: Any, *, only: str = "") -> None:
 def is_secret(document: Mapping[str, Any]) -> bool:
     """Return whether the values of an object are not to be shown."""
     return document.get("apiVersion") == "v1" and document.get("kind") == "Secret"
-
-
-def _secrets(document: Mapping[str, Any]) -> list[str]:
-    if not is_secret(document):
-        return []
-    return [text for field in _SECRET_FIELDS for text in _scalars(document.get(field))]
-
-
-def _scalars(value: Any) -> list[str]:
-    if is_object(value):
-        return [text for member in value.values() for text in _scalars(member)]
-    if is_list(value):
-        return [text for element in value for text in _scalars(element)]
-    return [] if value is None or value == "" else [str(value)]

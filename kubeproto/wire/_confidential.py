@@ -1,0 +1,135 @@
+"""What a request carries that no error, warning or log may show: the values of Secrets, and tokens to review.
+
+A server quotes what it refuses (``expected string, got &{1234}``), and so do the webhooks and policies that
+it asks. Errors and warnings end up in logs, in Events and on the screen of whoever planned a change, so the
+values are replaced where the text enters the program: in each Status and each warning about such a request.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..objects import Status
+    from ._transport import Head
+
+_HIDDEN: Final = "***"
+
+_SECRETS: Final = re.compile(r"/api/v1/(?:namespaces/[^/]+/)?secrets(?:/|$)")
+_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
+_OF_SECRETS: Final = ("data", "stringData")
+_OF_REVIEWS: Final = ("spec",)
+
+# Of shorter values only whole words are replaced: a message without each of its s could not be read.
+_SHORT: Final = 4
+
+
+class Confidential:
+    """The values of one request that are not to be shown; most requests have none."""
+
+    def __init__(self, request: Head) -> None:
+        self._fields = _confidential_fields(request.target.partition("?")[0])
+        self._body = request.body if self._fields else b""
+        self._values: list[str] | None = None
+        self._unreadable = False
+
+    def scrubbed(self, text: str) -> str:
+        """Return a server's text without the values."""
+        if not self._body or not text:
+            return text
+        if self._values is None:
+            self._values = self._read()
+        if self._unreadable:
+            return _HIDDEN
+        for value in self._values:
+            text = _replaced(text, value)
+        return text
+
+    def status(self, status: Status) -> Status:
+        """Return a Status whose texts do not show the values."""
+        if not self._body:
+            return status
+        causes = tuple(
+            msgspec.structs.replace(cause, message=self.scrubbed(cause.message))
+            for cause in status.details.causes
+        )
+        details = msgspec.structs.replace(status.details, causes=causes)
+        return msgspec.structs.replace(status, message=self.scrubbed(status.message), details=details)
+
+    def _read(self) -> list[str]:
+        try:
+            body = msgspec.json.decode(self._body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._unreadable = True
+            return []
+        forms = {form for value in _values(body, self._fields) for form in _forms(value)}
+        return sorted(forms, key=len, reverse=True)  # what contains another one goes first
+
+
+def _confidential_fields(path: str) -> tuple[str, ...]:
+    if _SECRETS.search(path):
+        return _OF_SECRETS
+    return _OF_REVIEWS if path.endswith(_REVIEWS) else ()
+
+
+def _values(body: Any, fields: tuple[str, ...]) -> Iterator[str]:
+    """Yield the values in an object, a merge patch, or the operations of a JSON patch."""
+    match body:
+        case dict():
+            for field in fields:
+                yield from _scalars(cast("dict[str, Any]", body).get(field))
+        case list():
+            for operation in cast("list[Any]", body):
+                match operation:
+                    case {"path": "", "value": value}:
+                        yield from _values(value, fields)
+                    case {"path": str(path), "value": value} if path.startswith(_pointers(fields)):
+                        yield from _scalars(value)
+                    case _:
+                        pass
+        case _:
+            pass
+
+
+def _pointers(fields: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"/{field}" for field in fields)
+
+
+def _scalars(value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            for member in cast("dict[str, Any]", value).values():
+                yield from _scalars(member)
+        case list():
+            for element in cast("list[Any]", value):
+                yield from _scalars(element)
+        case bool():
+            yield "true" if value else "false"
+        case None | "":
+            pass
+        case _:
+            yield str(value)
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Yield how a server may quote a value: as it came, in the other encoding, escaped, or line by line."""
+    plain = [value, b64encode(value.encode(errors="replace")).decode()]
+    with suppress(ValueError):  # it is not base64, or not text
+        plain.append(b64decode(value, validate=True).decode())
+    for one in plain:
+        yield one
+        yield msgspec.json.encode(one).decode()[1:-1]
+        yield from (line for line in one.splitlines() if len(line) >= _SHORT)
+
+
+def _replaced(text: str, value: str) -> str:
+    if len(value) >= _SHORT:
+        return text.replace(value, _HIDDEN)
+    return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", _HIDDEN, text) if value else text
