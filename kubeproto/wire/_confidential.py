@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+from ..objects import is_list, is_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,43 +81,37 @@ def _confidential_fields(path: str) -> tuple[str, ...]:
     return _OF_REVIEWS if path.endswith(_REVIEWS) else ()
 
 
-def _values(body: Any, fields: tuple[str, ...]) -> Iterator[str]:
+def _values(body: object, fields: tuple[str, ...]) -> Iterator[str]:
     """Yield the values in an object, a merge patch, or the operations of a JSON patch."""
-    match body:
-        case dict():
-            for field in fields:
-                yield from _scalars(cast("dict[str, Any]", body).get(field))
-        case list():
-            for operation in cast("list[Any]", body):
-                match operation:
-                    case {"path": "", "value": value}:
-                        yield from _values(value, fields)
-                    case {"path": str(path), "value": value} if path.startswith(_pointers(fields)):
-                        yield from _scalars(value)
-                    case _:
-                        pass
-        case _:
-            pass
+    if is_object(body):
+        for field in fields:
+            yield from _scalars(body.get(field))
+    elif is_list(body):
+        for operation in body:
+            match operation:
+                case {"path": "", "value": value}:
+                    yield from _values(value, fields)
+                case {"path": str(path), "value": value} if path.startswith(_pointers(fields)):
+                    yield from _scalars(value)
+                case _:
+                    pass
 
 
 def _pointers(fields: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"/{field}" for field in fields)
 
 
-def _scalars(value: Any) -> Iterator[str]:
-    match value:
-        case dict():
-            for member in cast("dict[str, Any]", value).values():
-                yield from _scalars(member)
-        case list():
-            for element in cast("list[Any]", value):
-                yield from _scalars(element)
-        case bool():
-            yield "true" if value else "false"
-        case None | "":
-            pass
-        case _:
-            yield str(value)
+def _scalars(value: object) -> Iterator[str]:
+    if is_object(value):
+        for member in value.values():
+            yield from _scalars(member)
+    elif is_list(value):
+        for element in value:
+            yield from _scalars(element)
+    elif isinstance(value, bool):
+        yield "true" if value else "false"
+    elif value is not None and value != "":
+        yield str(value)
 
 
 def _forms(value: str) -> Iterator[str]:
