@@ -48,6 +48,7 @@ PERMITTED: Final = {
     "kubeproto/sim/serving": _STORED,
     "kubeproto/sim/writing": "`_bodies` reads what clients send, the others read its storage",
     "kubeproto/streams/_commands.py": _CATCHES,
+    "kubeproto/wire/_confidential.py": _CATCHES,
     "kubeproto/wire/_responses.py": _CATCHES,
     "runtime/kubeproto_runtime/_documents.py": _OWN,
     "runtime/kubeproto_runtime/credentials/_files.py": "documents that `kubeproto.config` has read before",

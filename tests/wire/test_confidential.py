@@ -90,7 +90,7 @@ def test_a_value_of_several_lines_is_hidden_when_it_is_quoted_escaped_or_in_part
     key = "-----BEGIN KEY-----\nabcdefgh\nijklmnop\n-----END KEY-----\n"
     request = SECRETS.create(a_secret(key=key))
     for quoted in (json.dumps(key), "line 3: ijklmnop", key):
-        assert "ijklmnop" not in str(refused(request, f"this is no key: {quoted}"))
+        assert "ijklmnop" not in str(refused(request, f"this is not a key: {quoted}"))
 
 
 def test_of_a_body_that_cannot_be_read_nothing_is_quoted() -> None:
