@@ -22,6 +22,9 @@ COMMANDS: Final = {
     "completion": LazyCommand(
         "kubeproto_cli._completion:completion", "Print what a shell needs to complete commands and options."
     ),
+    "doctor": LazyCommand(
+        "kubeproto_cli._doctor:doctor", "Check the way to a cluster, and say what to do about what is wrong."
+    ),
     "manifests": LazyCommand(
         "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
     ),

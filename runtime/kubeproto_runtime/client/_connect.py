@@ -126,7 +126,7 @@ async def _connected(
 def found_by(config: Config | None, wanted: ConnectOptions) -> FoundConfig:
     """Return the configuration that was given or is found, and log its warnings."""
     if config is None:
-        found = find(_overrides(**wanted))
+        found = find(overrides_of(**wanted))
     elif wanted:
         raise ConfigError(
             f"a config leaves nothing to be looked for: {', '.join(wanted)} make no sense beside"
@@ -138,7 +138,7 @@ def found_by(config: Config | None, wanted: ConnectOptions) -> FoundConfig:
     return found
 
 
-def _overrides(
+def overrides_of(
     *,
     kubeconfig: str | os.PathLike[str] = "",
     context: str = "",

@@ -1,0 +1,163 @@
+"""The files of a configuration: which there are, which context they choose, and whether it can be used."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from kubeproto.config import (
+    ConfigError,
+    Kubeconfig,
+    UnreadableFile,
+    kubeconfig_paths,
+    merge_kubeconfigs,
+    read_kubeconfig,
+)
+
+from ..credentials._files import FoundConfig, find, read
+from ._check import failed, passed, warned
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
+    from kubeproto.config import Overrides
+
+    from ._check import Check
+
+_NONE: Final = (
+    "name one by --kubeconfig or $KUBECONFIG, or copy that of the cluster to ~/.kube/config;"
+    " `kubeproto serve --kubeconfig FILE` makes one for a simulated cluster"
+)
+_IN_POD: Final = "KUBERNETES_SERVICE_HOST"
+
+
+def examine_configuration(
+    overrides: Overrides, environ: Mapping[str, str]
+) -> Generator[Check, None, FoundConfig | None]:
+    """Look at the files, and return the configuration that a client would use; None if there is none."""
+    home = os.path.expanduser("~")
+    paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
+    configs: list[Kubeconfig] = []
+    for path in paths:
+        config = yield from _file(path, alone=len(paths) == 1, in_pod=_IN_POD in environ)
+        if config is None and not _is_missing(path):
+            return None
+        if config is not None:
+            configs.append(config)
+    if configs:
+        if not (yield from _context(merge_kubeconfigs(configs), paths, overrides, environ)):
+            return None
+    elif overrides.path or _IN_POD not in environ:
+        if len(paths) != 1:
+            yield failed("kubeconfig", "there is no kubeconfig", _NONE)
+        return None
+    return (yield from _settings(overrides, environ))
+
+
+def _is_missing(path: str) -> bool:
+    content = read(path)
+    return isinstance(content, UnreadableFile) and content.missing
+
+
+def _file(path: str, *, alone: bool, in_pod: bool) -> Generator[Check, None, Kubeconfig | None]:
+    content = read(path)
+    if isinstance(content, UnreadableFile):
+        if content.missing and in_pod:
+            yield passed("kubeconfig", f"{path} does not exist, and this is a pod")
+        elif content.missing:
+            check = failed if alone else warned
+            yield check(
+                "kubeconfig", f"{path} does not exist", _NONE if alone else "take it out of $KUBECONFIG"
+            )
+        else:
+            yield failed(
+                "kubeconfig", f"{path} cannot be read: {content.why}",
+                f"give this user the right to read it; `ls -l {path}` shows who has it",
+            )  # fmt: skip
+        return None
+    try:
+        config = read_kubeconfig(content, path)
+    except ConfigError as error:
+        yield failed("kubeconfig", str(error), "mend that line, or get the file anew from the cluster")
+        return None
+    yield passed(
+        "kubeconfig", f"{path} has {len(config.contexts)} context{'s' * (len(config.contexts) != 1)}"
+    )
+    return config
+
+
+def _context(
+    merged: Kubeconfig, paths: tuple[str, ...], overrides: Overrides, environ: Mapping[str, str]
+) -> Generator[Check, None, bool]:
+    """Look at what the context names; whether it can be used."""
+    name = overrides.context or merged.current_context
+    known = [one.name for one in merged.contexts]
+    listed = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")
+    choose = f"choose one of {listed}" if known else "the file has none: get it anew from the cluster"
+    if not name and not overrides.cluster:
+        if _IN_POD in environ:
+            return True
+        yield failed(
+            "context", f"no context is chosen in {', '.join(paths)}",
+            f"{choose}: --context NAME, or `kubectl config use-context NAME`",
+        )  # fmt: skip
+        return False
+    if name and name not in known:
+        source = "asked for" if overrides.context else "the current one"
+        yield failed(
+            "context", f"the context {name!r} is {source}, and does not exist",
+            f"{choose}: --context NAME, or `kubectl config use-context NAME`",
+        )  # fmt: skip
+        return False
+    try:
+        choice = merged.choose(context=overrides.context, cluster=overrides.cluster, user=overrides.user)
+    except ConfigError as error:
+        yield failed(
+            "context", str(error),
+            f"`kubectl config set-context {name} --cluster=NAME --user=NAME` names those that exist,"
+            " `kubectl config set-cluster` and `set-credentials` add what is missing",
+        )  # fmt: skip
+        return False
+    if choice is not None:
+        user = f"the user {choice.user_name}" if choice.user_name else "no user"
+        yield passed("context", f"{name or 'none'}: the cluster {choice.cluster_name}, {user}")
+    return True
+
+
+def _settings(overrides: Overrides, environ: Mapping[str, str]) -> Generator[Check, None, FoundConfig | None]:
+    try:
+        found = find(overrides, environ)
+    except ConfigError as error:
+        yield failed("settings", str(error), _advice(str(error)))
+        return None
+    config = found.config
+    through = f", through the proxy {_place(config.connection.address)}" if config.connection.proxy else ""
+    yield passed("settings", f"{config.source}: {config.connection.server}{through}")
+    for warning in config.warnings:
+        what, _, remedy = warning.partition(": ")
+        if remedy.startswith("chmod"):
+            yield warned("settings", what, remedy)
+        else:
+            yield warned("settings", warning, _ADVICE.get(what, "write https:// into its server"))
+    return found
+
+
+def _place(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"{host}:{port}"
+
+
+_ADVICE: Final = {
+    "insecure-skip-tls-verify is set": (
+        "put the authority of the cluster into certificate-authority-data in its place"
+    ),
+}
+
+
+def _advice(said: str) -> str:
+    if "cannot be read" in said:
+        return (
+            "a path in a kubeconfig is relative to its folder: put the file there, or get a kubeconfig"
+            " that holds what the file has (`kubectl config view --flatten`)"
+        )
+    return "mend this setting in the kubeconfig, or get the file anew from the cluster"

@@ -1,0 +1,153 @@
+"""What can be seen of credentials without sending them: files, times of expiry, whether a key fits."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from kubeproto import InvalidObject
+from kubeproto.config import UnreadableFile
+from kubeproto.objects import Reader
+
+from ..credentials._files import read
+from ._check import failed, passed, skipped, warned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kubeproto.config import Config, Identity
+
+    from ._check import Check
+
+_CLAIMS: Final[Reader[dict[str, Any]]] = Reader(dict[str, Any], "the claims of a token")
+_SOON: Final = 7 * 24 * 3600.0  # seconds: who renews by hand wants to know it days before
+_LOGIN: Final = (
+    "log in again as the cluster's provider says, or ask for a new token (`kubectl create token ACCOUNT`)"
+)
+_RENEW: Final = (
+    "get a new kubeconfig from the cluster; on a control plane of kubeadm: `kubeadm certs renew admin.conf`"
+)
+
+
+def examine_credentials(config: Config, now: float) -> Iterator[Check]:
+    """Look at the credentials of a configuration, of which nothing is shown but names and times."""
+    identity = config.identity
+    if not config.connection.secure:
+        return
+    if not identity.has_secret:
+        yield warned(
+            "credentials", "the user has none, so requests are sent as system:anonymous",
+            "name a user in the context: `kubectl config set-context --current --user=NAME`",
+        )  # fmt: skip
+    if identity.plugin is not None:
+        yield _plugin(identity.plugin.command, identity.plugin.install_hint)
+    for path in identity.files:
+        content = read(path)
+        if isinstance(content, UnreadableFile):
+            yield failed("credentials", f"{path} cannot be read: {content.why}", _missing_file(path))
+            return
+    if identity.token or identity.token_file:
+        yield _token(_text_of(identity), identity.token_file, now)
+    certificate, key = _pair(identity)
+    if certificate:
+        yield from _certificate(certificate, key, now)
+
+
+def _missing_file(path: str) -> str:
+    return f"the kubeconfig names {path} for its user: put the file there, or get the kubeconfig anew"
+
+
+def _plugin(command: str, hint: str) -> Check:
+    if shutil.which(command) is None:
+        advice = (
+            " ".join(hint.split())
+            if hint.isprintable() and hint
+            else f"install it, and see that PATH leads to it: `which {command}`"
+        )
+        return failed("credentials", f"the exec plugin {command!r} is not installed", advice)
+    return passed("credentials", f"the exec plugin {command!r} is there, and is asked")
+
+
+def _text_of(identity: Identity) -> str:
+    if identity.token:
+        return identity.token
+    content = read(identity.token_file)
+    return "" if isinstance(content, UnreadableFile) else content.decode("utf-8", "replace").strip()
+
+
+def _token(token: str, path: str, now: float) -> Check:
+    source = f"a token from {path}" if path else "a token"
+    if not token:
+        return failed("credentials", f"{path} is empty", "write a token into it, or get the kubeconfig anew")
+    claims = _claims(token)
+    expiry = claims.get("exp")
+    if not isinstance(expiry, int | float):
+        return passed("credentials", f"{source}, which does not say when it expires")
+    if expiry <= now:
+        return failed("credentials", f"{source}, which has expired at {_time(expiry)}", _LOGIN)
+    return passed("credentials", f"{source}, which expires at {_time(expiry)}")
+
+
+def _claims(token: str) -> dict[str, Any]:
+    """Return what a JSON web token says of itself; nothing of it but its times is shown."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return {}
+    try:
+        return _CLAIMS.read(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, InvalidObject):
+        return {}
+
+
+def _pair(identity: Identity) -> tuple[bytes, bytes]:
+    found = [
+        inline or (b"" if not path else _bytes(path))
+        for inline, path in (
+            (identity.certificate, identity.certificate_file),
+            (identity.key, identity.key_file),
+        )
+    ]
+    return found[0], found[1]
+
+
+def _bytes(path: str) -> bytes:
+    content = read(path)
+    return b"" if isinstance(content, UnreadableFile) else bytes(content)
+
+
+def _certificate(pem: bytes, key: bytes, now: float) -> Iterator[Check]:
+    try:
+        from ._certificates import read_certificate
+    except ModuleNotFoundError:
+        yield skipped(
+            "credentials", "a client certificate; what it says can be read with kubeproto[webhooks]"
+        )
+        return
+    try:
+        certificate = read_certificate(pem)
+    except ValueError:
+        yield failed("credentials", "the client certificate is not one", _RENEW)
+        return
+    what = f"a client certificate for {certificate.subject}"
+    if not certificate.fits(key):
+        yield failed("credentials", f"{what}, and a key that is not that of it", _RENEW)
+    elif certificate.until <= now:
+        yield failed("credentials", f"{what}, which has expired at {_time(certificate.until)}", _RENEW)
+    elif certificate.since > now:
+        yield failed(
+            "credentials", f"{what}, which is not valid before {_time(certificate.since)}",
+            "set the clock of this machine: `timedatectl set-ntp true`",
+        )  # fmt: skip
+    elif certificate.until - now < _SOON:
+        yield warned("credentials", f"{what}, which expires at {_time(certificate.until)}", _RENEW)
+    else:
+        yield passed("credentials", f"{what}, which expires at {_time(certificate.until)}")
+
+
+def _time(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return "a time out of range"

@@ -1,0 +1,139 @@
+"""`diagnose`: the checks one after the other, each only where those before it leave something to look at."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+
+from kubeproto import ApiError, RemoteProtocolError, TransportError
+from kubeproto.config import ConfigError, CredentialsError
+from kubeproto.wire import NO_RETRIES, printable
+
+from ..client import Client
+from ..client._connect import TRANSPORTS, find_opener, keeping, overrides_of
+from ..credentials import Authorized
+from ..tasks._background import event_loop
+from ._check import failed, skipped
+from ._configuration import examine_configuration
+from ._credentials import examine_credentials
+from ._failures import explain_failure
+from ._peeking import peek
+from ._server import examine_account, examine_namespace, examine_rights, examine_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable
+
+    from .._access import RequiredAccess
+    from ..client._connect import ConnectOptions
+    from ..credentials._authorized import Opener
+    from ..credentials._files import FoundConfig
+    from ._check import Check
+
+_TIMEOUT: Final = 10.0
+
+
+class Diagnosing(TypedDict, total=False):
+    """Options of `diagnose` beside those of `connect`.
+
+    `needed` are rights that the account has to have, as an operator's tests have recorded them. `timeout` is
+    for each request. `notify` is called with each check as soon as it is made. `transport` is as in
+    `connect`, `wall` the clock that the server's is compared with.
+    """
+
+    needed: Iterable[RequiredAccess]
+    timeout: float
+    notify: Callable[[Check], object]
+    transport: str | Opener | None
+    wall: Callable[[], float]
+
+
+async def diagnose(options: Diagnosing | None = None, **wanted: Unpack[ConnectOptions]) -> tuple[Check, ...]:
+    """Return what is right and what is wrong with the way to a server, in the order of that way.
+
+    The files of the configuration, its credentials, the connection, the server, the account, its rights.
+    Nothing is raised for what is wrong, and nothing is written but reviews, which no server keeps. The
+    parameters of `connect` choose what is looked at; see `Diagnosing` for the others.
+    """
+    options = options or {}
+    notify = options.get("notify", _ignore)
+    checks: list[Check] = []
+    async with aclosing(_checks(options, wanted)) as found:  # else an error in `notify` leaves a connection
+        async for check in found:
+            checks.append(check)
+            notify(check)
+    return tuple(checks)
+
+
+def _ignore(check: Check) -> None:
+    pass
+
+
+async def _checks(options: Diagnosing, wanted: ConnectOptions) -> AsyncGenerator[Check]:
+    wall = options.get("wall", time.time)
+    steps = examine_configuration(overrides_of(**wanted), os.environ)
+    found: FoundConfig | None = None
+    try:
+        while True:
+            yield next(steps)
+    except StopIteration as end:
+        found = end.value
+    if found is None:
+        return
+    usable = True
+    for check in examine_credentials(found.config, wall()):
+        usable = usable and check.outcome != "failed"
+        yield check
+    try:
+        opener = find_opener(options.get("transport"), TRANSPORTS, event_loop())
+    except ConfigError as error:
+        yield failed("transport", str(error), "install one of these")
+        return
+    async with aclosing(_asked(found, opener, options, wall)) as asked:
+        async for check in asked:
+            if usable or check.name != "credentials":  # else it says the same once more
+                yield check
+
+
+async def _asked(
+    found: FoundConfig, opener: Any, options: Diagnosing, wall: Callable[[], float]
+) -> AsyncGenerator[Check]:
+    """Look at what only the server can say."""
+    config = found.config
+    async with Authorized(config, opener, keep=keeping(found)) as authorized:
+        client = Client(
+            authorized,
+            namespace=config.namespace,
+            retries=NO_RETRIES,
+            timeout=options.get("timeout", _TIMEOUT),
+        )
+        parts = (
+            examine_server(client, config, wall),
+            examine_account(client, config),
+            examine_namespace(client, config.namespace),
+            examine_rights(client, config.namespace, options.get("needed", ())),
+        )
+        for part in parts:
+            stop = False
+            try:
+                async for check in part:
+                    stop = check.outcome == "failed" and check.name in ("server", "account")
+                    yield check
+            except (CredentialsError, ConfigError) as error:
+                yield failed("credentials", str(error), _plugin_advice(config.identity.plugin is not None))
+                return
+            except TransportError as error:
+                what, remedy = explain_failure(error, config.connection, await peek(config.connection))
+                yield failed("connection", what, remedy)
+                return
+            except (ApiError, RemoteProtocolError) as error:
+                yield skipped("server", f"one of the checks was not possible: {printable(str(error), 200)}")
+            if stop:
+                return
+
+
+def _plugin_advice(plugin: bool) -> str:
+    if plugin:
+        return "run the plugin's command by hand: what it says on standard error stands above"
+    return "log in again as the cluster's provider says, or get the kubeconfig anew"
