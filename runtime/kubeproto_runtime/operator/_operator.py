@@ -183,8 +183,8 @@ class Operator:
         return readiness(self._controllers, self._webhooks)
 
     def metrics(self) -> str:
-        """Return the metrics of all controllers in Prometheus' text format."""
-        return metrics_text(self._controllers, self._election, self._meter)
+        """Return the metrics of all controllers and webhooks in Prometheus' text format."""
+        return metrics_text(self._controllers, self._election, self._meter, self._webhooks)
 
     def debug(self) -> DebugState:
         """Return what ``/debug`` shows; of the last minutes only where there is a `port`."""

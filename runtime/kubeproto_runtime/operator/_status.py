@@ -52,8 +52,11 @@ def readiness(controllers: Mapping[str, Reconciling], webhooks: WebhookServer | 
     return _listed(lines)
 
 
-def metrics_text(controllers: Mapping[str, Reconciling], election: Election | None, meter: Meter) -> str:
-    """Return the metrics of all controllers in Prometheus' text format."""
+def metrics_text(
+    controllers: Mapping[str, Reconciling], election: Election | None, meter: Meter,
+    webhooks: WebhookServer | None,
+) -> str:  # fmt: skip
+    """Return the metrics of all controllers and webhooks in Prometheus' text format."""
     now = anyio.current_time()
     return exposition(
         (
@@ -69,6 +72,8 @@ def metrics_text(controllers: Mapping[str, Reconciling], election: Election | No
         ),
         meter.requests,
         {} if election is None else {election.name: election.leadership_status.leads},
+        {} if webhooks is None else webhooks.stats,
+        None if webhooks is None else webhooks.certificate_reads,
     )
 
 

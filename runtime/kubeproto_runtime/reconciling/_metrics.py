@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from kubeproto.control import Histogram, OwnWrites, QueueMetrics
+
+    from ..webhooks._call_stats import WebhookStats
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -126,12 +129,15 @@ class _Page:
 
 _RESULTS: Final = "controller_runtime_reconcile_total"
 _TIME: Final = "controller_runtime_reconcile_time_seconds"
+_WEBHOOK: Final = "controller_runtime_webhook"
 
 
 def exposition(
     controlled: Iterable[ControllerStats],
     requests: Mapping[tuple[str, str, str], int],
     leading: Mapping[str, bool],
+    webhooks: Mapping[str, WebhookStats] = MappingProxyType({}),
+    certificate_reads: tuple[int, int] | None = None,
 ) -> str:
     """Return all metrics in Prometheus' text format."""
     page, all_of = _Page(), list(controlled)
@@ -146,7 +152,35 @@ def exposition(
         )
     for name, leads in leading.items():
         page.sample("leader_election_master_status", (("name", name),), int(leads))
+    if webhooks:
+        _write_webhooks(page, webhooks)
+    if certificate_reads is not None:
+        _write_certificate_reads(page, *certificate_reads)
     return "\n".join(page.lines) + "\n"
+
+
+def _write_webhooks(page: _Page, webhooks: Mapping[str, WebhookStats]) -> None:
+    page.family(f"{_WEBHOOK}_requests_total", "counter", "Calls of webhooks by path and HTTP status code.")
+    for path, stats in webhooks.items():
+        for code, count in stats.codes.items():
+            page.sample(f"{_WEBHOOK}_requests_total", (("code", code), ("webhook", path)), count)
+    page.family(f"{_WEBHOOK}_requests_in_flight", "gauge", "Calls of webhooks at this moment.")
+    for path, stats in webhooks.items():
+        page.sample(f"{_WEBHOOK}_requests_in_flight", (("webhook", path),), stats.in_flight)
+    page.family(f"{_WEBHOOK}_latency_seconds", "histogram", "Seconds of a call of a webhook.")
+    for path, stats in webhooks.items():
+        page.histogram(
+            f"{_WEBHOOK}_latency_seconds", (("webhook", path),), stats.bounds, stats.counts, stats.seconds
+        )
+
+
+def _write_certificate_reads(page: _Page, reads: int, failed: int) -> None:
+    for name, count, says in (
+        ("certwatcher_read_certificate_total", reads, "How often a certificate was read from its files."),
+        ("certwatcher_read_certificate_errors_total", failed, "How often that failed."),
+    ):
+        page.family(name, "counter", says)
+        page.sample(name, (), count)
 
 
 def _write_runs(page: _Page, all_of: list[ControllerStats]) -> None:

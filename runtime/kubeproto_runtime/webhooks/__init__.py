@@ -1,6 +1,7 @@
 """Admission and conversion webhooks: typed handlers, an ASGI application, and a server over TLS."""
 
 from ._admission import Admission, Defaulter, Validator
+from ._call_stats import WebhookStats
 from ._certificate_files import CertificateFiles, CertificateSource
 from ._configurations import WebhookOptions, Where
 from ._managed_certificates import ManagedCertificates
@@ -17,6 +18,7 @@ __all__ = [
     "WebhookApplication",
     "WebhookOptions",
     "WebhookServer",
+    "WebhookStats",
     "Webhooks",
     "Where",
 ]

@@ -50,6 +50,8 @@ class CertificateFiles:
         self._paths = os.fspath(certificate), os.fspath(key)
         self._seen: tuple[object, ...] = ()
         self._context: ssl.SSLContext | None = None
+        self.reads = 0  # how often the files were read
+        self.failed_reads = 0  # of these, how often in vain
 
     def __repr__(self) -> str:
         return f"CertificateFiles{self._paths}"
@@ -72,11 +74,13 @@ class CertificateFiles:
         try:
             seen = tuple(_stamp(path) for path in self._paths)
             if self._context is None or seen != self._seen:
+                self.reads += 1
                 self._context = server_context(*self._paths)
                 if self._seen:
                     _log.info("the certificate of the webhooks was read again: %s", self._paths[0])
                 self._seen = seen
         except OSError as error:  # an ssl.SSLError is one, too
+            self.failed_reads += 1
             if self._context is None:
                 raise
             _log.warning("the last certificate is kept, because %s cannot be used: %s", self._paths[0], error)

@@ -16,6 +16,8 @@ from kubeproto_h11 import Response, ServerConnection, serve_requests
 
 from ..tasks._accepting import accept
 from ._asgi import MOST
+from ._call_stats import WebhookStats
+from ._certificate_files import CertificateFiles
 from ._webhooks import WebhookApplication, Webhooks
 
 if TYPE_CHECKING:
@@ -59,6 +61,13 @@ class WebhookServer:
         self.port = port
         self.host = host
         self.listens = False
+        self.stats: dict[str, WebhookStats] = {path: WebhookStats() for path in self.webhooks.paths}
+
+    @property
+    def certificate_reads(self) -> tuple[int, int] | None:
+        """How often the files of the certificate were read, and how often in vain; None without files."""
+        files = self.certificates
+        return (files.reads, files.failed_reads) if isinstance(files, CertificateFiles) else None
 
     async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
         """Listen once there is a certificate, and say at which port; unusable files are an error."""
@@ -108,9 +117,24 @@ class WebhookServer:
                     )  # a probe that looks whether a port is open
                     return
                 connection = ServerConnection(max_body=MOST)
-                await serve_requests(_Channel(secured), connection, self._respond)
+                await serve_requests(_Channel(secured), connection, self.respond)
 
-    async def _respond(self, request: Head) -> Response:
+    async def respond(self, request: Head) -> Response:
+        """Return the response to a request, and count it."""
+        # Of other paths nothing is counted: whoever scans the port would make up labels.
+        stats = self.stats.get(request.target.partition("?")[0])
+        if stats is None:
+            return await self._answer(request)
+        begun, code = anyio.current_time(), 500
+        stats.begin()
+        try:
+            response = await self._answer(request)
+            code = response.status
+        finally:
+            stats.end(code, anyio.current_time() - begun)
+        return response
+
+    async def _answer(self, request: Head) -> Response:
         said = _TIMEOUT.search(request.target)
         # Shielded: the object of a client of the cluster depends on the answer, also while this program ends.
         with anyio.move_on_after(min(float(said[1]), _LONGEST) if said else _LONGEST, shield=True):
