@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
@@ -15,8 +17,8 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import Action, requeue
-from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import BlockingClient, Client, Context, Controller, Operator
+from kubeproto.kinds.core_v1 import ConfigMap, Pod
+from kubeproto_runtime import BlockingClient, Caches, Client, Context, Controller, Operator
 from kubeproto_runtime.calls._tracing import Tracing
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
@@ -164,6 +166,114 @@ def test_the_span_of_a_stream_ends_when_its_response_begins(spans: Spans) -> Non
     blocking = BlockingClient(cluster.blocking_transport())
     with blocking.open(blocking.requests(ConfigMap).watch()):
         assert len(spans.ended) == 2
+
+
+@pytest.mark.usefixtures("tracing")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_list_and_the_watch_of_a_cache_are_spans_of_their_own(
+    backend: Backend, spans: Spans, provider: TracerProvider
+) -> None:
+    cluster = sim.Cluster()
+    noting = Noting(cluster)
+
+    async def main() -> None:
+        async with simulated(cluster) as client, AsyncExitStack() as entered:
+            client.transport = noting
+            # Whatever starts a cache ends long before it does.
+            with provider.get_tracer("program").start_as_current_span("start"):
+                caches = await entered.enter_async_context(Caches(client))
+                await caches.cache(ConfigMap).wait_synced()
+            cluster.end_watches()
+            await anyio.sleep(30)
+
+    run(main, backend=backend)
+    requests = [span for span in spans.ended if span.kind == SpanKind.CLIENT]
+    assert len(requests) >= 2  # a watch that began with a list, and another one
+    for span in requests:
+        assert span.parent is None
+        attributes = span.attributes or {}
+        assert attributes["url.path"] == "/api/v1/configmaps"
+        assert attributes["http.response.status_code"] == 200
+    assert all(f"{context_of(span).span_id:016x}" in parent
+               for span, parent in zip(requests, noting.parents, strict=True))  # fmt: skip
+
+
+@pytest.mark.usefixtures("tracing")
+def test_the_requests_of_a_follow_are_below_the_span_of_who_iterates(
+    spans: Spans, provider: TracerProvider
+) -> None:
+    cluster = sim.Cluster()
+
+    async def main() -> None:
+        async with simulated(cluster) as client:
+            with provider.get_tracer("program").start_as_current_span("work") as work:
+                async with client.api(ConfigMap).follow() as events:
+                    await anext(events)
+            [span] = [one for one in spans.ended if one.kind == SpanKind.CLIENT]
+            assert span.parent is not None
+            assert span.parent.span_id == work.get_span_context().span_id
+
+    run(main)
+
+
+@pytest.mark.usefixtures("tracing")
+def test_a_blocking_follow_has_spans_too(spans: Spans) -> None:
+    cluster = sim.Cluster()
+    client = BlockingClient(cluster.blocking_transport(), sleep=cluster.advance, clock=lambda: cluster.now)
+    with client.api(ConfigMap).follow() as events:
+        next(events)
+        assert [
+            (span.name, (span.attributes or {})["http.response.status_code"]) for span in spans.ended
+        ] == [("GET", 200)]
+
+
+class Upgrading:
+    """A transport that upgrades, or refuses to, and notes the header of the span."""
+
+    def __init__(self, refused: kp.ApiError | None = None) -> None:
+        self.parent = ""
+        self._refused = refused
+
+    @asynccontextmanager
+    async def upgrade(self, request: kp.Head, **limits: object) -> AsyncGenerator[str]:
+        self.parent = dict(request.headers)["traceparent"]
+        if self._refused is not None:
+            raise self._refused
+        yield "a WebSocket"
+
+
+@pytest.mark.usefixtures("tracing")
+def test_an_upgrade_is_a_span_that_ends_when_it_is_accepted(spans: Spans) -> None:
+    transport: Any = Upgrading()
+    client = Client(transport)
+    request = client.requests(Pod).exec("a", ["ls"])
+
+    async def main() -> None:
+        async with client.upgrade(request) as socket:
+            assert socket == "a WebSocket"
+            [span] = spans.ended
+            assert (span.attributes or {})["http.response.status_code"] == 101
+            assert (span.attributes or {})["url.path"] == "/api/v1/namespaces/default/pods/a/exec"
+            assert f"{context_of(span).span_id:016x}" in transport.parent
+            assert trace.get_current_span() is trace.INVALID_SPAN
+
+    anyio.run(main)
+
+
+@pytest.mark.usefixtures("tracing")
+def test_an_upgrade_that_is_refused_says_with_what(spans: Spans) -> None:
+    transport: Any = Upgrading(kp.Forbidden(kp.Status(code=403, reason="Forbidden")))
+    client = Client(transport)
+
+    async def main() -> None:
+        with pytest.raises(kp.Forbidden):
+            async with client.upgrade(client.requests(Pod).exec("a", ["ls"])):
+                pass
+
+    anyio.run(main)
+    [span] = spans.ended
+    assert (span.attributes or {})["http.response.status_code"] == 403
+    assert span.status.status_code == StatusCode.ERROR
 
 
 def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_second(

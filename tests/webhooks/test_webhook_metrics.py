@@ -82,7 +82,7 @@ def test_each_call_is_counted_by_path_and_code_and_its_time_is_measured(backend:
     run(main, backend=backend)
 
 
-def test_what_is_no_webhook_makes_no_label(backend: Backend) -> None:
+def test_a_path_that_is_not_a_webhook_makes_no_label(backend: Backend) -> None:
     async def main() -> None:
         operator, server = served(CertificateFiles("a", "b"))
         before = samples(operator)

@@ -12,7 +12,7 @@ ends.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -222,7 +222,12 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         self, exchange: int, head: Head, idle: float | None, timeout: float | None
     ) -> Generator[BlockingIncoming]:
         """Send a request. Its read is aborted when it is cancelled, if the transport can."""
-        with self._client.transport.send(head, idle=idle, timeout=timeout) as incoming:
+        client = self._client
+        with ExitStack() as sending:
+            with client.tracing.request(head, client.transport, client.clock()) as traced:
+                sent = client.transport.send(traced.head, idle=idle, timeout=timeout)
+                incoming = sending.enter_context(sent)
+                traced.answered(incoming.status)
             with self._lock:
                 if exchange == self._exchange:
                     self._reading = incoming

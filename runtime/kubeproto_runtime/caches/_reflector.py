@@ -60,6 +60,7 @@ class Reflector(Generic[K]):
         self._following = ResyncDriver(
             client, api, self, settings=settings, selection=selection, on_live=self._wake
         )
+        self._tracing = client.tracing
         self._scope = anyio.CancelScope()
         self._indexes: dict[str, Index[K]] = {}
         self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
@@ -93,7 +94,7 @@ class Reflector(Generic[K]):
     async def run(self) -> None:
         """Follow until cancelled or closed."""
         try:
-            with self._scope:
+            with self._scope, self._tracing.apart():
                 await self._following.run()
         except Exception as error:
             self._failure = error

@@ -10,11 +10,11 @@ import random
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
-from kubeproto import LocalProtocolError
+from kubeproto import ApiError, LocalProtocolError
 
 from ._attempts import RETRIES, TIMEOUT
 from ._bodies import LIMITS, BodyLimits, Collected
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 E = TypeVar("E")
+
+_SWITCHING: Final = 101  # Switching Protocols: what accepts a WebSocket
 
 
 def _wall() -> datetime:
@@ -112,12 +114,21 @@ class BaseClient(ClientCore):
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocket]:
         """Turn a request into a WebSocket; a `LocalProtocolError` if this transport has none."""
-        upgrade = getattr(transport_of(self), "upgrade", None)
+        transport = transport_of(self)
+        upgrade = getattr(transport, "upgrade", None)
         if upgrade is None:
             raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
         await self.admit()
         limit = self.timeout if timeout is None else timeout
-        async with upgrade(request, timeout=limit, idle=idle) as socket:
+        async with AsyncExitStack() as upgraded:
+            with self.tracing.request(request, transport, self.now()) as traced:
+                opening = upgrade(traced.head, timeout=limit, idle=idle)
+                try:
+                    socket: WebSocket = await upgraded.enter_async_context(opening)
+                except ApiError as error:
+                    traced.answered(error.code)
+                    raise
+                traced.answered(_SWITCHING)
             yield socket
 
     async def admit(self, deadline: float = inf) -> None:

@@ -1,7 +1,8 @@
 """Spans, where the program has set up OpenTelemetry; nothing where it has not.
 
 A request is a client span, by OpenTelemetry's conventions for HTTP, and carries the context of its span to
-the server: `traceparent`, or what the program has chosen. A stream's span ends when its response begins.
+the server: `traceparent`, or what the program has chosen. The span of a stream (a watch, a log, a WebSocket)
+ends when its response begins.
 """
 
 from __future__ import annotations
@@ -64,6 +65,23 @@ class Tracing:
         with tracer.start_as_current_span(head.method, kind=SpanKind.CLIENT, attributes=attributes) as span:
             inject(carrier)
             yield TracedRequest(head.with_headers(*carrier.items()), span)
+
+    @contextmanager
+    def apart(self) -> Generator[None]:
+        """Let the spans of a task have no parent.
+
+        A task that goes on in the background has inherited the span in which it was started, a reconcile
+        that asked for a cache, say, and would add to it for ever.
+        """
+        context: Any = sys.modules.get("opentelemetry.context")
+        if context is None:
+            yield
+            return
+        token = context.attach(context.Context())
+        try:
+            yield
+        finally:
+            context.detach(token)
 
 
 class TracedRequest(Generic[H]):

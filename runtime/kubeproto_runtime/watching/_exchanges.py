@@ -103,8 +103,11 @@ class PacedExchange:
         self, client: BaseClient, request: Head, *, idle: float | None, timeout: float | None
     ) -> Incoming:
         self._request, self._idle = request, idle
-        sending = transport_of(client).send(request, idle=idle, timeout=timeout)
-        incoming = await self._stack.enter_async_context(sending)
+        transport = transport_of(client)
+        with client.tracing.request(request, transport, client.now()) as traced:
+            sending = transport.send(traced.head, idle=idle, timeout=timeout)
+            incoming = await self._stack.enter_async_context(sending)
+            traced.answered(incoming.status)
         self._progress = anyio.current_time()
         self._status = incoming.status
         self._refused = not 200 <= incoming.status < 300
