@@ -50,6 +50,7 @@ PERMITTED: Final = {
     "kubeproto/streams/_commands.py": _CATCHES,
     "kubeproto/wire/_confidential.py": _CATCHES,
     "kubeproto/wire/_responses.py": _CATCHES,
+    "runtime/kubeproto_cli/_documents.py": _OWN,
     "runtime/kubeproto_runtime/_documents.py": _OWN,
     "runtime/kubeproto_runtime/credentials/_files.py": "documents that `kubeproto.config` has read before",
     "runtime/kubeproto_runtime/testing/_comparing.py": _STORED,

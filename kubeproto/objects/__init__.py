@@ -20,6 +20,7 @@ from ._depths import Dynamic, Metadata
 from ._durations import Duration
 from ._fields import FieldRequirement, FieldSelector
 from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
+from ._json_paths import JsonPath
 from ._labels import Requirement, Selector
 from ._list import ObjectList
 from ._manifests import InvalidManifest, dump_yaml, parse_manifest
@@ -70,6 +71,7 @@ __all__ = [
     "HasToken",
     "InvalidManifest",
     "JsonPatch",
+    "JsonPath",
     "KindViews",
     "KubeObject",
     "ListMap",

@@ -67,14 +67,18 @@ class Table(Struct, kw_only=True, rename="camel", omit_defaults=True):
         """Return the cells of each row by the names of their columns."""
         return [dict(zip(self.columns, row.cells, strict=False)) for row in self.rows]
 
-    def text(self, *, wide: bool = False, namespaces: bool = False) -> str:
-        """Return the table as kubectl prints it; `wide` shows all columns, `namespaces` whose each row is."""
+    def text(self, *, wide: bool = False, namespaces: bool = False, headers: bool = True) -> str:
+        """Return the table as kubectl prints it.
+
+        `wide` shows all columns, `namespaces` whose each row is; without `headers`, there are rows alone.
+        """
         shown = [at for at, column in enumerate(self.column_definitions or ()) if wide or not column.priority]
         lines = [[self.columns[at].upper() for at in shown]]
         lines += [[_cell(row.cells[at]) for at in shown] for row in self.rows]
         if namespaces:
             spaces = [row.metadata.namespace if row.metadata else "" for row in self.rows]
             lines = [[space, *line] for space, line in zip(["NAMESPACE", *spaces], lines, strict=True)]
+        lines = lines if headers else lines[1:]
         widths = [max(_LEAST, max(map(len, column)) + _GAP) for column in zip(*lines, strict=True)]
         return "\n".join(_line(line, widths) for line in lines)
 

@@ -82,6 +82,14 @@ class Discovery(Struct, frozen=True):
         names = (f"{one.plural}.{one.group}" if one.group else one.plural for one in meant)
         return tuple(dict.fromkeys(names))[:3]
 
+    def category(self, name: str) -> tuple[Resource, ...]:
+        """Return the resources of a category, such as ``all``: each once, in its preferred version."""
+        found: dict[tuple[str, str], Resource] = {}
+        for resource in self:
+            if name.lower() in resource.categories:
+                found.setdefault((resource.group, resource.plural), resource)
+        return tuple(found.values())
+
     def get(self, gvk: GroupVersionKind) -> Resource | None:
         """Return the resource of exactly this kind; None if it is not served."""
         return next((resource for resource in self if resource.gvk == gvk), None)

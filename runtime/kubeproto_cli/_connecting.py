@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -18,7 +18,7 @@ from ._errors import CommandFailed
 from ._output import styled, use_color
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 
     from kubeproto.requests import AllNamespaces
     from kubeproto_runtime import Client
@@ -125,20 +125,20 @@ async def connected(options: ConnectionOptions) -> AsyncGenerator[Client]:
     from kubeproto.wire import RetryPolicy
     from kubeproto_runtime import connect
 
-    show_warnings()
     impersonation = Impersonation(
         user=options.impersonated or "", uid=options.uid or "", groups=options.groups
     )
-    async with connect(
-        kubeconfig=options.kubeconfig or "",
-        context=options.context or "",
-        cluster=options.cluster or "",
-        user=options.user or "",
-        namespace=options.namespace or "",
-        impersonate=impersonation if impersonation.user else "",
-        client={"retries": RetryPolicy(untold=_RETRIES), "timeout": options.request_timeout or None},
-    ) as client:
-        yield client
+    with warnings_shown():
+        async with connect(
+            kubeconfig=options.kubeconfig or "",
+            context=options.context or "",
+            cluster=options.cluster or "",
+            user=options.user or "",
+            namespace=options.namespace or "",
+            impersonate=impersonation if impersonation.user else "",
+            client={"retries": RetryPolicy(untold=_RETRIES), "timeout": options.request_timeout or None},
+        ) as client:
+            yield client
 
 
 def asyncio_run(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
@@ -157,11 +157,17 @@ class _Warnings(logging.Handler):
         print(f"{styled('Warning:', '33', use_color(sys.stderr))} {line}", file=sys.stderr)  # noqa: T201
 
 
-def show_warnings(level: int = logging.WARNING) -> None:
+@contextmanager
+def warnings_shown(level: int = logging.WARNING) -> Generator[None]:
     """Write what the project logs to standard error, as warnings."""
-    log = logging.getLogger("kubeproto")
-    log.propagate = False
-    log.handlers[:] = [_Warnings(level)]
+    log, handler = logging.getLogger("kubeproto"), _Warnings(level)
+    propagated, log.propagate = log.propagate, False
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.propagate = propagated
 
 
 def require_one_place(options: ConnectionOptions) -> None:

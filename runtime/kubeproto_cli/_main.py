@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "doctor": LazyCommand(
         "kubeproto_cli._doctor:doctor", "Check the way to a cluster, and say what to do about what is wrong."
     ),
+    "get": LazyCommand("kubeproto_cli._get:get", "Show objects: a table, YAML, JSON, names or columns."),
     "manifests": LazyCommand(
         "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
     ),

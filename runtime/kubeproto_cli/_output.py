@@ -1,18 +1,18 @@
-"""What a command prints: colours on a terminal alone, objects as YAML, JSON, JSON lines or names."""
+"""Where a command writes: results to standard output, all else to standard error; colors on a terminal."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import TextIO
 
-    from kubeproto import KubeObject
+FORMATS: Final = "wide, yaml, json, jsonl, name, custom-columns=HEADER:PATH,… or jsonpath=TEMPLATE"
 
-# Colours of a terminal, by what they mean here.
+# Colors of a terminal, by what they mean here.
 BOLD: Final = "1"
 RED: Final = "31"
 GREEN: Final = "32"
@@ -57,40 +57,3 @@ def columns_of(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         return 0
-
-
-def as_json(obj: KubeObject, *, indent: int = 0) -> str:
-    """Return an object as JSON: in one line, or indented as kubectl does."""
-    import msgspec
-
-    from kubeproto import encode
-
-    text = encode(obj)
-    return (msgspec.json.format(text, indent=indent) if indent else text).decode()
-
-
-def as_yaml(obj: KubeObject) -> str:
-    """Return an object as YAML."""
-    from kubeproto import dump_yaml
-
-    return dump_yaml(obj)
-
-
-def list_as_json(objects: Iterable[KubeObject]) -> str:
-    """Return several objects as kubectl does: one List."""
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode(_list_of(objects)), indent=4).decode()
-
-
-def _list_of(objects: Iterable[KubeObject]) -> dict[str, Any]:
-    import msgspec
-
-    from kubeproto import encode
-
-    return {
-        "apiVersion": "v1",
-        "items": [msgspec.Raw(encode(one)) for one in objects],
-        "kind": "List",
-        "metadata": {"resourceVersion": ""},
-    }

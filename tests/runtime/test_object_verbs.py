@@ -216,6 +216,49 @@ def test_a_table_prints_as_kubectl_does() -> None:
         assert [row.object is not None and row.object["data"] for row in whole.rows] == [{"a": "b"}]
 
 
+@pytest.mark.parametrize("include", ["Metadata", "None"])
+def test_tables_come_in_pages_and_no_row_twice(include: Any) -> None:
+    cluster = library()
+    for number in range(7):
+        cluster.put({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": f"map-{number}", "namespace": "prod"},
+        })  # fmt: skip
+    with simulated_blocking(cluster) as client:
+        api = client.resource("cm", namespace="prod")
+        pages = api.as_table(include_object=include).pages(limit=3)
+        tables = [next(pages)]
+        cluster.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later"}})
+        cluster.compact()  # the rest is of a later moment
+        tables += pages
+    assert not pages.consistent
+    assert [row.cells[0] for table in tables for row in table.rows] == [f"map-{n}" for n in range(7)]
+
+
+class Shelf(kp.Object[BookSpec, None], group="example.com", version="v1", categories=("everything",)):
+    """Another kind."""
+
+
+def test_a_category_is_each_of_its_kinds_once_in_both_clients(go: Go) -> None:
+    cluster = sim.Cluster(crds=[Shelf])
+    cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "prod"}})
+
+    async def main() -> None:
+        async with simulated(cluster) as client:
+            every = await client.resources("everything")
+            assert [api.resource.plural for api in every] == ["shelfs"]
+            tables = client.api(ConfigMap, namespace="prod").as_table().pages(limit=1)
+            assert [row.cells[0] async for table in tables for row in table.rows] == ["a"]
+            assert tables.consistent
+
+    go(main)
+    with simulated_blocking(cluster) as client:
+        assert [api.resource.plural for api in client.resources("everything")] == ["shelfs"]
+        assert [api.resource.plural for api in client.resources("cm")] == ["configmaps"]
+        with pytest.raises(UnknownKind, match="everythink"):
+            client.resources("everythink")
+
+
 def test_a_wide_table_has_the_columns_that_are_hidden_otherwise() -> None:
     with simulated_blocking(library()) as client:
         table = client.resource("po").as_table().list()

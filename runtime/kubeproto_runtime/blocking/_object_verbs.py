@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 from kubeproto import Dynamic, KubeObject, Status
 
 from ..calls._blocking_base_client import BlockingBaseClient
-from ..calls._kinds import api_of, call_on, named
+from ..calls._kinds import all_named, api_of, call_on, named
 from ..watching._waiting import WAIT
 from ._verbs import BlockingApi
 
@@ -36,6 +36,12 @@ class BlockingObjectVerbs(BlockingBaseClient):
         says what may have been meant.
         """
         return BlockingApi(self, self.run(named(self, name, namespace)))
+
+    def resources(
+        self, name: str, *, namespace: str | AllNamespaces = ""
+    ) -> tuple[BlockingApi[Dynamic], ...]:
+        """Return the verbs on a kind by its name, or on each kind of a category, such as ``all``."""
+        return tuple(BlockingApi(self, api) for api in self.run(all_named(self, name, namespace)))
 
     def of(self, obj: K) -> BlockingApi[K]:
         """Return the verbs on the kind of an object, in its namespace."""

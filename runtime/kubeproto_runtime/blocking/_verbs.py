@@ -28,7 +28,7 @@ from kubeproto.watching import pager, resync
 
 from ..calls._reading import find_object, get_or_none
 from ..client._binding import Only, named
-from ..watching._pages import BlockingItems, BlockingPages, Paging
+from ..watching._pages import BlockingItems, BlockingPages, BlockingTablePages, Paging
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import BlockingEntry, update
 from ..writing._statuses import patch_status
@@ -390,3 +390,10 @@ class BlockingTables(Generic[K]):
     def list(self, **options: Unpack[ListOptions]) -> Table:
         """Read the objects, or a page of them, as a table."""
         return self.client.call(self.requests.list(**options)).value
+
+    def pages(
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
+    ) -> BlockingTablePages:
+        """Iterate over a long list table by table; see `TablePages`."""
+        paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
+        return BlockingTablePages(self.client, paging)

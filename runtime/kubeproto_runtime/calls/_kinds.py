@@ -52,9 +52,32 @@ def resource_named(client: ClientCore, name: str) -> Effects[Resource]:
     return found
 
 
+def resources_named(client: ClientCore, name: str) -> Effects[tuple[Resource, ...]]:
+    """Return the resource of a name or, if there is none, those of the category of this name."""
+    try:
+        return ((yield from resource_named(client, name)),)
+    except UnknownKind:
+        known = client.discovery
+        if known is None or not (found := known.category(name)):
+            raise
+        return found
+
+
+def all_named(
+    client: ClientCore, name: str, namespace: str | AllNamespaces
+) -> Effects[tuple[Api[Dynamic], ...]]:
+    """Return the verbs on each resource of a name or of a category."""
+    found = yield from resources_named(client, name)
+    return tuple(_dynamic(client, resource, namespace) for resource in found)
+
+
 def named(client: ClientCore, name: str, namespace: str | AllNamespaces) -> Effects[Api[Dynamic]]:
     """Return the verbs on the resource of a name; a namespace counts only where the kind has one."""
     resource = yield from resource_named(client, name)
+    return _dynamic(client, resource, namespace)
+
+
+def _dynamic(client: ClientCore, resource: Resource, namespace: str | AllNamespaces) -> Api[Dynamic]:
     place = namespace if resource.namespaced else ""
     return client.requests(Dynamic, namespace=place, resource=resource)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 from kubeproto import Dynamic, KubeObject, Status
 
 from ..calls._base_client import BaseClient
-from ..calls._kinds import api_of, call_on, named
+from ..calls._kinds import all_named, api_of, call_on, named
 from ..watching._waiting import WAIT
 from ._verbs import BoundApi
 
@@ -36,6 +36,12 @@ class ObjectVerbs(BaseClient):
         says what may have been meant.
         """
         return BoundApi(self, await self.run(named(self, name, namespace)))
+
+    async def resources(
+        self, name: str, *, namespace: str | AllNamespaces = ""
+    ) -> tuple[BoundApi[Dynamic], ...]:
+        """Return the verbs on a kind by its name, or on each kind of a category, such as ``all``."""
+        return tuple(BoundApi(self, api) for api in await self.run(all_named(self, name, namespace)))
 
     async def of(self, obj: K) -> BoundApi[K]:
         """Return the verbs on the kind of an object, in its namespace."""

@@ -16,7 +16,7 @@ from kubeproto.watching import pager, resync
 
 from ..calls._reading import find_object, get_or_none
 from ..watching._followed import Followed, FollowedWithFailures
-from ..watching._pages import Items, ListPages, Paging
+from ..watching._pages import Items, ListPages, Paging, TablePages
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import Entry, update
 from ..writing._statuses import patch_status
@@ -293,3 +293,10 @@ class BoundTables(Generic[K]):
     async def list(self, **options: Unpack[ListOptions]) -> Table:
         """Read the objects, or a page of them, as a table."""
         return (await self.client.call(self.requests.list(**options))).value
+
+    def pages(
+        self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
+    ) -> TablePages:
+        """Iterate over a long list table by table; see `TablePages`."""
+        paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
+        return TablePages(self.client, paging)

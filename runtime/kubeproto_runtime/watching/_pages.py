@@ -1,12 +1,13 @@
-"""A long list as an iterator: page by page, or object by object."""
+"""A long list as an iterator: page by page, object by object, or as tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 from msgspec.structs import replace
 
 from kubeproto import ApiError, KubeObject, ObjectList, RemoteProtocolError
+from kubeproto.objects import Table
 from kubeproto.watching import pager
 from kubeproto.wire import Expired, classify
 
@@ -15,12 +16,11 @@ from ._exchanges import first_of
 from ._sharding import keep, shard_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Self
 
-    from kubeproto import Api
     from kubeproto.objects import FieldSelector, Selector
-    from kubeproto.requests import Shard
+    from kubeproto.requests import Request, Shard
 
     from ..calls._base_client import BaseClient
     from ..calls._blocking_base_client import BlockingBaseClient
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..calls._effects import Effects
 
 K = TypeVar("K", bound=KubeObject)
+P = TypeVar("P", bound="ObjectList[Any] | Table")
 
 OnExpired: TypeAlias = Literal["fail", "go on"]
 
@@ -40,13 +41,22 @@ class Selection(TypedDict, total=False):
     shard_selector: str | Shard
 
 
-class Paging(Generic[K]):
+class Lists(Protocol[P]):
+    """What makes the request for a page: the verbs on a kind, or their tables."""
+
+    @property
+    def list(self) -> Callable[..., Request[P]]:
+        """Read the objects, or a page of them."""
+        ...
+
+
+class Paging(Generic[P]):
     """The pages of one list. A page that failed, or was cancelled, is requested again by the next call."""
 
     def __init__(
         self,
         client: ClientCore,
-        api: Api[K],
+        api: Lists[P],
         *,
         limit: int,
         on_expired: OnExpired,
@@ -68,7 +78,7 @@ class Paging(Generic[K]):
         """Whether all pages so far show one moment: False once the list went on after its version expired."""
         return not self._anew and getattr(self._state, "consistent", True)
 
-    def next(self) -> Effects[ObjectList[K] | None]:
+    def next(self) -> Effects[P | None]:
         """Return the next page; None after the last."""
         while isinstance(self._state, pager.First | pager.Following | pager.Whole):
             now = self._client.now()
@@ -84,8 +94,9 @@ class Paging(Generic[K]):
                 if isinstance(self._state, pager.Lost):
                     self._lost = error
             else:
-                first = first_of(page.items) if page.items else ""
-                self._advance(pager.Listed(page.version, page.next_page, len(page.items), first))
+                items, version, token = _contents(page)
+                first = first_of(items) if items else ""
+                self._advance(pager.Listed(version, token, len(items), first))
                 if isinstance(self._state, pager.Lost):
                     self._lost = RemoteProtocolError(self._state.outcome.reason)
                 else:
@@ -94,14 +105,17 @@ class Paging(Generic[K]):
             raise self._lost
         return None
 
-    def _new_ones(self, page: ObjectList[K]) -> ObjectList[K]:
+    def _new_ones(self, page: P) -> P:
         """Return the page without objects of earlier ones, which recur where the list began again."""
-        items, more = keep(self._shard, page.items), isinstance(self._state, pager.Following)
+        all_items = _contents(page)[0]
+        items, more = keep(self._shard, all_items), isinstance(self._state, pager.Following)
         if self._anew:
-            items = [item for item in items if _key(item) not in self._seen]
+            items = [item for item in items if item.metadata is None or _key(item) not in self._seen]
         elif more and self._plan.on_expired != "fail":
-            self._seen.update(map(_key, items))
-        return replace(page, items=items) if len(items) != len(page.items) else page
+            self._seen.update(_key(item) for item in items if item.metadata is not None)
+        if len(items) == len(all_items):
+            return page
+        return replace(page, raw_rows=items) if isinstance(page, Table) else replace(page, items=items)
 
     def _advance(self, event: pager.Event) -> None:
         self._state, actions = pager.step(self._state, event, self._client.now())
@@ -117,7 +131,7 @@ class ListPages(Generic[K]):
     an error, or was cancelled, may be continued: the page that is missing is requested again.
     """
 
-    def __init__(self, client: BaseClient, paging: Paging[K]) -> None:
+    def __init__(self, client: BaseClient, paging: Paging[ObjectList[K]]) -> None:
         self._client = client
         self._paging = paging
 
@@ -155,7 +169,7 @@ class Items(Generic[K]):
 class BlockingPages(Generic[K]):
     """The same for threads; see `ListPages`."""
 
-    def __init__(self, client: BlockingBaseClient, paging: Paging[K]) -> None:
+    def __init__(self, client: BlockingBaseClient, paging: Paging[ObjectList[K]]) -> None:
         self._client = client
         self._paging = paging
 
@@ -190,5 +204,59 @@ class BlockingItems(Generic[K]):
         return item
 
 
-def _key(obj: KubeObject) -> tuple[str, str]:
-    return obj.metadata.namespace, obj.metadata.name
+class TablePages:
+    """The pages of a list as tables, each requested when the iteration comes to it; see `ListPages`.
+
+    Where the list began again, only rows that include their metadata can be told to be the same.
+    """
+
+    def __init__(self, client: BaseClient, paging: Paging[Table]) -> None:
+        self._client = client
+        self._paging = paging
+
+    @property
+    def consistent(self) -> bool:
+        """Whether all pages so far are of one moment."""
+        return self._paging.consistent
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Table:
+        page = await self._client.run(self._paging.next())
+        if page is None:
+            raise StopAsyncIteration
+        return page
+
+
+class BlockingTablePages:
+    """The same for threads; see `TablePages`."""
+
+    def __init__(self, client: BlockingBaseClient, paging: Paging[Table]) -> None:
+        self._client = client
+        self._paging = paging
+
+    @property
+    def consistent(self) -> bool:
+        """Whether all pages so far are of one moment."""
+        return self._paging.consistent
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Table:
+        page = self._client.run(self._paging.next())
+        if page is None:
+            raise StopIteration
+        return page
+
+
+def _contents(page: ObjectList[Any] | Table) -> tuple[list[Any], str, str]:
+    """Return the objects or rows of a page, its version, and the token of the next one."""
+    if isinstance(page, Table):
+        return page.rows, page.metadata.resource_version, page.metadata.continue_
+    return page.items, page.version, page.next_page
+
+
+def _key(item: Any) -> tuple[str, str]:
+    return item.metadata.namespace, item.metadata.name
