@@ -48,6 +48,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_cli._errors": "the line of each error, most of which no command can be brought to",
     "kubeproto_cli._output": "when there is color, stream by stream",
     "kubeproto_cli._resources": "what arguments mean, in a table",
+    "kubeproto_cli._wait": "what is waited for, in a table",
     "kubeproto_cli._main": "the table of commands, against the commands themselves",
     "kubeproto_cli._serve": "the cluster that options describe, without a process",
     "kubeproto_httpx._merging": "how pieces that come together are merged, piece by piece",

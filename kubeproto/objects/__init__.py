@@ -17,7 +17,7 @@ from ._definition import (
     Scale,
 )
 from ._depths import Dynamic, Metadata
-from ._durations import Duration
+from ._durations import Duration, human_duration
 from ._fields import FieldRequirement, FieldSelector
 from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
 from ._json_paths import JsonPath
@@ -125,6 +125,7 @@ __all__ = [
     "format_pointer",
     "format_time",
     "guess_plural",
+    "human_duration",
     "identified",
     "is_identified",
     "is_json",

@@ -117,3 +117,21 @@ def _decimal(count: int, unit: int) -> str:
     if not rest:
         return str(whole)
     return f"{whole}.{rest:0{len(str(unit)) - 1}}".rstrip("0")
+
+
+def human_duration(seconds: float) -> str:
+    """Return a span of time as kubectl shows an age: ``45s``, ``9m30s``, ``7h5m``, ``3d``."""
+    whole = int(seconds)
+    if whole < 0:
+        return "0s"
+    if whole < 120:
+        return f"{whole}s"
+    minutes = whole // 60
+    if minutes < 10:
+        return f"{minutes}m{whole % 60}s" if whole % 60 else f"{minutes}m"
+    if minutes < 180:
+        return f"{minutes}m"
+    hours = minutes // 60
+    if hours < 8:
+        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
+    return f"{hours}h" if hours < 48 else f"{hours // 24}d"

@@ -119,8 +119,8 @@ _COMMON: Final = (
 
 
 @asynccontextmanager
-async def connected(options: ConnectionOptions) -> AsyncGenerator[Client]:
-    """Connect as the options say. Warnings of the server go to standard error, each once."""
+async def connected(options: ConnectionOptions, *, warnings: int = logging.WARNING) -> AsyncGenerator[Client]:
+    """Connect as the options say. Warnings go to standard error, from this level on."""
     from kubeproto.config import Impersonation
     from kubeproto.wire import RetryPolicy
     from kubeproto_runtime import connect
@@ -128,7 +128,7 @@ async def connected(options: ConnectionOptions) -> AsyncGenerator[Client]:
     impersonation = Impersonation(
         user=options.impersonated or "", uid=options.uid or "", groups=options.groups
     )
-    with warnings_shown():
+    with warnings_shown(warnings):
         async with connect(
             kubeconfig=options.kubeconfig or "",
             context=options.context or "",

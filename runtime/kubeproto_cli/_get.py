@@ -11,7 +11,7 @@ from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options, require_one_place
 from ._errors import CommandFailed, first_error, reason_of
 from ._output import FORMATS, note
-from ._resources import WantedResources, parse_resources
+from ._resources import Selected, WantedResources, parse_resources
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -74,11 +74,7 @@ class _Getting:
         self.given = given
         self.failed = False
         self.namespaced = True
-        self.selection = {
-            name: given[option]
-            for name, option in (("label_selector", "selector"), ("field_selector", "field_selector"))
-            if given[option]
-        }
+        self.selection = Selected(given["selector"], given["field_selector"])
 
     async def run(self, wanted: Sequence[WantedResources]) -> None:
         output: str = self.given["output"]
@@ -160,13 +156,13 @@ class _Getting:
     async def _pages(
         self, printer: TablePrinter | ObjectPrinter, api: BoundApi[Dynamic]
     ) -> AsyncIterator[Table | list[Dynamic]]:
-        limit = self.given["chunk_size"]
+        limit, (labels, fields) = self.given["chunk_size"], self.selection
         if printer.tabular:
             tables = api.as_table(include_object=printer.include_object)
-            async for table in tables.pages(limit=limit, **self.selection):
+            async for table in tables.pages(limit=limit, label_selector=labels, field_selector=fields):
                 yield table
         else:
-            async for page in api.pages(limit=limit, **self.selection):
+            async for page in api.pages(limit=limit, label_selector=labels, field_selector=fields):
                 yield page.items
 
     def _complain(self, error: Exception) -> None:

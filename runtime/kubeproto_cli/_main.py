@@ -29,6 +29,10 @@ COMMANDS: Final = {
     "manifests": LazyCommand(
         "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
     ),
+    "wait": LazyCommand("kubeproto_cli._wait:wait", "Wait for a condition, a value, creation or deletion."),
+    "watch": LazyCommand(
+        "kubeproto_cli._watch:watch", "Show objects and each change of them: a live table, or JSON lines."
+    ),
     "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
 }
 

@@ -19,6 +19,13 @@ class WantedResources(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class Selected(NamedTuple):
+    """Which objects of a kind: those with these labels and fields; empty for all."""
+
+    labels: str = ""
+    fields: str = ""
+
+
 def parse_resources(words: Sequence[str]) -> tuple[WantedResources, ...]:
     """Read the arguments of a command as kubectl does: what is to be had of which kind.
 

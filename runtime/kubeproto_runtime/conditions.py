@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, overload
 
-from kubeproto import KubeObject
+from kubeproto import KubeObject, encode
+from kubeproto.objects import JsonPath
 
 from ._documents import plain
 from ._rollouts import ConditionUnreachable, rollout
@@ -27,6 +28,7 @@ __all__ = [
     "Condition",
     "Missing",
     "Presence",
+    "at_path",
     "condition",
     "deleted",
     "established",
@@ -157,7 +159,10 @@ def deleted(uid: str = "") -> Condition[KubeObject]:
 
 
 def condition(type: str, status: str = "True") -> Presence[KubeObject]:  # noqa: A002 # the API's word
-    """A condition in the object's status has this status, and was written for this generation."""
+    """A condition in the object's status has this status, and was written for this generation.
+
+    As for kubectl, upper and lower case do not matter.
+    """
 
     def missing(obj: Mapping[str, Any]) -> str:
         found = _find(obj, type)
@@ -166,9 +171,28 @@ def condition(type: str, status: str = "True") -> Presence[KubeObject]:  # noqa:
         seen, wanted = found.get("observedGeneration"), obj["metadata"].get("generation")
         if seen is not None and wanted is not None and seen < wanted:
             return f"the condition {type} is of generation {seen}, before {wanted}"
-        return "" if found.get("status") == status else _explain(found)
+        return "" if str(found.get("status")).lower() == status.lower() else _explain(found)
 
     return _on_json(type if status == "True" else f"{type}={status}", missing)
+
+
+def at_path(path: str | JsonPath, value: str | None = None) -> Presence[KubeObject]:
+    """There is a value at a JSONPath, such as ``.status.phase``; with `value`, one that is written so.
+
+    As for kubectl, a number or a truth value is compared as JSON writes it.
+    """
+    parsed = JsonPath.parse(path) if isinstance(path, str) else path
+    name = parsed.text if value is None else f"{parsed.text}={value}"
+
+    def missing(obj: Mapping[str, Any]) -> str:
+        found = [one if isinstance(one, str) else encode(one).decode() for one in parsed.find(obj)]
+        if not found:
+            return f"there is nothing at {parsed.text}"
+        if value is None or value in found:
+            return ""
+        return f"{parsed.text} is {', '.join(found)}"
+
+    return _on_json(name, missing)
 
 
 def ready() -> Presence[KubeObject]:
@@ -235,7 +259,7 @@ def _on_json(name: str, missing: Callable[[Mapping[str, Any]], str]) -> Presence
 def _find(obj: Mapping[str, Any], of_type: str) -> Mapping[str, Any] | None:
     status: Mapping[str, Any] = obj.get("status") or {}
     conditions: list[dict[str, Any]] = status.get("conditions") or []
-    return next((one for one in conditions if one.get("type") == of_type), None)
+    return next((one for one in conditions if str(one.get("type")).lower() == of_type.lower()), None)
 
 
 def _explain(found: Mapping[str, Any]) -> str:

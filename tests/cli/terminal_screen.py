@@ -18,6 +18,7 @@ class Screen:
         self.scrolled: list[str] = []  # lines that have left at the top
         self._cells: list[list[str]] = [[" "] * columns for _ in range(rows)]
         self._rest = ""
+        self._first = (self._cells, 0, 0)
 
     @property
     def lines(self) -> list[str]:
@@ -89,6 +90,8 @@ class Screen:
         numbers = [int(word) if word.isdigit() else 0 for word in given.split(";")]
         count = max(1, numbers[0])
         match what:
+            case "h" | "l" if given == "?1049":
+                self._switch(second=what == "h")
             case "m" | "h" | "l":
                 pass
             case "A":
@@ -112,6 +115,17 @@ class Screen:
                 self._clear_line()
             case _:
                 raise AssertionError(f"a terminal was sent ESC [ {given} {what}")
+
+    def _switch(self, *, second: bool) -> None:
+        """Show the second screen, which begins empty, or the first one as it was left."""
+        if second:
+            self._first = (self._cells, self.row, self.column)
+            self._cells = [[" "] * self.columns for _ in range(self.rows)]
+        else:
+            cells, self.row, self.column = self._first
+            self._cells = [[" "] * self.columns for _ in range(self.rows)]
+            for row, kept in enumerate(cells[: self.rows]):
+                self._cells[row] = (kept + [" "] * self.columns)[: self.columns]
 
     def _clear_line(self) -> None:
         self._cells[self.row][self.column :] = [" "] * (self.columns - self.column)

@@ -1,0 +1,195 @@
+"""A table on a terminal that follows its objects: rows of the server, ages that go on, changes in color.
+
+A watch says which objects have changed, and the server is asked for their rows: it alone knows how a kind is
+printed. The table is drawn on the terminal's second screen, so that a line which was wrapped, or a window
+that has another size, leaves nothing behind; the last state stays on the first one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from kubeproto import ApiError, NotFound, TransportError
+from kubeproto.objects import Table, TableRow, human_duration
+
+from ._output import BOLD, GREEN, RED, YELLOW, styled, use_color
+from ._tables import name_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kubeproto import Dynamic
+    from kubeproto_runtime import Client
+    from kubeproto_runtime.client import BoundApi
+
+    from ._resources import Selected
+
+_TICK: Final = 1.0  # seconds; the finest that an age is shown
+_PAUSE: Final = 0.1  # seconds between two drawings, however many changes there are
+_SHINE: Final = 3.0  # seconds for which a row that has changed stands out
+_FEW: Final = 10  # changed objects; more are read as one list
+_SECOND_SCREEN: Final = "\x1b[?1049h"
+_FIRST_SCREEN: Final = "\x1b[?1049l"
+
+
+class LiveRows:
+    """The rows of one watch, and which of them are to be read anew."""
+
+    def __init__(self, client: Client, api: BoundApi[Dynamic], selection: Selected) -> None:
+        self.api = api
+        self.selection = selection
+        self.why: Callable[[], str] = lambda: ""  # why it is not in step; empty if it is
+        self.table: Table | None = None
+        self.rows: dict[tuple[str, str], TableRow] = {}
+        self.changes: dict[tuple[str, str], tuple[float, str]] = {}
+        self.synced = False
+        self._client = client
+        self._dirty: set[tuple[str, str]] = set()
+
+    def changed(self, obj: Dynamic) -> None:
+        """An object is new, or has changed."""
+        key = obj.metadata.namespace, obj.metadata.name
+        self._dirty.add(key)
+        if self.synced:
+            self.changes[key] = time.monotonic() + _SHINE, YELLOW if key in self.rows else GREEN
+
+    def deleted(self, obj: Dynamic) -> None:
+        """An object has gone."""
+        key = obj.metadata.namespace, obj.metadata.name
+        self.rows.pop(key, None)
+        self._dirty.discard(key)
+
+    async def refresh(self) -> None:
+        """Read the rows that have changed: one by one, or all if they are many."""
+        if not self.synced or not (self._dirty or self.table is None):
+            return
+        dirty, self._dirty = self._dirty, set()
+        try:
+            if self.table is None or len(dirty) > _FEW:
+                await self._read_all()
+            else:
+                for key in sorted(dirty):
+                    await self._read(*key)
+        except (ApiError, TransportError):  # the watch meets it too, and says why; these are read again
+            self._dirty |= dirty
+
+    async def _read_all(self) -> None:
+        rows: dict[tuple[str, str], TableRow] = {}
+        table = None
+        async for page in self.api.as_table().pages(
+            label_selector=self.selection.labels, field_selector=self.selection.fields
+        ):
+            table = page
+            rows.update(_keyed(page))
+        self.table, self.rows = table, rows
+
+    async def _read(self, namespace: str, name: str) -> None:
+        api = self._client.api(self.api.kind, namespace=namespace, resource=self.api.resource)
+        with suppress(NotFound):  # it has been deleted since; the watch is about to say so
+            self.rows.update(_keyed(await api.as_table().get(name)))
+
+    def shown(self, *, several: bool) -> tuple[Table, list[str]] | None:
+        """Return the table as it is now, and a style for each row; None if there is nothing."""
+        if self.table is None or not self.rows:
+            return None
+        now = time.monotonic()
+        columns = self.table.column_definitions or []
+        ages = [at for at, column in enumerate(columns) if column.name == "Age"]
+        rows = [_aged(self.rows[key], ages) for key in sorted(self.rows)]
+        table = replace(self.table, raw_rows=rows)
+        if several:
+            name_kinds(table, self.api.resource)
+        self.changes = {key: one for key, one in self.changes.items() if one[0] > now}
+        return table, [self.changes.get(key, (now, ""))[1] for key in sorted(self.rows)]
+
+
+class LiveTable:
+    """The tables of all watches, drawn when something has changed, each second, and for a new size."""
+
+    def __init__(self, watched: Sequence[LiveRows], *, wide: bool, namespaces: bool) -> None:
+        self.wake = asyncio.Event()
+        self._watched = watched
+        self._several = len({str(one.api.resource) for one in watched}) > 1
+        self._wide = wide
+        self._namespaces = namespaces
+        self._color = use_color(sys.stdout)
+
+    async def run(self) -> None:
+        """Draw until it is cancelled, and leave the last state on the terminal."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, self.wake.set)
+        _write(_SECOND_SCREEN)
+        try:
+            while True:
+                self.wake.clear()
+                for one in self._watched:
+                    await one.refresh()
+                self._draw()
+                await asyncio.sleep(_PAUSE)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.wake.wait(), _TICK)
+        finally:
+            _write(_FIRST_SCREEN)
+            _write("".join(f"{text}\r\n" for text, _ in self._lines()))
+
+    def _draw(self) -> None:
+        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+        lines, footer = self._lines(), self._footer()
+        room = max(1, rows - 1 - bool(footer))
+        if len(lines) > room:
+            lines = [*lines[: room - 1], (f"… {len(lines) - room + 1} more lines", "")]
+        if footer:
+            lines.append((footer, RED))
+        drawn = [styled(text[:columns], style, self._color and bool(style)) for text, style in lines]
+        _write("\x1b[H" + "".join(f"{line}\x1b[K\r\n" for line in drawn) + "\x1b[J")
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return all lines, each with its style."""
+        lines: list[tuple[str, str]] = []
+        for one in self._watched:
+            if (shown := one.shown(several=self._several)) is None:
+                continue
+            table, styles = shown
+            texts = table.text(wide=self._wide, namespaces=self._namespaces).split("\n")
+            lines += [("", "")] if lines else []
+            lines += zip(texts, [BOLD, *styles], strict=True)
+        if not lines and all(one.synced for one in self._watched):
+            return [("No resources found", "")]
+        return lines
+
+    def _footer(self) -> str:
+        """Say which watch is not in step, and why."""
+        return next((f"{one.api.resource}: {why}" for one in self._watched if (why := one.why())), "")
+
+
+def _keyed(table: Table) -> dict[tuple[str, str], TableRow]:
+    found: dict[tuple[str, str], TableRow] = {}
+    for row in table.rows:
+        metadata = row.metadata
+        if metadata is not None:
+            found[metadata.namespace, metadata.name] = row
+    return found
+
+
+def _aged(row: TableRow, ages: list[int]) -> TableRow:
+    """Return a row whose age is that of this moment."""
+    metadata = row.metadata
+    cells = list(row.cells)
+    if metadata is not None and metadata.creation_timestamp is not None:
+        seconds = (datetime.now(UTC) - metadata.creation_timestamp).total_seconds()
+        for at in ages:
+            cells[at] = human_duration(seconds)
+    return replace(row, cells=cells)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
