@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ._commands import Command
-from ._connecting import ConnectionOptions, asyncio_run, connection_options, show_warnings
+from ._connecting import ConnectionOptions, asyncio_run, connection_options, warnings_shown
 from ._output import BOLD, DIM, GREEN, RED, YELLOW, result, styled, use_color
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ async def _diagnose(
     from kubeproto.config import Impersonation
     from kubeproto_runtime.diagnosis import Diagnosing, diagnose
 
-    show_warnings(logging.ERROR)  # what a client would warn of is among the checks
     color = use_color(sys.stdout)
     impersonation = Impersonation(
         user=connection.impersonated or "", uid=connection.uid or "", groups=connection.groups
@@ -77,15 +76,16 @@ async def _diagnose(
         timeout=min(connection.request_timeout or _TIMEOUT, _TIMEOUT),
         notify=lambda check: result(_as_json(check) if json else _as_text(check, color)),
     )
-    return await diagnose(
-        options,
-        kubeconfig=connection.kubeconfig or "",
-        context=connection.context or "",
-        cluster=connection.cluster or "",
-        user=connection.user or "",
-        namespace=connection.namespace or "",
-        impersonate=impersonation if impersonation.user else "",
-    )
+    with warnings_shown(logging.ERROR):  # what a client would warn of is among the checks
+        return await diagnose(
+            options,
+            kubeconfig=connection.kubeconfig or "",
+            context=connection.context or "",
+            cluster=connection.cluster or "",
+            user=connection.user or "",
+            namespace=connection.namespace or "",
+            impersonate=impersonation if impersonation.user else "",
+        )
 
 
 def _as_json(check: Check) -> str:

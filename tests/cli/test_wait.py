@@ -66,7 +66,7 @@ def test_a_condition_is_read_as_kubectl_reads_it(what: str, status: dict[str, An
     "what",
     ["", "ready", "condition", "condition=", "jsonpath", "jsonpath={.a}x", "jsonpath={.a}=", "delete=x"],
 )
-def test_what_is_no_condition_is_refused(what: str) -> None:
+def test_anything_else_is_refused(what: str) -> None:
     with pytest.raises(click.UsageError, match="--for"):
         parse_condition(what)
 
