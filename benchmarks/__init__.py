@@ -13,10 +13,11 @@ House rules:
    another process did in the meantime is not a property of a decoder. The garbage collector is on, as in
    every program: how much it has to walk is a property (a list of 10,000 pods takes `json.loads` four times
    as long with it). What was there before the round, it does not see.
-4. `--quick` takes less data and just as many rounds.
+4. `--quick` takes less data. A row whose time is up begins no further round, unless there were fewer than
+   three.
 5. What cannot be measured (a peer that cannot be installed, no Go) is said on stderr and is `null`, never a
    guess.
-6. Peers run in processes and environments of their own, in versions that `peers/*.txt` pins, under the same
+6. Peers run in processes and environments of their own, in versions that their files pin, under the same
    stopwatch.
 
 A new row is a `Row` in the `ROWS` of a module in `rows/`; the modules are found by themselves. They import

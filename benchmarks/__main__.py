@@ -16,6 +16,8 @@ from benchmarks._report import as_json, as_table, header
 from benchmarks._results import Outcome, load, outcome_of, run_of
 from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
 
+BOUND: Final = 30.0  # seconds after which a row begins no further round
+QUICK: Final = 5.0
 REPORT: Final = Path(__file__).parent / "report"
 
 
@@ -79,7 +81,8 @@ def _measured(row: Row, *, quick: bool, peers: Peers, err: TextIO) -> Result | N
 
     with ExitStack() as stack:
         try:
-            return hold(row.make(Setting(quick=quick, peers=peers, stack=stack)), row.unit, say)
+            contest = row.make(Setting(quick=quick, peers=peers, stack=stack))
+            return hold(contest, row.unit, say, bound=QUICK if quick else BOUND)
         except (Absent, ModuleNotFoundError) as reason:  # the latter: an extra that is not installed
             say(f"not measured: {reason}")
             return None
@@ -95,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="a row, a prefix of rows such as decode.pods, or all"
     )
-    parser.add_argument("--quick", action="store_true", help="less data, just as many rounds")
+    parser.add_argument("--quick", action="store_true", help="less data and less time: at least three rounds")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the results to this file too")
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     return parser

@@ -6,23 +6,24 @@ for each further line, as a peer does.
 
 import gc
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import quantiles
 from typing import Any, Final, Literal
 
 import anyio
 import msgspec
 
 import kubeproto as kp
+from benchmarks._controller_server import HOT
 from kubeproto.config import Connection
 from kubeproto_asyncio import AsyncioTransport
 from kubeproto_runtime import Client, Context, Controller, Operator
 
 _PATIENCE: Final = 120.0  # seconds for one round
-_WATCHES: Final = 100
+WATCHES: Final = 100
 
 
 class BookSpec(kp.Fields):
@@ -42,12 +43,12 @@ class Options(msgspec.Struct, frozen=True):
     """Where the server is, what is measured, and how much of it."""
 
     url: str
-    measure: Literal["throughput", "latency", "rss", "idle"]
+    measure: Literal["throughput", "hot", "latency", "rss", "idle"]
     count: int = 0
     seconds: float = 0.0
 
 
-def throughput(options: Options) -> dict[str, float]:
+def throughput(options: Options) -> dict[str, Any]:
     """Seconds from the first byte of the first event to the reconcile of the last object."""
     seen: set[str] = set()
     ended = 0.0
@@ -64,32 +65,65 @@ def throughput(options: Options) -> dict[str, float]:
 
         await _operate(options, reconcile, done.wait)
 
-    anyio.run(main)
-    # It brings much along that a controller does not need, and `rss` would count it.
-    import urllib.request
-
-    with urllib.request.urlopen(f"{options.url}/began") as answer:
-        began: float = json.load(answer)["began"]
-    return {"seconds": ended - began, "events": len(seen)}
+    spent = _spent(lambda: anyio.run(main))
+    return {"seconds": ended - _began(options), "events": len(seen), **spent}
 
 
-def latency(options: Options) -> dict[str, float]:
-    """Milliseconds from an event's byte to the start of its reconcile, of one half and of 99 of 100."""
-    waits: list[float] = []
+def hot(options: Options) -> dict[str, Any]:
+    """The same for few objects that change again and again, until each has been seen as it is at last."""
+    last: set[str] = set()
+    ended, runs = 0.0, 0
 
     async def main() -> None:
         done = anyio.Event()
 
         async def reconcile(book: Book, ctx: Context[None]) -> None:
-            waits.append(time.monotonic() - book.spec.sent)
+            nonlocal ended, runs
+            runs += 1
+            if book.spec.sent:
+                last.add(ctx.key)
+            if len(last) == HOT:
+                ended = time.monotonic()
+                done.set()
+
+        await _operate(options, reconcile, done.wait)
+
+    spent = _spent(lambda: anyio.run(main))
+    return {"seconds": ended - _began(options), "events": options.count, "runs": runs, **spent}
+
+
+def _spent(run: Callable[[], None]) -> dict[str, float]:
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    run()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return {"user": after.ru_utime - before.ru_utime, "system": after.ru_stime - before.ru_stime}
+
+
+def _began(options: Options) -> float:
+    # It brings much along that a controller does not need, and `rss` would count it.
+    import urllib.request
+
+    with urllib.request.urlopen(f"{options.url}/began") as answer:
+        began: float = json.load(answer)["began"]
+    return began
+
+
+def latency(options: Options) -> dict[str, Any]:
+    """Milliseconds from the byte of an object's first event to the start of its reconcile, of each object."""
+    waits: dict[str, float] = {}
+
+    async def main() -> None:
+        done = anyio.Event()
+
+        async def reconcile(book: Book, ctx: Context[None]) -> None:
+            waits.setdefault(ctx.key, (time.monotonic() - book.spec.sent) * 1000)
             if len(waits) == options.count:
                 done.set()
 
         await _operate(options, reconcile, done.wait)
 
-    anyio.run(main)
-    hundredths = quantiles(waits, n=100)
-    return {"p50": hundredths[49] * 1000, "p99": hundredths[98] * 1000, "events": len(waits)}
+    spent = _spent(lambda: anyio.run(main))
+    return {"waits": list(waits.values()), "events": len(waits), **spent}
 
 
 def rss(options: Options) -> dict[str, float]:
@@ -135,10 +169,10 @@ def idle(options: Options) -> dict[str, float]:
             await anyio.sleep(options.seconds)
             figure = 100 * (time.process_time() - spent) / (time.monotonic() - begun)
 
-        await _operate(options, reconcile, rest, namespace=[f"library-{n}" for n in range(_WATCHES)])
+        await _operate(options, reconcile, rest, namespace=[f"library-{n}" for n in range(WATCHES)])
 
     anyio.run(main)
-    return {"idle": figure, "events": _WATCHES}
+    return {"idle": figure, "events": WATCHES}
 
 
 async def _operate(
@@ -154,7 +188,7 @@ async def _operate(
                 operator.stop()
 
 
-_MEASURES: Final = {"throughput": throughput, "latency": latency, "rss": rss, "idle": idle}
+_MEASURES: Final = {"throughput": throughput, "hot": hot, "latency": latency, "rss": rss, "idle": idle}
 
 
 def main() -> None:

@@ -23,10 +23,13 @@ import msgspec
 from benchmarks._data import books
 from benchmarks._measure import Absent
 
-Course = Literal["burst", "paced", "listed", "silent"]
-"""All events at once, a thousand a second, all of it in the list, or nothing at all."""
+Course = Literal["burst", "paced", "listed", "silent", "hot", "flooded"]
+"""All events at once, so many a second, all of it in the list, nothing at all, the same few objects again
+and again, or one object's events in a flood among which the others come one by one."""
 
-PACE: Final = 0.001  # seconds between two paced events
+PACE: Final = 1000.0  # paced events a second
+HOT: Final = 10  # objects that change all the time
+FLOOD: Final = 20  # events of the first object for each of another one
 _PAUSE: Final = 0.3  # seconds that a watch is open before its first event
 _PATIENCE: Final = 60.0  # seconds until it listens
 _ROOT: Final = Path(__file__).resolve().parent.parent
@@ -40,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     count: int
     course: Course
     seed: int = 7
+    pace: float = PACE
 
 
 @contextmanager
@@ -75,6 +79,7 @@ class _Course:
     def __init__(self, options: Options) -> None:
         objects = books(options.count, options.seed)
         self.course = options.course
+        self.pause = 1 / options.pace
         self.began = 0.0
         listed = objects if options.course == "listed" else []
         self.list = (
@@ -86,6 +91,10 @@ class _Course:
         )
         self.lines = [b'{"type":"ADDED","object":%b}\n' % one for one in objects]
         self.chunks = [_chunk(line) for line in self.lines]
+        if options.course == "hot":
+            self.chunks = _again(objects, options.count)
+        if options.course == "flooded":
+            self.lines = _flood(objects)
 
     def serve(self, accepted: socket.socket) -> None:
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -114,10 +123,10 @@ class _Course:
             annotations = {"k8s.io/initial-events-end": "true"}
             marked = {**_KIND, "metadata": {"resourceVersion": "9", "annotations": annotations}}
             line.sendall(_chunk(json.dumps({"type": "BOOKMARK", "object": marked}).encode() + b"\n"))
-        if self.course in ("burst", "paced"):
+        if self.course in ("burst", "hot", "paced", "flooded"):
             time.sleep(_PAUSE)
             self.began = time.monotonic()
-            self.burst(line) if self.course == "burst" else self.pace(line)
+            self.pace(line) if self.course in ("paced", "flooded") else self.burst(line)
         while line.recv(65536):  # until the other side goes
             pass
 
@@ -128,11 +137,42 @@ class _Course:
 
     def pace(self, line: socket.socket) -> None:
         for number, text in enumerate(self.lines):
-            at = self.began + number * PACE
+            at = self.began + number * self.pause
             if (left := at - time.monotonic()) > 0:
                 time.sleep(left)
             head, spec, rest = text.partition(b'"spec":{')
             line.sendall(_chunk(b'%b%b"sent":%.7f,%b' % (head, spec, time.monotonic(), rest)))
+
+
+def _again(objects: list[bytes], count: int) -> list[bytes]:
+    """Events of a few objects in turn, each with its own version; the last ones are marked as such."""
+    made: list[bytes] = []
+    for number in range(count):
+        text = objects[number % HOT]
+        seen = json.loads(text)["metadata"]["resourceVersion"]
+        text = text.replace(
+            b'"resourceVersion":"%b"' % seen.encode(), b'"resourceVersion":"%d"' % (10**8 + number)
+        )
+        if number >= count - HOT:
+            text = text.replace(b'"spec":{', b'"spec":{"sent":1.0,', 1)
+        made.append(
+            _chunk(b'{"type":"%b","object":%b}\n' % (b"ADDED" if number < HOT else b"MODIFIED", text))
+        )
+    return made
+
+
+def _flood(objects: list[bytes]) -> list[bytes]:
+    """The events of one object, and after every twentieth of them one of another object."""
+    seen = json.loads(objects[0])["metadata"]["resourceVersion"].encode()
+    lines, version = list[bytes](), 10**8
+    for other in objects[1:]:
+        for _ in range(FLOOD):
+            version += 1
+            text = objects[0].replace(b'"resourceVersion":"%b"' % seen, b'"resourceVersion":"%d"' % version)
+            kind = b"ADDED" if version == 10**8 + 1 else b"MODIFIED"
+            lines.append(b'{"type":"%b","object":%b}\n' % (kind, text))
+        lines.append(b'{"type":"ADDED","object":%b}\n' % other)
+    return lines
 
 
 def _chunk(data: bytes) -> bytes:

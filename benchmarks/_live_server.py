@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,14 +36,14 @@ class Address(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def live_server(kind: str, events: int, seed: int, *, tls: bool) -> Generator[Address]:
+def live_server(kind: str, events: int, seed: int, *, tls: bool, gzip: bool = False) -> Generator[Address]:
     """A server of a watch with so many events, none of them a bookmark."""
     command = [sys.executable, "-m", "benchmarks._live_server"]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             if process.stdin is None or process.stdout is None:
                 raise ValueError("the server is started with pipes on both ends")
-            options = {"kind": kind, "events": events, "seed": seed, "tls": tls}
+            options = {"kind": kind, "events": events, "seed": seed, "tls": tls, "gzip": gzip}
             process.stdin.write(json.dumps(options).encode() + b"\n")
             process.stdin.flush()
             if not select.select([process.stdout], [], [], _PATIENCE)[0]:
@@ -56,9 +57,11 @@ def main() -> None:
     options: dict[str, Any] = json.loads(sys.stdin.readline())
     make = pods if options["kind"] == "pods" else books
     lines = watch_lines(make(min(options["events"], _DISTINCT), options["seed"]), bookmarks=0)
-    chunks = [b"%x\r\n%b\r\n" % (len(line), line) for line in lines.splitlines(keepends=True)]
-    full, more = divmod(options["events"], len(chunks))
-    stream = [*chunks * full, *chunks[:more]]
+    some = lines.splitlines(keepends=True)
+    full, more = divmod(options["events"], len(some))
+    parts = [*some * full, *some[:more]]
+    stream = _chunks(_compressed(parts) if options["gzip"] else parts)
+    head = _HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n") if options["gzip"] else _HEAD
     context, ca = _secured() if options["tls"] else (None, "")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         scheme = "https" if context else "http"
@@ -66,19 +69,31 @@ def main() -> None:
         print(msgspec.json.encode(address).decode(), flush=True)
         while True:
             accepted, _ = listening.accept()
-            threading.Thread(target=_serve, args=(accepted, context, stream), daemon=True).start()
+            threading.Thread(target=_serve, args=(accepted, context, head, stream), daemon=True).start()
 
 
-def _serve(accepted: socket.socket, context: ssl.SSLContext | None, stream: list[bytes]) -> None:
+def _serve(accepted: socket.socket, context: ssl.SSLContext | None, head: bytes, stream: list[bytes]) -> None:
     accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with suppress(OSError), context.wrap_socket(accepted, server_side=True) if context else accepted as line:
         while _asked(line):
-            line.sendall(_HEAD)
+            line.sendall(head)
             for chunk in stream:
                 # `sendall` goes through a clock for each; a blocking send mostly takes all.
                 if (sent := line.send(chunk)) < len(chunk):
                     line.sendall(chunk[sent:])
             line.sendall(b"0\r\n\r\n")
+
+
+def _chunks(parts: list[bytes]) -> list[bytes]:
+    made: dict[bytes, bytes] = {}  # parts that come round again share their chunks
+    return [made.setdefault(part, b"%x\r\n%b\r\n" % (len(part), part)) for part in parts if part]
+
+
+def _compressed(parts: list[bytes]) -> list[bytes]:
+    """Each part as a flushed piece of one gzip stream, as Go's servers write what they compress."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    made = [packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) for part in parts]
+    return [*made, packer.flush()]
 
 
 def _asked(line: socket.socket) -> bool:

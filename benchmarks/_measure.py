@@ -1,18 +1,31 @@
 """Contenders that take turns, and the arithmetic that makes a ratio of their rounds."""
 
+import time
 from collections.abc import Callable, Mapping
 from statistics import median
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import msgspec
 
 ROUNDS: Final = 7
+FEWEST: Final = 3  # rounds, however slow a contender is
 _BASELINE: Final = "the baseline"  # its name among the contenders and in what is said
 
 Probe = Callable[[], float]
 """One round of one contender: its figure, in the row's unit."""
 
 Further = Mapping[str, Mapping[str, float | None]]
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A probe that knows the CPU time of its rounds."""
+
+    def __call__(self) -> float: ...
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """Seconds an event, by the process itself and in the system; None before the first round."""
 
 
 class Absent(Exception):
@@ -57,26 +70,46 @@ class Result(msgspec.Struct, frozen=True):
     also: Further
 
 
-def late(make: Callable[[], Probe]) -> Probe:
+class Late:
     """A probe that is made in its first round, where `Absent` costs nobody but this contender."""
-    made: list[Probe] = []
 
-    def probe() -> float:
-        if not made:
-            made.append(make())
-        return made[0]()
+    def __init__(self, make: Callable[[], Probe]) -> None:
+        self._make = make
+        self._made: Probe | None = None
 
-    return probe
+    def __call__(self) -> float:
+        if self._made is None:
+            self._made = self._make()
+        return self._made()
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """That of the probe."""
+        return self._made.spent if isinstance(self._made, Metered) else None
 
 
-def hold(contest: Contest, unit: Unit, say: Callable[[str], None], *, rounds: int = ROUNDS) -> Result:
-    """Let the contenders take turns. One that is `Absent` is left out, and that is said."""
+def hold(
+    contest: Contest,
+    unit: Unit,
+    say: Callable[[str], None],
+    *,
+    rounds: int = ROUNDS,
+    bound: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Result:
+    """Let the contenders take turns. One that is `Absent` is left out, and that is said.
+
+    After `bound` seconds no further round begins, unless there were fewer than three.
+    """
     others = dict(contest.peers)
     if contest.baseline:
         others = {_BASELINE: contest.baseline} | others
     ours: list[float] = []
     figures: dict[str, list[float]] = {name: [] for name in others}
+    begun = clock()
     for turn in range(rounds + 1):
+        if bound is not None and len(ours) >= FEWEST and clock() - begun > bound:
+            break
         mine = contest.ours()
         theirs = _turn(others, say)
         if turn == 0:  # warms caches, starts peers, calibrates: it does not count
@@ -85,13 +118,26 @@ def hold(contest: Contest, unit: Unit, say: Callable[[str], None], *, rounds: in
         for name, figure in theirs.items():
             figures[name].append(figure)
     standings = {name: _standing(ours, figures[name], unit) if name in others else None for name in figures}
+    also: Further = contest.also() if contest.also else {}
     return Result(
         ours=median(ours),
         span=(min(ours), max(ours)),
         baseline=standings.pop(_BASELINE, None),
         peers=standings,
-        also=contest.also() if contest.also else {},
+        also={**also, **_cpu({"ours": contest.ours, **others})},
     )
+
+
+def _cpu(probes: Mapping[str, Probe]) -> Further:
+    """What each spent on an event: it holds on a machine that is shared, where seconds do not."""
+    spent = {name: probe.spent for name, probe in probes.items() if isinstance(probe, Metered)}
+    known = {name: one for name, one in spent.items() if one is not None}
+    if not known:
+        return {}
+    return {
+        "µs of CPU an event": {name: sum(one) * 1e6 for name, one in known.items()},
+        "of which in the system": {name: one[1] * 1e6 for name, one in known.items()},
+    }
 
 
 def _turn(others: dict[str, Probe], say: Callable[[str], None]) -> dict[str, float]:

@@ -1,8 +1,9 @@
-"""Other clients, each in a process and an environment of its own, in the versions that `peers/*.txt` pins."""
+"""Other clients, each in a process and an environment of its own, in the versions that its file pins."""
 
 import fcntl
 import hashlib
 import json
+import os
 import select
 import shutil
 import subprocess
@@ -13,10 +14,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from benchmarks._measure import Absent
+from benchmarks._pins import CACHE, PINS, PROJECT, requirements
+from benchmarks._programs import PROGRAMS, program_path
+from benchmarks._stopwatch import middle
 
-PROJECT: Final = Path(__file__).resolve().parent.parent
-PINS: Final = Path(__file__).resolve().parent / "peers"
-CACHE: Final = PROJECT / ".cache" / "peers"
 PATIENCE: Final = 300.0  # seconds for one answer of a peer: the slowest round takes ten, so this one hangs
 
 
@@ -44,14 +45,26 @@ class Peers:
             raise known
         return known
 
-    def start(self, name: str, module: str, options: Any) -> AbstractContextManager["PeerProcess"]:
-        """Start `python -m module` in a peer's environment; `options` is what its `serve` is given first."""
-        return closing(PeerProcess([str(self.python(name)), "-m", module], options))
+    def start(self, name: str, work: str, /, **options: Any) -> AbstractContextManager["PeerProcess"]:
+        """Start a peer for a work that its file offers, with the options of that work."""
+        program = self.program(name)
+        return closing(PeerProcess(program, {"work": work, **options}, name=name))
+
+    def program(self, name: str) -> list[str]:
+        """Return the command of a peer: its program where it is in Go or Rust, or its file in Python."""
+        if name in PROGRAMS:
+            if not (program := program_path(name)).exists():
+                raise Absent(
+                    f"the program of {name} is not built: make peers builds it, where its compiler is"
+                )
+            return [str(program), "bench"]
+        # -P: beside its file stand others that are named as the packages that they import.
+        return [str(self.python(name)), "-P", str(self._pins / f"{name}.py")]
 
 
 def _home(name: str, pins: Path, cache: Path) -> Path:
-    wanted = (pins / f"{name}.txt").read_bytes()
-    key = hashlib.sha256(wanted + sys.version.encode() + sys.base_prefix.encode()).hexdigest()[:12]
+    wanted = "\n".join(requirements(pins / f"{name}.py"))
+    key = hashlib.sha256(wanted.encode() + sys.version.encode() + sys.base_prefix.encode()).hexdigest()[:12]
     return cache / f"{name}-{key}"
 
 
@@ -81,7 +94,8 @@ def make_environment(name: str, pins: Path, cache: Path, say: Callable[[str], No
             "--disable-pip-version-check",
             "--no-input",
         ]
-        _run(name, [*pip, "install", "--quiet", "-r", str(pins / f"{name}.txt")])
+        if wanted := requirements(pins / f"{name}.py"):
+            _run(name, [*pip, "install", "--quiet", *wanted])
         ready.touch()
     return python
 
@@ -103,12 +117,16 @@ def _locked(path: Path) -> Generator[None]:
 class PeerProcess:
     """A peer that lives as long as its row and takes its turn when asked: JSON lines in, JSON lines out."""
 
-    def __init__(self, command: Sequence[str], options: Any, *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, command: Sequence[str], options: Any, *, name: str = "", patience: float = PATIENCE
+    ) -> None:
         self._patience = patience
-        self._name = " ".join(command[1:3])
+        self._name = name or " ".join(command[1:3])
+        self._spent = list[tuple[float, float]]()
         self._process = subprocess.Popen(
-            command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-        )
+            command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        )  # fmt: skip
         try:
             self.ask(options)
         except Absent:
@@ -134,10 +152,21 @@ class PeerProcess:
 
     def round(self, events: int) -> float:
         """One round: the seconds of one run, which has to meet as many events as ours."""
+        return float(self.told(events)["seconds"])
+
+    def told(self, events: int) -> dict[str, Any]:
+        """All that a round told, which has to meet as many events as ours."""
         answer = self.ask({"round": True})
         if answer["events"] != events:
             raise Absent(f"{self._name} met {answer['events']} events, not {events}")
-        return float(answer["seconds"])
+        if "user" in answer:
+            self._spent.append((answer["user"] / events, answer["system"] / events))
+        return dict(answer)
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """Seconds of CPU an event, by itself and in the system: the medians of the rounds until now."""
+        return middle(self._spent)
 
     def close(self) -> None:
         """End the peer."""

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from benchmarks._measure import Result, Standing
-from benchmarks._peers import PINS
+from benchmarks._pins import PINS, pinned_peers
 from benchmarks._report import aimed_at
 from benchmarks._rows import Row
 
@@ -111,10 +111,10 @@ def _processor() -> str:
 def _pinned() -> dict[str, str]:
     """The versions of the peers, from where they are pinned."""
     found: dict[str, str] = {}
-    for path in sorted(PINS.glob("*.txt")):
-        found |= dict(
-            re.findall(rf"^({'|'.join(path.stem.split('_'))})==(\S+)", path.read_text(), re.MULTILINE)
-        )
+    for peer, requirements in pinned_peers(PINS).items():
+        for name, _, pinned in (one.partition("==") for one in requirements):
+            if re.sub("[-.]", "_", name).lower() in (peer, *peer.split("_")):
+                found[name] = pinned
     for path in sorted(PINS.rglob("go.mod")):
         wanted = r"^\s*(k8s\.io/client-go|sigs\.k8s\.io/controller-runtime) (v\S+)"
         found |= dict(re.findall(wanted, path.read_text(), re.MULTILINE))

@@ -14,6 +14,8 @@ from benchmarks._peers import Peers
 
 T = TypeVar("T")
 
+LATENCY = "latency of"  # so begin the names of what a report draws as distributions
+
 SECONDS = Unit("s")
 MILLISECONDS = Unit("ms")
 KILOBYTES = Unit("KB")
@@ -69,6 +71,7 @@ class Row(msgspec.Struct, frozen=True):
     says: str
     against: str = ""
     goal: Goal | None = None
+    limit: str = ""  # the row that says what this machine can do at most, in the same unit
 
 
 class UnknownNames(Exception):

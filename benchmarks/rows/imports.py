@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from benchmarks._measure import Absent, Contest, Further, Probe, late
-from benchmarks._peers import PROJECT
+from benchmarks._measure import Absent, Contest, Further, Late, Probe
+from benchmarks._pins import PROJECT
 from benchmarks._rows import SECONDS, Goal, Row, Setting
 
 _BEST_OF: Final = 5  # fresh interpreters a round
@@ -74,7 +74,7 @@ def kubeproto(setting: Setting) -> Contest:
             imports[name] = FreshImport(setting.peers.python(name), name)
             return imports[name]
 
-        return late(make)
+        return Late(make)
 
     def memory() -> Further:
         empty()

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from benchmarks._measure import Absent, Contest, Further
-from benchmarks._peers import PROJECT
+from benchmarks._pins import PROJECT
 from benchmarks._rows import EVENTS_PER_SECOND, MILLISECONDS, Goal, Row, Setting
 from benchmarks.rows.decode import watch
 

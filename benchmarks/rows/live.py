@@ -16,10 +16,10 @@ from typing import Any, Final, Literal
 import trio
 
 import kubeproto as kp
+from benchmarks._contenders import Ours, kubeconfig, peers
 from benchmarks._live_server import Address, live_server
-from benchmarks._measure import Contest, Probe, late
+from benchmarks._measure import Contest
 from benchmarks._rows import EVENTS_PER_SECOND, Goal, Row, Setting
-from benchmarks._stopwatch import Stopwatch
 from benchmarks.rows.decode import Book
 from kubeproto import Api, BlockingTransport, Transport
 from kubeproto.config import Connection
@@ -29,6 +29,7 @@ from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport
 from kubeproto_trio import TrioTransport
 
 SEED: Final = 7
+CONNECTIONS: Final = 100
 Kind = Literal["pods", "crs"]
 Watch = Callable[[Connection, Any], int]
 """Watches once, over a new connection, and counts the events that it reached."""
@@ -94,31 +95,60 @@ def by_hand(address: Address) -> int:
             return count
 
 
-def contest(setting: Setting, kind: Kind, watch: Watch, *, tls: bool) -> Contest:
+# Who watches beside lightkube in the rows of asyncio: none of the others has a watch of its own kinds alone.
+OTHERS: Final[dict[Kind, dict[str, str]]] = {
+    "pods": {
+        "client-go": "client_go",
+        "kube-rs": "kube_rs",
+        "kubernetes": "kubernetes",
+        "pykube-ng": "pykube_ng",
+    },
+    "crs": {"client-go": "client_go", "kube-rs": "kube_rs", "pykube-ng": "pykube_ng"},
+}
+
+
+def contest(
+    setting: Setting, kind: Kind, watch: Watch, *, tls: bool, gzip: bool = False, everybody: bool = False
+) -> Contest:
     """Ours against lightkube, a plain socket in the same rounds; events a second."""
     events = setting.size(10_000, quick=2_000) if kind == "pods" else setting.size(60_000, quick=10_000)
-    address = setting.keep(live_server(kind, events, SEED, tls=tls))
+    address = setting.keep(live_server(kind, events, SEED, tls=tls, gzip=gzip))
     connection = Connection(server=address.url, ca=address.ca.encode())
     api: Api[Any] = kp.Api(Pod, namespace="default") if kind == "pods" else kp.Api(Book, namespace="default")
-
-    def lightkube() -> Probe:
-        options = {"kind": kind, "events": events, "url": address.url}
-        peer = setting.keep(setting.peers.start("lightkube", "benchmarks.peers.lightkube_live", options))
-        return lambda: events / peer.round(events)
-
+    file = setting.keep(kubeconfig(address.url, address.ca))
+    names = {"lightkube": "lightkube", **(OTHERS[kind] if everybody else {})}
+    rivals = peers(
+        setting, names, "live", events, lambda told: events / float(told["seconds"]),
+        kind=kind, events=events, url=address.url, ca=address.ca, kubeconfig=str(file),
+    )  # fmt: skip
+    if not gzip:
+        rivals["a plain socket and json.loads"] = rate(partial(by_hand, address), events)
     return Contest(
-        ours=rate(partial(watch, connection, api), events),
-        baseline=late(lightkube),
-        peers={"a plain socket and json.loads": rate(partial(by_hand, address), events)},
+        ours=rate(partial(watch, connection, api), events), baseline=rivals.pop("lightkube"), peers=rivals
     )
 
 
-def rate(run: Callable[[], int], events: int) -> Probe:
+def connections(setting: Setting, kind: Kind) -> Contest:
+    """A hundred watches at once in one loop, beside one watch of as many events."""
+    events = setting.size(60_000, quick=10_000) if kind == "crs" else setting.size(10_000, quick=2_000)
+    one = setting.keep(live_server(kind, events, SEED, tls=False))
+    many = setting.keep(live_server(kind, events // CONNECTIONS, SEED, tls=False))
+    api: Api[Any] = kp.Api(Pod, namespace="default") if kind == "pods" else kp.Api(Book, namespace="default")
+
+    def all_at_once() -> int:
+        async def main() -> int:
+            async with AsyncioTransport(Connection(server=many.url)) as transport:
+                return sum(await asyncio.gather(*(over(transport, api) for _ in range(CONNECTIONS))))
+
+        return asyncio.run(main())
+
+    alone = partial(on_asyncio, AsyncioTransport, Connection(server=one.url), api)
+    return Contest(ours=rate(all_at_once, events), baseline=rate(alone, events))
+
+
+def rate(run: Callable[[], int], events: int) -> Ours:
     """A probe of events a second, for a run that meets every event."""
-    if (met := run()) != events:
-        raise ValueError(f"a run met {met} events, not {events}: its speed would mean nothing")
-    stopwatch = Stopwatch(run, clock=time.perf_counter)
-    return lambda: events / stopwatch()
+    return Ours(run, events, lambda seconds: events / seconds, clock=time.perf_counter)
 
 
 WATCHES: Final[dict[str, Watch]] = {
@@ -143,11 +173,33 @@ def _row(name: str, kind: Kind, *, tls: bool) -> Row:
     return Row(
         f"live.{kind}.{name}{'.tls' if tls else ''}",
         EVENTS_PER_SECOND,
-        partial(contest, kind=kind, watch=WATCHES[name], tls=tls),
-        says=f"a watch of {what} through {name}{' over TLS' if tls else ''}",
+        partial(contest, kind=kind, watch=WATCHES[name], tls=tls, everybody=name == "asyncio"),
+        says=f"a watch of {what} through {name}{' over TLS' if tls else ''}, one chunk an event",
         against="lightkube",
         goal=Goal(at_least=GOALS[name][kind]),
+        limit=f"limits.{kind}.socket",
     )
 
 
-ROWS: Final = tuple(_row(name, kind, tls=tls) for kind in KINDS for name in WATCHES for tls in (False, True))
+def _more(kind: Kind) -> tuple[Row, ...]:
+    what = "pods" if kind == "pods" else "custom resources"
+    return (
+        Row(
+            f"live.{kind}.asyncio.gzip", EVENTS_PER_SECOND,
+            partial(contest, kind=kind, watch=WATCHES["asyncio"], tls=False, gzip=True),
+            says=f"a watch of {what} through asyncio, compressed, flushed after each event",
+            against="lightkube",
+        ),
+        Row(
+            f"live.{kind}.asyncio.connections", EVENTS_PER_SECOND, partial(connections, kind=kind),
+            says=f"{CONNECTIONS} watches of {what} at once through asyncio",
+            against="one watch of as many events",
+        ),
+    )  # fmt: skip
+
+
+ROWS: Final = (
+    *(_row(name, kind, tls=tls) for kind in KINDS for name in WATCHES for tls in (False, True)),
+    *_more("pods"),
+    *_more("crs"),
+)

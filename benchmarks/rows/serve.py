@@ -13,7 +13,7 @@ import msgspec
 
 from benchmarks._data import pods
 from benchmarks._hammer import CONNECTIONS, Server, fan_out, hammer, open_watches, real, simulated
-from benchmarks._measure import Contest, Further, Probe, Unit, late
+from benchmarks._measure import Contest, Further, Late, Probe, Unit
 from benchmarks._rows import EVENTS_PER_SECOND, SECONDS, Goal, Row, Setting
 
 MAPS: Final = "/api/v1/namespaces/default/configmaps"
@@ -73,7 +73,7 @@ def beside(setting: Setting, costs: Costs, count: int, make: Callable[[Server], 
         return costs.counted(REAL, found, count, make(found))
 
     ours = costs.counted("ours", server, count, make(server))
-    return Contest(ours=ours, peers={REAL: late(control_plane)}, also=costs)
+    return Contest(ours=ours, peers={REAL: Late(control_plane)}, also=costs)
 
 
 def gets(setting: Setting) -> Contest:
@@ -121,7 +121,7 @@ def listing(setting: Setting) -> Contest:
 
     server = setting.keep(simulated("--empty", "--load", str(folder / "pods.json")))
     ours = costs.counted("ours", server, 1, lambda: probe(server))
-    return Contest(ours=ours, peers={REAL: late(control_plane)}, also=costs)
+    return Contest(ours=ours, peers={REAL: Late(control_plane)}, also=costs)
 
 
 def _renamed(pod: bytes, number: int) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks._measure import ROUNDS, Absent, Contest, Probe, Unit, hold, late
+from benchmarks._measure import ROUNDS, Absent, Contest, Late, Probe, Unit, hold
 from benchmarks._stopwatch import Stopwatch
 
 TIME = Unit("s")
@@ -92,7 +92,7 @@ def test_an_absent_peer_is_said_and_null_and_the_others_go_on() -> None:
         raise Absent("pip could not find it")
 
     said: list[str] = []
-    peers = {"gone": late(nowhere), "here": figures(9, 8, 8)}
+    peers: dict[str, Probe] = {"gone": Late(nowhere), "here": figures(9, 8, 8)}
     result = hold(Contest(ours=figures(9, 2, 2), peers=peers), TIME, said.append, rounds=2)
     assert said == ["gone is not measured: pip could not find it"]
     assert result.peers["gone"] is None
@@ -124,6 +124,30 @@ def test_ours_absent_is_raised() -> None:
         hold(Contest(ours=nowhere), TIME, unsaid)
 
 
+def test_no_round_begins_after_the_bound_but_three_are_held() -> None:
+    clock, turns = Clock(), 0
+
+    def slow() -> float:
+        nonlocal turns
+        clock.now += 10
+        turns += 1
+        return 1.0
+
+    hold(Contest(ours=slow), TIME, unsaid, bound=5, clock=clock)
+    assert turns == 1 + 3  # the first one warms up
+    turns = 0
+    hold(Contest(ours=slow), TIME, unsaid, bound=45, clock=clock)
+    assert turns == 1 + 4
+
+
+def test_cpu_time_stands_beside_the_figures_of_those_who_know_it() -> None:
+    clock = Clock()
+    stopwatch = Stopwatch(clock.work(forever(1.0)), clock=clock)
+    result = hold(Contest(ours=stopwatch, baseline=lambda: 2.0), TIME, unsaid, rounds=1)
+    assert set(result.also["µs of CPU an event"]) == {"ours"}
+    assert set(result.also["of which in the system"]) == {"ours"}
+
+
 def test_a_late_probe_is_made_once_and_in_its_first_round() -> None:
     made: list[Probe] = []
 
@@ -131,7 +155,7 @@ def test_a_late_probe_is_made_once_and_in_its_first_round() -> None:
         made.append(figures(1, 2, 3))
         return made[-1]
 
-    probe = late(make)
+    probe = Late(make)
     assert not made
     assert [probe(), probe(), probe()] == [1, 2, 3]
     assert len(made) == 1

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks._measure import Absent
-from benchmarks._peers import PINS, PeerProcess, Peers
-from benchmarks._rows import Setting
+from benchmarks._contenders import Peer
+from benchmarks._measure import Absent, Contest, hold
+from benchmarks._peers import PeerProcess, Peers
+from benchmarks._pins import PINS, pinned_peers, requirements
+from benchmarks._rows import EVENTS_PER_SECOND, Setting
 from benchmarks.rows import decode
 from benchmarks.rows.imports import FreshImport
 
@@ -22,13 +24,32 @@ def prepare(options):
     print("this is not an answer")
     return lambda: sum(1 for _ in range(options["events"]))
 
-serve(prepare)
+serve({"count": prepare})
 """
+PINNED = """# /// script
+# dependencies = [{}]
+# ///
+"""
+TOY = (
+    PINNED.format("")
+    + """
+from benchmarks.peers._serve import serve
+
+def count(options):
+    return lambda: sum(1 for _ in range(options["events"]))
+
+def told(options):
+    return lambda: {"seconds": 2.0, "user": 4.0, "system": 1.0, "events": options["events"]}
+
+if __name__ == "__main__":
+    serve({"count": count, "told": told})
+"""
+)
 SILENT = "import sys; sys.stdin.read()"
 
 
 def peer(script: str, **options: object) -> PeerProcess:
-    return PeerProcess([sys.executable, "-c", script], options, patience=20)
+    return PeerProcess([sys.executable, "-c", script], {"work": "count", **options}, patience=20)
 
 
 def test_a_peer_gives_the_seconds_of_each_round_that_is_asked_for() -> None:
@@ -57,7 +78,7 @@ def test_a_peer_that_hangs_is_absent() -> None:
 
 
 def test_an_environment_is_made_once_and_found_again(tmp_path: Path) -> None:
-    (tmp_path / "nothing.txt").write_text("# nothing to install\n")
+    (tmp_path / "nothing.py").write_text(PINNED.format(""))
     said: list[str] = []
     cache = tmp_path / "cache"
     python = Peers(said.append, pins=tmp_path, cache=cache).python("nothing")
@@ -66,8 +87,13 @@ def test_an_environment_is_made_once_and_found_again(tmp_path: Path) -> None:
     assert len(said) == 1
 
 
+def here(name: str) -> str:
+    """A requirement that holds already, and differs by name."""
+    return f"pip; python_version < '3' and extra == '{name}'"
+
+
 def test_half_an_environment_is_made_again(tmp_path: Path) -> None:
-    (tmp_path / "nothing.txt").write_text("# nothing to install\n")
+    (tmp_path / "nothing.py").write_text(PINNED.format(""))
     said: list[str] = []
     python = Peers(said.append, pins=tmp_path, cache=tmp_path).python("nothing")
     (python.parent.parent / "ready").unlink()
@@ -78,34 +104,80 @@ def test_half_an_environment_is_made_again(tmp_path: Path) -> None:
 
 def test_other_pins_are_another_environment(tmp_path: Path) -> None:
     def made(pins: str) -> Path:
-        (tmp_path / "nothing.txt").write_text(pins)
+        (tmp_path / "nothing.py").write_text(PINNED.format(pins))
         return Peers(lambda _: None, pins=tmp_path, cache=tmp_path).python("nothing")
 
-    first, second = made("# one\n"), made("# two\n")
+    first, second = made(f'"{here("one")}"'), made(f'"{here("two")}"')
     assert first != second
     assert first.exists()
 
 
 def test_a_failure_is_told_and_remembered_until_the_pins_are_mended(tmp_path: Path) -> None:
-    (tmp_path / "broken.txt").write_text("./no-such-file.whl\n")
+    (tmp_path / "broken.py").write_text(PINNED.format('"./no-such-file.whl"'))
     said: list[str] = []
     peers = Peers(said.append, pins=tmp_path, cache=tmp_path)
     for _ in range(2):
         with pytest.raises(Absent, match=r"environment of broken could not be made: .*no-such-file"):
             peers.python("broken")
     assert len(said) == 1
-    (tmp_path / "broken.txt").write_text("# mended\n")
+    (tmp_path / "broken.py").write_text(PINNED.format(""))
     assert Peers(said.append, pins=tmp_path, cache=tmp_path).python("broken").exists()
 
 
 def test_every_version_of_every_peer_is_pinned() -> None:
-    pinned = {path.stem: path.read_text().splitlines() for path in PINS.glob("*.txt")}
-    assert {"lightkube", "kubernetes"} <= set(pinned)
-    for name, lines in pinned.items():
-        wanted = [line for line in lines if not line.startswith("#")]
-        for one in name.split("_"):  # kopf_kr8s.txt is for both together
-            assert any(line.startswith(f"{one}==") for line in wanted)
+    pinned = pinned_peers(PINS)
+    assert {"cloudcoil", "kr8s", "kopf", "kubernetes", "kubernetes_asyncio", "kubesdk", "lightkube"} < set(
+        pinned
+    )
+    for name, wanted in pinned.items():
+        installed = {one.partition("==")[0].replace("-", "_").lower() for one in wanted}
+        # kopf_kr8s.py is for both together
+        assert name in installed or installed.issuperset(name.split("_"))
         assert all(line.count("==") == 1 and "*" not in line for line in wanted)
+
+
+def test_a_file_without_pins_is_not_a_peer(tmp_path: Path) -> None:
+    (tmp_path / "bare.py").write_text("# /// other\n# ///\n")
+    assert pinned_peers(tmp_path) == {}
+    with pytest.raises(ValueError, match=r"bare\.py has no block `# /// script` that pins what it needs"):
+        requirements(tmp_path / "bare.py")
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Iterator[Setting]:
+    (tmp_path / "toy.py").write_text(TOY)
+    peers = Peers(lambda _: None, pins=tmp_path, cache=tmp_path / "cache")
+    with ExitStack() as stack:
+        yield Setting(quick=True, peers=peers, stack=stack)
+
+
+def test_a_peer_is_one_file_and_a_contender_of_a_row(toy: Setting) -> None:
+    rival = Peer(toy, "toy", "count", 50, lambda told: 50 / float(told["seconds"]), events=50)
+    contest = Contest(ours=lambda: 1.0, peers={"toy": rival})
+    result = hold(contest, EVENTS_PER_SECOND, lambda _: None, rounds=1)
+    standing = result.peers["toy"]
+    assert standing is not None
+    assert standing.figure > 0
+    assert result.also["µs of CPU an event"]["toy"] is not None
+
+
+def test_a_peer_may_tell_its_seconds_itself(toy: Setting) -> None:
+    rival = Peer(toy, "toy", "told", 2, lambda told: float(told["seconds"]), events=2)
+    assert rival() == 2.0
+    assert rival.spent == (2.0, 0.5)
+
+
+def test_a_work_that_a_peer_does_not_offer_makes_it_absent(toy: Setting) -> None:
+    with pytest.raises(Absent, match="toy failed: KeyError: 'dance'"):
+        Peer(toy, "toy", "dance", 1, lambda told: 1.0)()
+
+
+def test_what_is_named_as_its_package_does_not_hide_it(tmp_path: Path) -> None:
+    # benchmarks/peers/kubernetes.py imports the package kubernetes, not itself.
+    (tmp_path / "json.py").write_text(TOY)
+    peers = Peers(lambda _: None, pins=tmp_path, cache=tmp_path / "cache")
+    with peers.start("json", "count", events=3) as process:
+        assert process.told(3)["events"] == 3
 
 
 def test_an_import_is_timed_in_a_fresh_interpreter() -> None:
@@ -126,7 +198,7 @@ def cut_lines(pieces: Sequence[bytes]) -> int:
 
 @pytest.fixture
 def setting(tmp_path: Path) -> Iterator[Setting]:
-    (tmp_path / "lightkube.txt").write_text("./no-such-file.whl\n")
+    (tmp_path / "lightkube.py").write_text(PINNED.format('"./no-such-file.whl"'))
     peers = Peers(lambda _: None, pins=tmp_path, cache=tmp_path / "cache")
     with ExitStack() as stack:
         yield Setting(quick=True, peers=peers, stack=stack)

@@ -15,7 +15,8 @@ from book import Book, BookSpec
 from test_programs import MANIFEST
 
 import kubeproto as kp
-from benchmarks._peers import CACHE, PINS, PROJECT, environment
+from benchmarks._peers import environment
+from benchmarks._pins import CACHE, PINS, PROJECT
 from kubeproto import sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import ConfigMap

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks._peer_programs import command
-from benchmarks._peers import PROJECT
+from benchmarks._pins import PROJECT
 from kubeproto import sim
 from kubeproto_serve import serving
 

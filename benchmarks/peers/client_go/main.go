@@ -411,6 +411,10 @@ func (p *peer) scale(ctx context.Context) error {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "bench" {
+		bench()
+		return
+	}
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		panic(err)

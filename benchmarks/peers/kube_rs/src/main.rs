@@ -1,6 +1,8 @@
 //! What a program on kube-rs does with an API server: each check prints one line of JSON with its name and,
 //! if it failed, why. The server is the one that KUBECONFIG names.
 
+mod bench;
+
 use std::{collections::BTreeMap, future::Future, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
@@ -282,6 +284,9 @@ async fn check(name: &str, work: impl Future<Output = Result<()>>) {
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    if std::env::args().nth(1).as_deref() == Some("bench") {
+        return bench::run().await;
+    }
     let client = Client::try_default().await?;
     let next = || client.clone();
     check("discovery", discovery(next())).await;

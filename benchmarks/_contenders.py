@@ -1,0 +1,112 @@
+"""Contenders with their CPU time: what runs in this process, and others that begin with their first round."""
+
+import base64
+import json
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks._measure import Absent, Probe
+from benchmarks._peers import PeerProcess
+from benchmarks._rows import Setting
+from benchmarks._stopwatch import Stopwatch
+
+
+class Ours:
+    """A probe of a run in this process that meets `events`; one that misses some is refused."""
+
+    def __init__(
+        self,
+        run: Callable[[], int],
+        events: int,
+        figure: Callable[[float], float],
+        *,
+        clock: Callable[[], float] = time.process_time,
+    ) -> None:
+        """`figure` makes the row's figure of the seconds of one run."""
+        if (met := run()) != events:
+            raise ValueError(f"a run met {met} events, not {events}: its speed would mean nothing")
+        self._stopwatch = Stopwatch(run, clock=clock)
+        self._events = events
+        self._figure = figure
+
+    def __call__(self) -> float:
+        return self._figure(self._stopwatch())
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """Seconds of CPU an event."""
+        user, system = self._stopwatch.spent
+        return user / self._events, system / self._events
+
+
+class Told:
+    """A probe of another process, which is begun with its first round."""
+
+    def __init__(
+        self, begin: Callable[[], PeerProcess], events: int, figure: Callable[[Any], float], name: str
+    ) -> None:
+        """`figure` makes the row's figure of what the process answers to a round."""
+        self._begin, self._events, self._figure, self._name = begin, events, figure, name
+        self._process: PeerProcess | None = None
+
+    def __call__(self) -> float:
+        if self._process is None:
+            self._process = self._begin()
+        figure = self._figure(self._process.told(self._events))
+        if figure <= 0:
+            raise Absent(f"{self._name} told {figure}, which means nothing")
+        return figure
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """Seconds of CPU an event."""
+        return self._process.spent if self._process else None
+
+
+class Peer(Told):
+    """A probe of a peer: `Absent` if it cannot be started."""
+
+    def __init__(
+        self, setting: Setting, name: str, work: str, events: int, figure: Callable[[Any], float], /,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            lambda: setting.keep(setting.peers.start(name, work, **options)), events, figure, name
+        )
+
+
+def peers(
+    setting: Setting,
+    names: Mapping[str, str],
+    work: str,
+    events: int,
+    figure: Callable[[Any], float],
+    /,
+    **options: Any,
+) -> dict[str, Probe]:
+    """Return a probe for each peer: by the label of a row, the name of a file or program."""
+    return {label: Peer(setting, name, work, events, figure, **options) for label, name in names.items()}
+
+
+@contextmanager
+def kubeconfig(server: str, ca: str = "", *, token: str = "") -> Generator[Path]:
+    """Write a kubeconfig for the peers, which all know how to read one."""
+    cluster: dict[str, object] = {"server": server}
+    if ca:
+        cluster["certificate-authority-data"] = base64.b64encode(ca.encode()).decode()
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "bench",
+        "clusters": [{"name": "bench", "cluster": cluster}],
+        "users": [{"name": "bench", "user": {"token": token} if token else {}}],
+        "contexts": [
+            {"name": "bench", "context": {"cluster": "bench", "user": "bench", "namespace": "default"}}
+        ],
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config"
+        path.write_text(json.dumps(config))
+        yield path

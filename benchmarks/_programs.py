@@ -1,0 +1,73 @@
+"""Peers in Go and Rust: programs built once for each state of their sources, and found after that."""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from benchmarks._measure import Absent
+from benchmarks._pins import CACHE, PINS
+
+
+class Program(Struct, frozen=True):
+    """A program in a folder of `peers`: its sources, its compiler, and where installers put that."""
+
+    sources: tuple[str, ...]
+    compiler: str
+    outside_the_path: str
+    arguments: tuple[str, ...]  # {target} is a folder for the compiler, {program} the file to write
+    built: str = ""  # where below {target} the compiler puts the program, if it cannot be told
+
+
+PROGRAMS: Final = {
+    "client_go": Program(
+        ("go.mod", "go.sum", "main.go", "bench.go"), "go", "/usr/local/go/bin/go",
+        ("build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o", "{program}", "."),
+    ),
+    "kube_rs": Program(
+        ("Cargo.toml", "Cargo.lock", "src/main.rs", "src/bench.rs"), "cargo", "~/.cargo/bin/cargo",
+        ("build", "--release", "--locked", "--quiet", "--target-dir", "{target}"), "release/kube-rs-peer",
+    ),
+}  # fmt: skip
+
+
+def program_path(name: str) -> Path:
+    """Return where the program of a peer is once it has been built."""
+    content = b"".join((PINS / name / source).read_bytes() for source in PROGRAMS[name].sources)
+    told = repr((PROGRAMS[name].arguments, platform.machine(), platform.system()))
+    digest = hashlib.sha256(content + told.encode()).hexdigest()[:12]
+    return CACHE / f"{name}-{digest}" / "peer"
+
+
+def build(name: str, say: Callable[[str], None]) -> None:
+    """Build the program of a peer, unless it is there; raises `Absent` where that cannot be."""
+    program, path = PROGRAMS[name], program_path(name)
+    if path.exists():
+        return
+    compiler = shutil.which(program.compiler) or shutil.which(Path(program.outside_the_path).expanduser())
+    if compiler is None:
+        raise Absent(f"{program.compiler} is not on this machine, and builds the peer {name}")
+    say(f"building {name} into {path}: some minutes when nothing of it was built before")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh, target = path.with_suffix(f".{os.getpid()}"), CACHE / name
+    _compile(name, [compiler, *(one.format(program=fresh, target=target) for one in program.arguments)])
+    if program.built:
+        shutil.copy2(target / program.built, fresh)
+    fresh.rename(path)
+
+
+def _compile(name: str, arguments: Sequence[str]) -> None:
+    done = subprocess.run(
+        arguments,
+        cwd=PINS / name,
+        env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"},
+        check=False,
+    )
+    if done.returncode:
+        raise Absent(f"{name} could not be built; the compiler says above why")

@@ -1,0 +1,40 @@
+"""kopf and kr8s in one environment, as the programs that use both are run; nothing here is measured."""
+
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "aiohappyeyeballs==2.7.1",
+#     "aiohttp==3.14.5",
+#     "aiosignal==1.4.0",
+#     "anyio==4.16.0",
+#     "attrs==26.1.0",
+#     "cachetools==8.0.1",
+#     "certifi==2026.10.18",
+#     "cffi==2.1.1",
+#     "click==8.5.1",
+#     "cryptography==50.0.2",
+#     "exceptiongroup==1.3.1",
+#     "frozenlist==1.8.0",
+#     "h11==0.16.0",
+#     "httpcore==1.0.9",
+#     "httpx-ws==0.9.0",
+#     "httpx==0.28.1",
+#     "idna==3.20",
+#     "iso8601==2.1.0",
+#     "jsonpatch==1.47",
+#     "jsonpointer==3.12",
+#     "kopf==1.45.2",
+#     "kr8s==0.20.15",
+#     "multidict==7.2.1",
+#     "packaging==26.3",
+#     "propcache==0.5.4",
+#     "pycparser==3.12",
+#     "python-box==8.0.0",
+#     "python-json-logger==4.2.0",
+#     "python-jsonpath==2.2.2",
+#     "PyYAML==6.0.3",
+#     "typing_extensions==4.16.0",
+#     "wsproto==1.3.2",
+#     "yarl==1.25.1",
+# ]
+# ///

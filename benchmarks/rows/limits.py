@@ -1,0 +1,122 @@
+"""What this machine can do at most: the figures of other rows read as shares of these.
+
+Nothing here is a client. Each contender does one part of what every client has to do: find the ends of lines,
+look at each byte of JSON, make values of it, take bytes from a socket.
+"""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from benchmarks._contenders import Ours, peers
+from benchmarks._data import books, pods, segments, watch_lines
+from benchmarks._live_server import Address, live_server
+from benchmarks._measure import Contest
+from benchmarks._rows import EVENTS_PER_SECOND, OBJECTS_PER_SECOND, Row, Setting
+from benchmarks.rows.decode import SEED, Kind, rate
+
+_EVENT: Final = b"\n\r\n"  # how an event ends, and then its chunk
+_END: Final = b"0\r\n\r\n"
+
+
+class Nothing(msgspec.Struct):
+    """A value without fields: msgspec checks each byte of its text and keeps none."""
+
+
+def stream(setting: Setting, kind: Kind) -> tuple[int, bytes]:
+    """As many objects as the rows of decoding have, one a line."""
+    count = setting.size(2_000, quick=400) if kind == "pods" else setting.size(20_000, quick=4_000)
+    return count, watch_lines(pods(count, SEED) if kind == "pods" else books(count, SEED), bookmarks=0)
+
+
+def line_ends(pieces: Sequence[bytes]) -> int:
+    """Find the end of each line, by memchr."""
+    count = 0
+    for piece in pieces:
+        at = piece.find(b"\n")
+        while at >= 0:
+            count += 1
+            at = piece.find(b"\n", at + 1)
+    return count
+
+
+def each(read: Callable[[bytes], Any], lines: Sequence[bytes]) -> int:
+    """Read each line."""
+    count = 0
+    for line in lines:
+        read(line)
+        count += 1
+    return count
+
+
+def scanning(setting: Setting, kind: Kind) -> Contest:
+    """Lines found, and nothing read of them."""
+    count, text = stream(setting, kind)
+    pieces = segments(text)
+    return Contest(ours=rate(lambda: line_ends(pieces), count, count))
+
+
+def reading(setting: Setting, kind: Kind, read: Callable[[bytes], Any], *, orjson: bool = False) -> Contest:
+    """Each line read by a parser, the lines already cut."""
+    count, text = stream(setting, kind)
+    lines = text.splitlines()
+    return Contest(
+        ours=rate(lambda: each(read, lines), count, count),
+        baseline=rate(lambda: each(json.loads, lines), count, count),
+        peers=peers(
+            setting, {"orjson": "orjson"} if orjson else {}, "decode", count,
+            lambda told: count / float(told["seconds"]), kind=kind, objects=count, seed=SEED,
+        ),
+    )  # fmt: skip
+
+
+def received(address: Address) -> int:
+    """Take a watch from a plain socket, and count its events by their last bytes."""
+    host, port = address.url.rpartition("/")[2].split(":")
+    tail, count = b"", 0
+    with socket.create_connection((host, int(port))) as line:
+        line.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        while not tail.endswith(_END):
+            data = tail + line.recv(65536)  # an event may end where two pieces meet
+            count += data.count(_EVENT) - tail.count(_EVENT)
+            tail = data[-len(_END) :]
+    return count - 2  # the head of the response and the last chunk end alike
+
+
+def taking(setting: Setting, kind: Kind) -> Contest:
+    """What a live watch of the same events cannot be faster than."""
+    events = setting.size(10_000, quick=2_000) if kind == "pods" else setting.size(60_000, quick=10_000)
+    address = setting.keep(live_server(kind, events, SEED, tls=False))
+    run = partial(received, address)
+    return Contest(ours=Ours(run, events, lambda seconds: events / seconds, clock=time.perf_counter))
+
+
+def _rows(kind: Kind, what: str) -> tuple[Row, ...]:
+    return (
+        Row(
+            f"limits.{kind}.memchr", OBJECTS_PER_SECOND, partial(scanning, kind=kind),
+            says=f"the ends of lines of {what}, found by memchr",
+        ),
+        Row(
+            f"limits.{kind}.msgspec", OBJECTS_PER_SECOND,
+            partial(reading, kind=kind, read=msgspec.json.Decoder(Nothing).decode),
+            says=f"{what}: each byte checked by msgspec, nothing kept", against="json.loads a line",
+        ),
+        Row(
+            f"limits.{kind}.dicts", OBJECTS_PER_SECOND,
+            partial(reading, kind=kind, read=msgspec.json.Decoder().decode, orjson=True),
+            says=f"{what} as dicts, by msgspec and by orjson", against="json.loads a line",
+        ),
+        Row(
+            f"limits.{kind}.socket", EVENTS_PER_SECOND, partial(taking, kind=kind),
+            says=f"a watch of {what} taken from a plain socket and thrown away",
+        ),
+    )  # fmt: skip
+
+
+ROWS: Final = (*_rows("pods", "pods"), *_rows("crs", "custom resources"))
