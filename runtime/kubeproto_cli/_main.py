@@ -22,18 +22,24 @@ COMMANDS: Final = {
     "completion": LazyCommand(
         "kubeproto_cli._completion:completion", "Print what a shell needs to complete commands and options."
     ),
+    "cp": LazyCommand("kubeproto_cli._cp:cp", "Copy files and folders to a container, or from one."),
     "doctor": LazyCommand(
         "kubeproto_cli._doctor:doctor", "Check the way to a cluster, and say what to do about what is wrong."
     ),
+    "exec": LazyCommand("kubeproto_cli._exec:exec_command", "Run a command in a container."),
     "get": LazyCommand("kubeproto_cli._get:get", "Show objects: a table, YAML, JSON, names or columns."),
+    "logs": LazyCommand("kubeproto_cli._logs:logs", "Print the logs of pods."),
     "manifests": LazyCommand(
         "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
     ),
+    "port-forward": LazyCommand(
+        "kubeproto_cli._port_forward:port_forward", "Forward local ports to a pod, until Ctrl-C."
+    ),
+    "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
     "wait": LazyCommand("kubeproto_cli._wait:wait", "Wait for a condition, a value, creation or deletion."),
     "watch": LazyCommand(
         "kubeproto_cli._watch:watch", "Show objects and each change of them: a live table, or JSON lines."
     ),
-    "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
 }
 
 

@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from ._files import absolute, is_folder
 
 
-def pack(files: dict[str, bytes], paths: Iterable[str], now: float) -> bytes:
-    """Return an archive of these files, and of folders with all that is in them; or ValueError."""
+def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) -> bytes:
+    """Return an archive of these paths, each under its name, and folders with all in them; or ValueError."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for path in paths:
+        for path, own in paths:
             inside = sorted(name for name in files if name.startswith(path.rstrip("/") + "/"))
             if path not in files and not is_folder(files, path):
                 raise ValueError(f"{path}: No such file or directory")
             for name in [path] if path in files else [path.rstrip("/") + "/", *inside]:
-                entry = tarfile.TarInfo(name.strip("/"))
+                entry = tarfile.TarInfo((own + name[len(path.rstrip("/")) :]).strip("/"))
                 entry.mtime = int(now)
                 if name.endswith("/"):
                     entry.type, entry.mode = tarfile.DIRTYPE, 0o755
@@ -30,14 +30,16 @@ def pack(files: dict[str, bytes], paths: Iterable[str], now: float) -> bytes:
 
 
 def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
-    """Put what an archive holds into a folder; or ValueError."""
+    """Put what an archive holds into a folder; or ValueError. Symbolic links are not known here."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for entry in tar:
                 path = absolute(entry.name, folder)
                 if entry.isdir():
                     files.setdefault(path + "/", b"")
-                elif (content := tar.extractfile(entry)) is not None:
+                elif entry.isreg() and (content := tar.extractfile(entry)) is not None:
                     files[path] = content.read()
+                elif entry.islnk():
+                    files[path] = files.get(absolute(entry.linkname, folder), b"")
     except tarfile.TarError as error:
         raise ValueError(f"this is not an archive: {error}") from None

@@ -294,6 +294,15 @@ def _env(call: Call) -> int:
     return 0
 
 
+def _test(call: Call) -> int:
+    """``test -d PATH``, and the same for a file and for either."""
+    if len(call.words) != 3 or call.words[1] not in ("-d", "-e", "-f"):
+        return call.fail("only -d, -e and -f are known here", 2)
+    path = call.path(call.words[2])
+    file, folder = path in call.container.files, is_folder(call.container.files, path)
+    return 0 if {"-d": folder, "-e": file or folder, "-f": file}[call.words[1]] else 1
+
+
 def _touch(call: Call) -> int:
     for name in call.words[1:]:
         call.container.files.setdefault(call.path(name), b"")
@@ -338,7 +347,7 @@ def _tar(call: Call) -> int:
             unpack(call.container.files, call.stdin, call.path(folder))
             return 0
         if "c" in flags:
-            paths = [absolute(name, folder) for name in names]
+            paths = [(absolute(name, folder), name.strip("/")) for name in names]
             call.write(pack(call.container.files, paths, call.container.now))
             return 0
     except ValueError as error:
@@ -367,6 +376,7 @@ _COMMANDS: Final[dict[str, Callable[[Call], int]]] = {
     "rm": _rm,
     "tar": _tar,
     "tee": _tee,
+    "test": _test,
     "touch": _touch,
     "true": lambda call: 0,
     "whoami": _text("root\n"),

@@ -1,8 +1,44 @@
 """What is done with pods that run: logs of many at once, files copied to and from them, ports forwarded."""
 
-from ._choosing import NoRunningPod
+from ._blocking import BlockingPods, connect_pods_blocking
+from ._choosing import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod
 from ._container_log import LogLine
-from ._container_runs import run_events
+from ._container_runs import default_container, run_events
+from ._copying import copy_from, copy_to
+from ._extracting import Copied, CopyError, Extraction
+from ._forwarding import ForwardedPort, ForwardingError, PortForwarder, forward_ports
 from ._merged_logs import MAX_CONTAINERS, LogReading, MergedLogs, read_logs
+from ._packing import Packing
+from ._ports import PortPair, parse_port, pod_port
+from ._tar_reader import TarReader
 
-__all__ = ["MAX_CONTAINERS", "LogLine", "LogReading", "MergedLogs", "NoRunningPod", "read_logs", "run_events"]
+__all__ = [
+    "MAX_CONTAINERS",
+    "PODS",
+    "BlockingPods",
+    "Copied",
+    "CopyError",
+    "Extraction",
+    "ForwardedPort",
+    "ForwardingError",
+    "LogLine",
+    "LogReading",
+    "MergedLogs",
+    "NoRunningPod",
+    "Packing",
+    "PodChoice",
+    "PortForwarder",
+    "PortPair",
+    "TarReader",
+    "choose_pods",
+    "connect_pods_blocking",
+    "copy_from",
+    "copy_to",
+    "default_container",
+    "forward_ports",
+    "parse_port",
+    "pod_port",
+    "read_logs",
+    "run_events",
+    "serving_pod",
+]

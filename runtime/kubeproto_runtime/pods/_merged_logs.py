@@ -23,7 +23,7 @@ from ._container_log import ContainerLog, LogLine, LogStart
 from ._container_runs import ENDED, containers_of, run_events
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from datetime import datetime
     from typing import Self
 
@@ -130,6 +130,21 @@ class MergedLogs:
     def waiting(self) -> int:
         """How many lines have been read and not been taken; it does not grow with what is written."""
         return len(self._ready)
+
+    async def batches(self) -> AsyncGenerator[list[LogLine]]:
+        """Yield the lines as lists: those that came together, so that they can be written together."""
+        while (batch := await self.next_batch()) is not None:
+            yield batch
+
+    async def next_batch(self) -> list[LogLine] | None:
+        """Return the next lines that came together; None at the end."""
+        try:
+            first = await anext(self)
+        except StopAsyncIteration:
+            return None
+        batch = [first, *self._ready]
+        self._ready.clear()
+        return batch
 
     # One after the other
 

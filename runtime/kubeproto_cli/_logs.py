@@ -1,0 +1,129 @@
+"""`kubeproto logs`: the logs of one container or of many, as they are or as they are written."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from msgspec import Struct
+
+from ._commands import Command
+from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options, seconds
+from ._output import styled, use_color
+
+if TYPE_CHECKING:
+    from kubeproto_runtime.pods import LogLine, LogReading
+
+# A container has the same color each time; red and the shades of gray stand for other things.
+_COLORS: Final = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
+# What kubectl shows of each of several pods.
+_TAIL_OF_MANY: Final = 10
+
+
+class _Wanted(Struct, frozen=True, kw_only=True):
+    """The arguments and options of the command."""
+
+    target: str
+    selector: str
+    container: str
+    all_containers: bool
+    follow: bool
+    previous: bool
+    since: float | None
+    tail: int | None
+    timestamps: bool
+    prefix: bool | None
+    max_log_requests: int | None
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("a pod", "kubeproto logs web-0"),
+        ("all pods of a Deployment, as they are written", "kubeproto logs -f deploy/shop --all-containers"),
+        ("the last hour of what has a label", "kubeproto logs -l app=shop --since 1h --tail -1"),
+        ("why it was restarted", "kubeproto logs web-0 --previous"),
+    ],
+)
+@click.argument("target", required=False, default="", metavar="[POD | TYPE/NAME]")
+@click.option("--selector", "-l", default="", help="The pods with these labels, such as app=shop.")
+@click.option("--container", "-c", default="", metavar="NAME", help="This container of each pod.")
+@click.option("--all-containers", is_flag=True, help="All containers; otherwise the first of each pod.")
+@click.option(
+    "--follow", "-f", is_flag=True,
+    help="Go on with what is written: through restarts and lost connections, with pods that appear later.",
+)  # fmt: skip
+@click.option("--previous", "-p", is_flag=True, help="The run before the last restart.")
+@click.option("--since", type=seconds, metavar="DURATION", help="Only what is not older, such as 5m.")
+@click.option("--tail", type=int, metavar="LINES", help="The last lines of each; 10 with -l, else all: -1.")
+@click.option("--timestamps", is_flag=True, help="Show the time of each line.")
+@click.option(
+    "--prefix/--no-prefix", default=None, help="Show pod and container of each line; by default for several."
+)
+@click.option("--max-log-requests", type=click.IntRange(1), help="How many containers may be followed; 50.")
+@connection_options()
+def logs(connection: ConnectionOptions, **given: Any) -> None:
+    """Print the logs of pods.
+
+    TARGET is a pod, or an object that selects pods: deploy/shop, svc/shop, job/import.
+    """
+    wanted = _Wanted(**given)
+    if bool(wanted.target) == bool(wanted.selector):
+        raise click.UsageError("name a pod or TYPE/NAME, or give --selector: one of the two")
+    asyncio_run(_print_logs, connection, wanted)
+
+
+async def _print_logs(connection: ConnectionOptions, wanted: _Wanted) -> None:
+    from kubeproto_runtime.pods import read_logs
+
+    color = use_color(sys.stdout)
+    kind = wanted.target.partition("/")[0] if "/" in wanted.target else "pod"
+    several = bool(wanted.selector) or wanted.all_containers or kind not in ("pod", "pods", "po")
+    prefix = several if wanted.prefix is None else wanted.prefix
+    write = sys.stdout.buffer.write
+    async with (
+        connected(connection) as client,
+        read_logs(client, wanted.target, **_reading(connection, wanted)) as lines,
+        aclosing(lines.batches()) as batches,
+    ):
+        begins = True
+        async for batch in batches:
+            for line in batch:
+                write(_shown(line, wanted, prefix=prefix and begins, color=color))
+                begins = line.whole
+            sys.stdout.buffer.flush()
+
+
+def _reading(connection: ConnectionOptions, wanted: _Wanted) -> LogReading:
+    tail = wanted.tail
+    if tail is None and wanted.selector:
+        tail = _TAIL_OF_MANY
+    options: LogReading = {
+        "namespace": connection.namespace or "",
+        "selector": wanted.selector,
+        "container": wanted.container,
+        "all_containers": wanted.all_containers,
+        "follow": wanted.follow,
+        "previous": wanted.previous,
+    }
+    if wanted.since is not None:
+        options["since_seconds"] = max(1, round(wanted.since))
+    if tail is not None and tail >= 0:
+        options["tail_lines"] = tail
+    if wanted.max_log_requests is not None:
+        options["max_containers"] = wanted.max_log_requests
+    return options
+
+
+def _shown(line: LogLine, wanted: _Wanted, *, prefix: bool, color: bool) -> bytes:
+    head = ""
+    if prefix:
+        place = f"[pod/{line.pod}/{line.container}]"
+        shade = _COLORS[zlib.crc32(place.encode()) % len(_COLORS)]
+        head = f"{styled(place, shade, color)} "
+    if wanted.timestamps and line.time:
+        head += f"{line.time} "
+    return head.encode() + line.text + (b"\n" if line.whole else b"")

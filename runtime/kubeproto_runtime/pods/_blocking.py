@@ -1,0 +1,123 @@
+"""The functions for pods in programs without an event loop: one runs in a thread as long as they are used."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
+
+from anyio.from_thread import start_blocking_portal
+
+from ..client._connect import ConnectOptions, connect
+from ._copying import copy_from, copy_to
+from ._forwarding import PortForwarder, forward_ports
+from ._merged_logs import LogReading, MergedLogs, read_logs
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from anyio.from_thread import BlockingPortal
+
+    from kubeproto.config import Config
+
+    from ..client._client import Client
+    from ._container_log import LogLine
+    from ._extracting import Copied
+    from ._forwarding import ForwardingError
+    from ._ports import PortLike
+
+
+@contextmanager
+def connect_pods_blocking(
+    *, config: Config | None = None, **wanted: Unpack[ConnectOptions]
+) -> Generator[BlockingPods]:
+    """Connect as `connect` does, and give the functions of this module to a program without an event loop.
+
+    ::
+
+        with connect_pods_blocking() as pods, pods.forward_ports("svc/shop", [":80"]) as forwarded:
+            urlopen(f"http://127.0.0.1:{forwarded.ports[0].local}")
+
+    Commands, files and ports need a connection that carries both ways at once, which blocking transports have
+    not: an event loop does it in a thread, over the transport of asyncio.
+    """
+    with start_blocking_portal() as portal:
+        entering: Any = connect(config=config, **wanted)
+        with portal.wrap_async_context_manager(entering) as client:
+            yield BlockingPods(portal, client)
+
+
+class BlockingPods:
+    """`read_logs`, `copy_from`, `copy_to` and `forward_ports`, for threads; several may use one."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self._portal = portal
+        self._client = client
+
+    @contextmanager
+    def read_logs(self, target: str = "", **options: Unpack[LogReading]) -> Generator[Iterator[LogLine]]:
+        """Read the logs of pods; see `read_logs`."""
+        logs = read_logs(self._client, target, **options)
+        with self._portal.wrap_async_context_manager(logs) as lines:
+            yield self._lines(lines)
+
+    def copy_from(
+        self,
+        pod: str,
+        source: str,
+        target: str | os.PathLike[str],
+        *,
+        container: str = "",
+        namespace: str = "",
+        on_progress: Callable[[Copied], object] | None = None,
+    ) -> Copied:
+        """Copy a file or folder out of a container; see `copy_from`."""
+        return self._portal.call(
+            partial(
+                copy_from, self._client, pod, source, target, container=container, namespace=namespace,
+                on_progress=on_progress,
+            )
+        )  # fmt: skip
+
+    def copy_to(
+        self,
+        pod: str,
+        source: str | os.PathLike[str],
+        target: str,
+        *,
+        container: str = "",
+        namespace: str = "",
+        on_progress: Callable[[Copied], object] | None = None,
+    ) -> Copied:
+        """Copy a local file or folder into a container; see `copy_to`."""
+        return self._portal.call(
+            partial(
+                copy_to, self._client, pod, source, target, container=container, namespace=namespace,
+                on_progress=on_progress,
+            )
+        )  # fmt: skip
+
+    @contextmanager
+    def forward_ports(
+        self,
+        target: str,
+        ports: Sequence[PortLike],
+        *,
+        namespace: str = "",
+        selector: str = "",
+        host: str = "127.0.0.1",
+        within: float = 60.0,
+        on_error: Callable[[ForwardingError], object] | None = None,
+    ) -> Generator[PortForwarder]:
+        """Listen on local ports that lead to a pod; see `forward_ports`."""
+        forwarder = forward_ports(
+            self._client, target, ports, namespace=namespace, selector=selector, host=host, within=within,
+            on_error=on_error,
+        )  # fmt: skip
+        with self._portal.wrap_async_context_manager(forwarder) as forwarded:
+            yield forwarded
+
+    def _lines(self, logs: MergedLogs) -> Iterator[LogLine]:
+        while (batch := self._portal.call(logs.next_batch)) is not None:
+            yield from batch

@@ -1,0 +1,261 @@
+"""`PortForwarder`: local ports whose connections lead to a pod, whichever it is at the time.
+
+Each connection has a WebSocket of its own: one that is slow or broken does not hold up the others. The pod is
+chosen again when it cannot be reached, so that a rollout costs the connections that are open, and no more.
+
+The protocol of these WebSockets has no half-close. A client that has ended its side still gets what the pod
+sends, until that closes or has been silent for `LINGER` seconds; the pod does not learn that the client has
+ended its side.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import anyio.abc
+from msgspec import Struct
+
+from kubeproto import (
+    ApiError,
+    Dynamic,
+    Forbidden,
+    InvalidRequest,
+    KubeprotoError,
+    TransportError,
+    Unauthorized,
+)
+
+from ..tasks._background import Background, spawn
+from ._choosing import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod
+from ._ports import PortPair, parse_port, pod_port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from anyio.abc import SocketStream
+    from anyio.streams.stapled import MultiListener
+
+    from kubeproto.streams import PortStream
+
+    from ..client._client import Client
+    from ._ports import PortLike
+
+    Json = dict[str, Any]
+
+_log: Final = logging.getLogger("kubeproto.forwarding")
+
+LINGER: Final = 30.0
+_PIECE: Final = 65536
+_FIRST: Final = 0.25
+_LONGEST: Final = 2.0
+
+
+class ForwardedPort(Struct, frozen=True):
+    """A local address, and the port that it leads to."""
+
+    host: str
+    local: int
+    remote: str
+
+
+class ForwardingError(KubeprotoError):
+    """A connection to a local port could not be carried to the pod, or was cut; `port` says which."""
+
+    def __init__(self, about: str, port: ForwardedPort, why: str) -> None:
+        super().__init__(f"{about}: the connection to {port.host}:{port.local} for port {port.remote}: {why}")
+        self.port = port
+
+
+def forward_ports(
+    client: Client,
+    target: str,
+    ports: Sequence[PortLike],
+    *,
+    namespace: str = "",
+    selector: str = "",
+    host: str = "127.0.0.1",
+    within: float = 60.0,
+    on_error: Callable[[ForwardingError], object] | None = None,
+) -> PortForwarder:
+    """Listen on local ports, and carry each connection to a pod: ``web-0``, ``deploy/shop`` or ``svc/shop``.
+
+    ::
+
+        async with forward_ports(client, "svc/shop", ["8080:80", ":443"]) as forwarded:
+            print(forwarded.ports[1].local)
+
+    A port is ``80``, ``8080:80``, ``:80`` for a local port that is free, or a name; for a Service it is a
+    port of the Service. A connection waits up to `within` seconds for a pod that can be reached, and then
+    fails alone: `on_error` gets its `ForwardingError`, which is logged otherwise.
+    """
+    pairs = [parse_port(port) for port in ports]
+    if not pairs:
+        raise InvalidRequest("give at least one port to forward")
+    return PortForwarder(client, target, selector, namespace, pairs, host, within, on_error)
+
+
+class PortForwarder:
+    """Ports that lead to a pod, inside of ``async with``; `ports` are the local addresses."""
+
+    def __init__(
+        self,
+        client: Client,
+        target: str,
+        selector: str,
+        namespace: str,
+        pairs: Sequence[PortPair],
+        host: str,
+        within: float,
+        on_error: Callable[[ForwardingError], object] | None,
+    ) -> None:
+        self.ports: tuple[ForwardedPort, ...] = ()
+        self._client = client
+        self._asked = target, selector, namespace
+        self._pairs = pairs
+        self._host = host
+        self._within = within
+        self._on_error = on_error
+        self._choice = PodChoice(namespace=namespace, about=target)
+        self._pod: Json | None = None
+        self._listeners: list[MultiListener[SocketStream]] = []
+        self._tasks: list[Background] = []
+
+    async def __aenter__(self) -> Self:
+        self._choice = await choose_pods(self._client, *self._asked)
+        pod = await self._find(anyio.current_time() + self._within)
+        for pair in self._pairs:
+            pod_port(self._choice.owner, pod, pair.remote)  # a port that does not exist is told at once
+        try:
+            for pair in self._pairs:
+                await self._listen(pair)
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._close()
+
+    @property
+    def pod(self) -> str:
+        """The name of the pod that is connected to now; empty while there is none."""
+        return "" if self._pod is None else str(self._pod["metadata"]["name"])
+
+    async def _listen(self, pair: PortPair) -> None:
+        try:
+            listener = await anyio.create_tcp_listener(local_host=self._host, local_port=pair.local)
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{self._host}:{pair.local} cannot be listened on: {error.strerror}"
+            ) from error
+        self._listeners.append(listener)
+        local: int = listener.extra(anyio.abc.SocketAttribute.local_port)
+        port = ForwardedPort(self._host, local, pair.remote)
+        self.ports += (port,)
+        self._tasks.append(spawn(lambda: listener.serve(lambda stream: self._carry(stream, port))))
+
+    async def _close(self) -> None:
+        for task in self._tasks:
+            await task.stop()
+        for listener in self._listeners:
+            await listener.aclose()
+
+    # One connection
+
+    async def _carry(self, local: SocketStream, port: ForwardedPort) -> None:
+        try:
+            async with local, AsyncExitStack() as stack:
+                remote = await self._connect(stack, port)
+                await _Pipe(local, remote).run()
+        except (KubeprotoError, OSError) as error:
+            self._pod = None if isinstance(error, TransportError) else self._pod
+            self._report(ForwardingError(self._choice.about, port, str(error)))
+
+    async def _connect(self, stack: AsyncExitStack, port: ForwardedPort) -> PortStream:
+        """Connect to the pod; to another one if it has gone."""
+        end, pause = anyio.current_time() + self._within, _FIRST
+        while True:
+            pod = await self._find(end)
+            number = pod_port(self._choice.owner, pod, port.remote)
+            api = self._client.api(Dynamic, namespace=self._choice.namespace, resource=PODS)
+            try:
+                forwarding = await stack.enter_async_context(
+                    api.port_forward(pod["metadata"]["name"], [number])
+                )
+            except (ApiError, TransportError) as error:
+                self._pod = None
+                if isinstance(error, Forbidden | Unauthorized) or anyio.current_time() + pause >= end:
+                    raise
+                await anyio.sleep(pause)
+                pause = min(_LONGEST, pause * 2)
+            else:
+                return forwarding[number]
+
+    async def _find(self, end: float) -> Json:
+        """Return the pod that is connected to; choose one if there is none."""
+        pause = _FIRST
+        while self._pod is None:
+            try:
+                self._pod = await serving_pod(self._client, self._choice)
+            except NoRunningPod:
+                if anyio.current_time() + pause >= end:
+                    raise
+                await anyio.sleep(pause)
+                pause = min(_LONGEST, pause * 2)
+        return self._pod
+
+    def _report(self, error: ForwardingError) -> None:
+        if self._on_error is None:
+            _log.warning("%s", error)
+        else:
+            self._on_error(error)
+
+
+class _Pipe:
+    """Carries bytes between a local connection and a port of a pod, until one side has had enough."""
+
+    def __init__(self, local: SocketStream, remote: PortStream) -> None:
+        self._local = local
+        self._remote = remote
+        self._failure: KubeprotoError | None = None
+        self._heard = 0.0  # when the pod has sent something
+
+    async def run(self) -> None:
+        """Carry until the pod has closed, or the client has gone."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._send, tasks.cancel_scope)
+            await self._receive()
+            tasks.cancel_scope.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _send(self, scope: anyio.CancelScope) -> None:
+        """Carry what the client sends."""
+        try:
+            with suppress(anyio.EndOfStream):
+                while True:
+                    await self._remote.send(await self._local.receive(_PIECE))
+            self._heard = anyio.current_time()
+            while (silent := anyio.current_time() - self._heard) < LINGER:
+                await anyio.sleep(LINGER - silent)
+        except KubeprotoError as error:
+            self._failure = self._failure or error
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass  # the client has gone
+        scope.cancel()
+
+    async def _receive(self) -> None:
+        """Carry what the pod sends."""
+        try:
+            while data := await self._remote.receive():
+                self._heard = anyio.current_time()
+                await self._local.send(data)
+            await self._local.send_eof()
+        except KubeprotoError as error:
+            self._failure = self._failure or error
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass  # the client has gone

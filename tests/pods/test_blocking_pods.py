@@ -1,0 +1,61 @@
+"""The functions for pods without an event loop: over a port, from this thread and others."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto_runtime.pods import BlockingPods, CopyError, connect_pods_blocking
+from kubeproto_serve import serving
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-0"},
+    "spec": {"containers": [{"name": "app", "image": "app"}]},
+}  # fmt: skip
+
+
+@pytest.fixture
+def pods(tmp_path: Path) -> Generator[BlockingPods]:
+    cluster = sim.Cluster()
+    cluster.nodes(ready_after=0, programs={"app": sim.Program(log="one\ntwo\n", files={"/etc/motd": "hi\n"})})
+    cluster.put(POD)
+    cluster.settle()
+    with serving(cluster) as server:
+        (tmp_path / "config").write_text(server.kubeconfig)
+        with connect_pods_blocking(kubeconfig=tmp_path / "config") as found:
+            yield found
+
+
+def test_logs_files_and_ports_are_there_without_an_event_loop(pods: BlockingPods, tmp_path: Path) -> None:
+    with pods.read_logs("web-0", tail_lines=1) as lines:
+        assert [line.text for line in lines] == [b"two"]
+    with pods.read_logs("web-0", follow=True) as lines:
+        assert [next(lines).text for _ in range(2)] == [b"one", b"two"]
+    assert pods.copy_from("web-0", "/etc/motd", tmp_path / "motd").files == 1
+    assert pods.copy_to("web-0", tmp_path / "motd", "/tmp/motd").bytes == 3
+    with pytest.raises(CopyError, match="No such file"):
+        pods.copy_from("web-0", "/none", tmp_path / "none")
+    with pytest.raises(kp.NotFound), pods.read_logs("none"):
+        pass
+
+
+def test_several_threads_connect_to_a_forwarded_port(pods: BlockingPods) -> None:
+    with pods.forward_ports("web-0", [":80"]) as forwarded:
+        address = forwarded.ports[0].host, forwarded.ports[0].local
+
+        def talk(number: int) -> bytes:
+            with socket.create_connection(address, timeout=60) as connection:
+                connection.sendall(b"%d" % number)
+                return connection.recv(10)
+
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(talk, range(8))) == [b"%d" % number for number in range(8)]
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(address).close()

@@ -1,0 +1,196 @@
+"""Files to and from containers: the tar of this machine as that of the container, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import kubeproto as kp
+from kubeproto import sim
+from kubeproto_runtime.pods import Copied, CopyError, copy_from, copy_to
+from kubeproto_runtime.testing import SimulatedClient, simulated
+
+Work = Callable[[SimulatedClient, Path], Awaitable[None]]
+
+
+def pod(image: str) -> dict[str, Any]:
+    spec = {"containers": [{"name": "app", "image": image}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": image}, "spec": spec}
+
+
+def machine(root: Path) -> Callable[[sim.CommandSession], None]:
+    """A container whose commands run on this machine, in a folder."""
+
+    def handle(session: sim.CommandSession) -> None:
+        given: list[bytes] = []
+
+        def run() -> None:
+            done = subprocess.run(
+                session.command, input=b"".join(given), capture_output=True, check=False, cwd=root
+            )
+            session.error(done.stderr)
+            session.write(done.stdout)
+            session.exit(done.returncode)
+
+        if session.streams.stdin:
+            session.on_stdin, session.on_stdin_end = given.append, run
+        else:
+            run()
+
+    return handle
+
+
+@asynccontextmanager
+async def containers(root: Path) -> AsyncGenerator[SimulatedClient]:
+    cluster = sim.Cluster()
+    cluster.nodes(
+        ready_after=0,
+        programs={
+            "machine": sim.Program(exec=machine(root)),
+            "shell": sim.Program(files={"/etc/motd": "welcome\n", "/data/a": "one", "/data/sub/b": "two"}),
+            "bare": sim.Program(exec=lambda session: 127 if session.command[0] == "tar" else 1),
+        },
+    )
+    for image in ("machine", "shell", "bare"):
+        cluster.put(pod(image))
+    cluster.settle()
+    async with simulated(cluster) as client:
+        yield client
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def copying(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Work], None]:
+    def run(work: Work) -> None:
+        async def main() -> None:
+            root = tmp_path / "container"
+            root.mkdir()
+            with anyio.fail_after(100):
+                async with containers(root) as client:
+                    await work(client, tmp_path)
+
+        anyio.run(main, backend=request.param)
+
+    return run
+
+
+def make(folder: Path) -> None:
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a").write_bytes(os.urandom(700_000))
+    (folder / "a").chmod(0o750)
+    (folder / "sub" / "link").symlink_to("../a")
+    (folder / "sub" / "-b").write_text("two")
+
+
+def same(one: Path, other: Path) -> None:
+    assert sorted(path.relative_to(one) for path in one.rglob("*")) == sorted(
+        path.relative_to(other) for path in other.rglob("*")
+    )
+    assert (one / "a").read_bytes() == (other / "a").read_bytes()
+    assert (one / "a").stat().st_mode == (other / "a").stat().st_mode
+    assert os.readlink(one / "sub" / "link") == os.readlink(other / "sub" / "link")
+
+
+def test_a_folder_goes_there_and_comes_back_as_it_was(copying: Callable[[Work], None]) -> None:
+    async def work(client: SimulatedClient, folder: Path) -> None:
+        make(folder / "mine")
+        seen: list[Copied] = []
+        sent = await copy_to(client, "machine", folder / "mine", "theirs", on_progress=seen.append)
+        assert (sent.files, sent.bytes, sent.left_out) == (3, 700_003, ())
+        same(folder / "mine", folder / "container" / "theirs")
+        assert len(seen) > 2
+        assert seen[-1].files == 3
+
+        seen.clear()
+        got = await copy_from(client, "machine", "theirs", folder / "back", on_progress=seen.append)
+        assert (got.files, got.bytes) == (3, 700_003)
+        same(folder / "mine", folder / "back")
+        assert seen[-1].bytes == 700_003
+        # Once more: files are replaced, and what is in the folder goes into the folder.
+        await copy_from(client, "machine", "theirs/", folder / "back")
+        same(folder / "mine", folder / "back")
+
+    copying(work)
+
+
+def test_a_folder_that_is_there_takes_what_is_copied(copying: Callable[[Work], None]) -> None:
+    async def work(client: SimulatedClient, folder: Path) -> None:
+        (folder / "motd").write_text("mine\n")
+        await copy_from(client, "shell", "/etc/motd", folder)
+        assert (folder / "motd").read_text() == "welcome\n"
+        await copy_from(client, "shell", "/data", folder)
+        assert ((folder / "a").read_text(), (folder / "sub" / "b").read_text()) == ("one", "two")
+        await copy_to(client, "shell", folder / "motd", "/data")
+        await copy_to(client, "shell", folder / "motd", "/data/other")
+        await copy_to(client, "shell", folder / "motd", "/new/")
+        for path in ("/data/motd", "/data/other", "/new/motd"):
+            await copy_from(client, "shell", path, folder / "back")
+            assert (folder / "back").read_text() == "welcome\n"
+
+    copying(work)
+
+
+def test_what_goes_wrong_is_said_with_what_was_copied(copying: Callable[[Work], None]) -> None:
+    async def work(client: SimulatedClient, folder: Path) -> None:
+        with pytest.raises(CopyError, match="Pod default/bare has no tar, by which files are copied"):
+            await copy_from(client, "bare", "/etc/motd", folder / "motd")
+        (folder / "motd").write_text("mine\n")
+        with pytest.raises(CopyError, match="Pod default/bare has no tar"):
+            await copy_to(client, "bare", folder / "motd", "/etc/motd")
+        with pytest.raises(CopyError, match=r"tar in Pod default/machine ended with 2: .*No such file"):
+            await copy_from(client, "machine", "nothing", folder / "nothing")
+        with pytest.raises(CopyError, match=r"tar in Pod default/machine ended with 2: .*[Nn]o such file"):
+            await copy_to(client, "machine", folder / "motd", "none/there")
+        with pytest.raises(FileNotFoundError):
+            await copy_to(client, "machine", folder / "nothing", "there")
+        with pytest.raises(CopyError, match='pods "none" not found'):
+            await copy_from(client, "none", "/etc/motd", folder / "here" / "motd")
+
+    copying(work)
+
+
+def test_a_connection_that_breaks_leaves_what_was_copied_and_says_so(copying: Callable[[Work], None]) -> None:
+    async def work(client: SimulatedClient, folder: Path) -> None:
+        make(folder / "container" / "theirs")
+        client.transport = Breaking(client.transport, 25)
+        with pytest.raises(CopyError, match=r"hung up") as told:
+            await copy_from(client, "machine", "theirs", folder / "back")
+        assert told.value.copied.bytes < 700_000
+        assert not (folder / "back" / "a").exists()
+
+    copying(work)
+
+
+class Breaking:
+    """A transport whose WebSockets break after so many messages."""
+
+    def __init__(self, transport: Any, messages: int) -> None:
+        self._transport = transport
+        self._messages = messages
+        self.send = transport.send
+
+    @asynccontextmanager
+    async def upgrade(self, request: Any, **options: Any) -> AsyncGenerator[Any]:
+        async with self._transport.upgrade(request, **options) as socket:
+            yield BreakingSocket(socket, self._messages)
+
+
+class BreakingSocket:
+    def __init__(self, socket: Any, left: int) -> None:
+        self.protocol = socket.protocol
+        self.send = socket.send
+        self._socket = socket
+        self._left = left
+
+    async def receive(self) -> bytes | None:
+        self._left -= 1
+        if self._left < 0:
+            raise kp.TransportError("the server hung up")
+        message: bytes | None = await self._socket.receive()
+        return message

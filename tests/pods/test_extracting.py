@@ -1,0 +1,248 @@
+"""Archives of a hostile container: nothing is written but below the target, whatever they hold."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import RemoteProtocolError
+from kubeproto_runtime.pods import CopyError, Extraction, Packing, TarReader
+
+Member = tuple[str, bytes, str]  # a name, a type, and a target or content
+
+
+def archive(*members: Member, form: int = tarfile.GNU_FORMAT, **fields: Any) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=form) as tar:
+        for name, kind, text in members:
+            info = tarfile.TarInfo(name)
+            info.type = kind
+            for field, value in fields.items():
+                setattr(info, field, value)
+            if kind == tarfile.REGTYPE:
+                info.size = len(text)
+                tar.addfile(info, io.BytesIO(text.encode()))
+            else:
+                info.linkname = text
+                tar.addfile(info)
+    return made.getvalue()
+
+
+FILE, DIR, SYM, HARD, FIFO = (
+    tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE,
+)  # fmt: skip
+
+
+def extract(data: bytes, target: Path, name: str = "data", size: int = 700) -> Extraction:
+    extraction = Extraction(name, target)
+    try:
+        for at in range(0, len(data), size):
+            extraction.feed(data[at : at + size])
+        extraction.finish()
+    finally:
+        extraction.close()
+    return extraction
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """What is in a folder: content, or where a link leads to."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = f"-> {os.readlink(path)}"
+        elif path.is_file():
+            found[name] = path.read_text()
+    return found
+
+
+def test_files_folders_modes_times_and_links_come_as_they_were(tmp_path: Path) -> None:
+    data = archive(
+        ("data/", DIR, ""), ("data/a", FILE, "one"), ("data/sub/", DIR, ""), ("data/sub/link", SYM, "../a"),
+        ("data/sub/hard", HARD, "data/a"), ("data/" + "long" * 60, FILE, "x"), mode=0o751, mtime=1234,
+    )  # fmt: skip
+    extraction = extract(data, tmp_path / "here")
+    assert tree(tmp_path) == {
+        "here/a": "one", "here/sub/link": "-> ../a", "here/sub/hard": "one", "here/" + "long" * 60: "x",
+    }  # fmt: skip
+    found = (tmp_path / "here" / "a").stat()
+    assert (stat.S_IMODE(found.st_mode), found.st_mtime, found.st_nlink) == (0o751, 1234, 2)
+    assert (extraction.copied.files, extraction.copied.bytes) == (4, 4)
+
+
+def test_one_file_becomes_the_target_and_replaces_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("kept")
+    os.link(tmp_path / "other", tmp_path / "here")
+    extract(archive(("data", FILE, "new")), tmp_path / "here")
+    assert tree(tmp_path) == {"here": "new", "other": "kept"}
+
+
+HOSTILE: dict[str, tuple[list[Member], str]] = {
+    "absolute": ([("/etc/passwd", FILE, "x")], "leads out of what was asked for"),
+    "above": ([("data/../../out", FILE, "x")], "leads out"),
+    "beside": ([("data/", DIR, ""), ("other", FILE, "x")], "leads out"),
+    "a name that begins alike": ([("database", FILE, "x")], "leads out"),
+    "a folder above": ([("data/../..", DIR, "")], "leads out"),
+    "a file through a link": ([("data/l", SYM, "sub"), ("data/l/x", FILE, "x")], "is a link, and nothing"),
+    "a folder through a link": ([("data/l", SYM, "sub"), ("data/l/", DIR, "")], "is a link, and nothing"),
+    "a link through a link": ([("data/l", SYM, "sub"), ("data/l/x", SYM, "a")], "is a link, and nothing"),
+    "a hard link out": ([("data/l", HARD, "/etc/passwd")], "leads out"),
+    "a hard link above": ([("data/l", HARD, "data/../../out")], "leads out"),
+    "a hard link to a link": ([("data/s", SYM, "a"), ("data/l", HARD, "data/s")], "which is not a file"),
+    "a hard link to nothing": ([("data/l", HARD, "data/none")], "which is not a file"),
+    "a file as a folder": ([("data/a", FILE, "x"), ("data/a/b", FILE, "x")], "is not a folder"),
+    "a folder as a file": ([("data/a/", DIR, ""), ("data/a", FILE, "x")], "is a folder, and"),
+}
+
+
+@pytest.mark.parametrize("row", HOSTILE)
+def test_a_name_that_leads_out_ends_the_copy(row: str, tmp_path: Path) -> None:
+    members, why = HOSTILE[row]
+    (tmp_path / "out").write_text("outside")
+    with pytest.raises(CopyError, match=why):
+        extract(archive(*members), tmp_path / "in" / "here" if row == "none" else tmp_path / "here")
+    assert {name: text for name, text in tree(tmp_path).items() if not name.startswith("here")} == {
+        "out": "outside"
+    }
+
+
+@pytest.mark.parametrize(
+    "link", ["/etc", "..", "../out", "a/../../out", "x/..", "", "./.././../etc", "sub/../a"]
+)
+def test_a_link_that_leads_out_is_left_out_and_named(link: str, tmp_path: Path) -> None:
+    extraction = extract(archive(("data/l", SYM, link), ("data/a", FILE, "one")), tmp_path / "here")
+    assert tree(tmp_path) == {"here/a": "one"}
+    assert [name for name, _ in extraction.copied.left_out] == ["data/l"]
+
+
+def test_what_is_neither_file_nor_folder_nor_link_is_left_out(tmp_path: Path) -> None:
+    extraction = extract(archive(("data/p", FIFO, ""), ("data/a", FILE, "one")), tmp_path / "here")
+    assert tree(tmp_path) == {"here/a": "one"}
+    assert extraction.copied.left_out == (("data/p", "it is neither a file nor a folder nor a link"),)
+
+
+def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "sub").symlink_to(tmp_path / "out")
+    with pytest.raises(CopyError, match="is a link, and nothing is written through it"):
+        extract(archive(("data/sub/a", FILE, "x")), tmp_path / "here")
+    (tmp_path / "here" / "a").symlink_to(tmp_path / "out" / "a")
+    extract(archive(("data/a", FILE, "x")), tmp_path / "here")
+    assert tree(tmp_path / "out") == {}
+
+
+def test_special_bits_and_the_rights_of_others_to_write_are_taken_away(tmp_path: Path) -> None:
+    extract(archive(("data", FILE, "x"), mode=0o6777), tmp_path / "here")
+    assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o755
+
+
+def test_an_archive_that_ends_in_the_middle_leaves_no_half_file(tmp_path: Path) -> None:
+    data = archive(("data/a", FILE, "one"), ("data/b", FILE, "x" * 5000))
+    with pytest.raises(
+        CopyError, match=r"ended in the middle; 1 files \(\d+ bytes\) were copied before"
+    ) as told:
+        extract(data[:3000], tmp_path / "here")
+    assert tree(tmp_path) == {"here/a": "one"}
+    assert told.value.copied.files == 1
+
+
+_names = st.lists(st.sampled_from(["data", "a", "b", "..", ".", ""]), min_size=1, max_size=4).map("/".join)
+_members = st.lists(
+    st.tuples(_names.map(lambda name: f"data/{name}"), st.sampled_from([FILE, DIR, SYM, HARD]), _names),
+    max_size=8,
+)
+
+
+@given(_members, st.integers(1, 2000))
+def test_nothing_outside_changes_whatever_an_archive_holds(members: list[Member], size: int) -> None:
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "out").write_text("outside")
+        target = folder / "in" / "here"
+        target.parent.mkdir()
+        with suppress(CopyError):
+            extract(archive(*members), target, size=size)
+        assert set(os.listdir(folder)) == {"in", "out"}
+        assert (folder / "out").read_text() == "outside"
+        assert set(os.listdir(target.parent)) <= {"here"}
+        for path in target.rglob("*"):
+            assert path.resolve().is_relative_to(target.resolve()), path
+            assert path.is_symlink() or path.is_dir() or path.stat().st_ino != (folder / "out").stat().st_ino
+
+
+@given(
+    st.lists(st.tuples(st.text("aé/.", min_size=1, max_size=300), st.binary(max_size=1500)), max_size=4),
+    st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT]),
+    st.integers(1, 3000),
+)
+def test_an_archive_cut_anywhere_is_read_as_tarfile_reads_it(
+    files: list[tuple[str, bytes]], form: int, size: int
+) -> None:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=form) as tar:
+        for name, content in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            try:
+                tar.addfile(info, io.BytesIO(content))
+            except ValueError:  # a name that this form cannot hold
+                return
+    data = made.getvalue()
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        expected = [(info.name, info.type, content_of(tar, info)) for info in tar]
+    reader = TarReader()
+    seen: list[list[Any]] = []
+    for at in range(0, len(data), size):
+        for event in reader.feed(data[at : at + size]):
+            if isinstance(event, bytes):
+                seen[-1][2] += event
+            else:
+                seen.append([event.name, event.type, b""])
+    assert [tuple(one) for one in seen] == expected
+    assert reader.complete
+
+
+def content_of(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(info) if info.isreg() else None
+    return b"" if file is None else file.read()
+
+
+@given(st.binary(max_size=2000))
+def test_what_is_not_an_archive_is_refused_or_read_on(data: bytes) -> None:
+    reader = TarReader()
+    with suppress(RemoteProtocolError):
+        list(reader.feed(data))
+
+
+def test_what_is_packed_is_what_tarfile_reads(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    (top / "sub").mkdir(parents=True)
+    (top / "a").write_bytes(b"one" * 1000)
+    (top / "a").chmod(0o640)
+    os.link(top / "a", top / "hard")
+    (top / "sub" / "link").symlink_to("../a")
+    (top / ("long" * 40)).write_text("x")
+    os.mkfifo(top / "pipe")
+    packing = Packing(top, "renamed")
+    data = b"".join(packing.pieces())
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        found = {info.name: (info.type, info.mode, info.linkname) for info in tar}
+        assert tar.extractfile("renamed/a").read() == b"one" * 1000  # type: ignore[union-attr] # it is a file
+    assert found["renamed/a"] == (FILE, 0o640, "")
+    assert found["renamed/hard"][::2] == (HARD, "renamed/a")
+    assert found["renamed/sub/link"][::2] == (SYM, "../a")
+    assert found["renamed/" + "long" * 40][0] == FILE
+    assert "renamed/pipe" not in found
+    assert packing.copied.left_out == ((str(top / "pipe"), "it is neither a file nor a folder nor a link"),)
+    assert (packing.copied.files, packing.copied.bytes) == (4, 3001)
