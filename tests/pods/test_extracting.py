@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto import RemoteProtocolError
-from kubeproto_runtime.pods import CopyError, Extraction, Packing, TarReader
+from kubeproto_runtime.pods import CopyError, Extraction, TarPacking, TarReader
 
 Member = tuple[str, bytes, str]  # a name, a type, and a target or content
 
@@ -234,7 +234,7 @@ def test_what_is_packed_is_what_tarfile_reads(tmp_path: Path) -> None:
     (top / "sub" / "link").symlink_to("../a")
     (top / ("long" * 40)).write_text("x")
     os.mkfifo(top / "pipe")
-    packing = Packing(top, "renamed")
+    packing = TarPacking(top, "renamed")
     data = b"".join(packing.pieces())
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         found = {info.name: (info.type, info.mode, info.linkname) for info in tar}

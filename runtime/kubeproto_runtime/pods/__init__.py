@@ -8,7 +8,7 @@ from ._copying import copy_from, copy_to
 from ._extracting import Copied, CopyError, Extraction
 from ._forwarding import ForwardedPort, ForwardingError, PortForwarder, forward_ports
 from ._merged_logs import MAX_CONTAINERS, LogReading, MergedLogs, read_logs
-from ._packing import Packing
+from ._packing import TarPacking
 from ._ports import PortPair, parse_port, pod_port
 from ._tar_reader import TarReader
 
@@ -25,10 +25,10 @@ __all__ = [
     "LogReading",
     "MergedLogs",
     "NoRunningPod",
-    "Packing",
     "PodChoice",
     "PortForwarder",
     "PortPair",
+    "TarPacking",
     "TarReader",
     "choose_pods",
     "connect_pods_blocking",

@@ -19,7 +19,7 @@ from kubeproto.streams import Exited, Stderr, Stdout
 
 from ._choosing import PODS
 from ._extracting import Copied, CopyError, Extraction
-from ._packing import Packing
+from ._packing import TarPacking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ async def copy_to(
     own = path.name or Path(os.path.abspath(path)).name
     if target.endswith("/") or await _is_folder(client, pod, target, container, namespace):
         parent, name = target, own
-    packing = Packing(path, name)
+    packing = TarPacking(path, name)
     command = ["tar", "-xmf", "-", "-C", parent]
     said = bytearray()
     failures: list[Exception] = []
@@ -155,7 +155,7 @@ async def _unpack(
 
 async def _send(
     process: Process,
-    packing: Packing,
+    packing: TarPacking,
     failures: list[Exception],
     scope: anyio.CancelScope,
     on_progress: Callable[[Copied], object] | None,

@@ -1,4 +1,4 @@
-"""`pack`: a local file or folder as a tar archive, piece by piece; nothing is kept but a piece."""
+"""`TarPacking`: a local file or folder as a tar archive, piece by piece; nothing is kept but a piece."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIECE: Final = 256 * 1024
 _END: Final = bytes(2 * tarfile.BLOCKSIZE)
 
 
-class Packing:
+class TarPacking:
     """Iterate over the bytes of the archive in which `path` is called `name`; `copied` counts along."""
 
     def __init__(self, path: Path, name: str) -> None:
