@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
+from draining_scenario import a_node_is_drained
 from virtual_time import Go, go
 
 import kubeproto as kp
@@ -150,3 +151,12 @@ def test_a_budget_that_never_allows_it_is_named_in_time() -> None:
         assert [ref.name for ref, _ in caught.value.pods] == on(cluster, "node-1")
         with pytest.raises(kp.NotFound):
             client.drain("node-9")
+
+
+def test_a_node_is_drained_as_on_a_real_server(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster(populated=True, controllers=True)
+        async with simulated(cluster) as client:
+            await a_node_is_drained(client)
+
+    go(main)

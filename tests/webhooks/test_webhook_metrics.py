@@ -14,7 +14,13 @@ from webhook_rig import DEFAULT, VALIDATE, Book, book, review
 from kubeproto.wire import Head
 from kubeproto_runtime import Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, run
-from kubeproto_runtime.webhooks import Admission, CertificateFiles, Webhooks, WebhookServer
+from kubeproto_runtime.webhooks import (
+    Admission,
+    CertificateFiles,
+    WebhookApplication,
+    Webhooks,
+    WebhookServer,
+)
 
 CALLS = "controller_runtime_webhook_requests_total"
 FLYING = "controller_runtime_webhook_requests_in_flight"
@@ -95,17 +101,20 @@ def test_a_path_that_is_not_a_webhook_makes_no_label(backend: Backend) -> None:
     run(main, backend=backend)
 
 
-def test_a_call_that_is_cut_off_is_not_in_flight_for_ever(backend: Backend) -> None:
+class Breaking(WebhookApplication):
+    async def respond(self, method: str, target: str, body: bytes) -> Any:
+        raise OSError("of a subclass")
+
+
+def test_a_call_that_breaks_is_a_500_and_not_in_flight_for_ever(backend: Backend) -> None:
     async def main() -> None:
-        operator, server = served(CertificateFiles("a", "b"))
-
-        async def cut_off() -> None:
-            with anyio.CancelScope() as scope:
-                scope.cancel()
-                await call(server, VALIDATE, pages=40)
-
-        await cut_off()
+        application = Breaking(Webhooks(Book).validate(check))
+        server = WebhookServer(application, CertificateFiles("a", "b"))
+        operator = Operator(webhooks=server)
+        with pytest.raises(OSError, match="of a subclass"):
+            await call(server, VALIDATE)
         assert samples(operator)[f"{FLYING}{{webhook={VALIDATE}}}"] == 0
+        assert samples(operator)[f"{CALLS}{{code=500,webhook={VALIDATE}}}"] == 1
 
     run(main, backend=backend)
 
