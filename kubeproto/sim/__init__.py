@@ -18,6 +18,7 @@ from .admission._calls import (
     WebhookReply,
 )
 from .faults._faults import (
+    Both,
     Cut,
     Delay,
     Empty,
@@ -49,6 +50,7 @@ __all__ = [
     "Attributes",
     "Behaviour",
     "BlockingSimTransport",
+    "Both",
     "Cluster",
     "CommandSession",
     "Conversation",

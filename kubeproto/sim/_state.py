@@ -127,7 +127,8 @@ class ServerState:
     @property
     def reached(self) -> int:
         """The version that reads from the watch cache see: the latest, less the lag."""
-        return max(self.storage.version - self.lag, 0)
+        # Never 0, which no server has and which asks for any version where a watch starts from it.
+        return max(self.storage.version - self.lag, 1)
 
     def end_watches(self, storage: ResourceStorage) -> None:
         """End all watches of a resource, because its schema changed or its definition was deleted."""

@@ -99,6 +99,24 @@ def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
     assert faults.cluster.version == before
 
 
+def test_two_faults_of_one_request_hit_it_together() -> None:
+    whole = read(sim.Faults(cluster(), script=[sim.Html()]), GET)[1]
+    faults = sim.Faults(cluster(), script=[sim.Both(sim.Cut(30), sim.Both(sim.Delay(4.0), sim.Html()))])
+    answer = faults.answer(GET)
+    assert (answer.status, answer.after) == (502, 4.0)
+    assert not isinstance(answer.body, bytes)
+    assert answer.body.take() == whole[:30]
+    with pytest.raises(kp.TransportError, match="reset"):
+        answer.body.take()
+
+
+def test_two_faults_wait_for_a_request_that_both_fit() -> None:
+    faults = sim.Faults(cluster(), script=[sim.Both(sim.Delay(), sim.ErrorEvent(503))])
+    assert read(faults, GET)[0] == 200
+    status, body = read(faults, watch_head(faults.cluster))
+    assert (status, events(body)[0][1]["code"]) == (200, 503)
+
+
 def test_no_connection_comes_to_be() -> None:
     with pytest.raises(kp.ConnectError):
         read(sim.Faults(cluster(), script=[sim.RefuseConnection()]), GET)

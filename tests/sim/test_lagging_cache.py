@@ -70,3 +70,18 @@ def test_a_bookmark_names_no_version_before_an_event_that_was_sent() -> None:
     asker.cluster.lag = 1
     asker.cluster.advance(60)
     assert told(watch.take()) == [("BOOKMARK", str(asker.cluster.version))]
+
+
+def test_a_cache_that_lags_by_everything_is_at_the_first_version_and_not_at_zero() -> None:
+    asker = _lagging(1000)
+    cached = asker.ask("GET", f"{CONFIGMAPS}?resourceVersion=0")
+    assert (names(cached), cached["metadata"]["resourceVersion"]) == ([], "1")
+
+
+def test_a_watch_whose_unread_events_were_compacted_ends_without_a_bookmark() -> None:
+    asker = Asker()
+    watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}&allowWatchBookmarks=true")
+    asker.config("a")
+    asker.cluster.compact()
+    asker.cluster.advance(60)
+    assert (watch.take(), watch.ended) == (b"", True)

@@ -1,4 +1,4 @@
-"""Counts how often each arm of the state machines is taken.
+"""Counts how often each arm of the state machines is taken, and each of their states is met.
 
 The modules of the machines are compiled with a counter at the head of each `case`, and, for the queue, which
 is an object with methods, of each branch. That must be set up before anything of kubeproto is imported.
@@ -11,7 +11,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 MODULES: Final = frozenset((
     "kubeproto.watching.resync", "kubeproto.watching._resync_listing", "kubeproto.watching._resync_streaming",
@@ -20,6 +20,11 @@ MODULES: Final = frozenset((
     "kubeproto.control._election_lease", "kubeproto.control._election_leaving",
     "kubeproto.control._election_standby", "kubeproto.control._queue", "kubeproto.control.finalizers",
     "kubeproto.control._recorder", "kubeproto.control._own_writes",
+))  # fmt: skip
+# Those whose `step` goes from one of the classes in `State` to another.
+MACHINES: Final = frozenset((
+    "kubeproto.watching.resync", "kubeproto.watching.pager", "kubeproto.config.credentials",
+    "kubeproto.control.election",
 ))  # fmt: skip
 BRANCHES: Final = frozenset(("kubeproto.control._queue", "kubeproto.control._own_writes"))
 NAME: Final = "_storm_arm"
@@ -48,6 +53,26 @@ def _count(arm: int) -> None:
     _counts[arm] += 1
 
 
+def _count_states(module: Any) -> None:
+    """Let the `step` of a machine count the state that it is in, and the one that it comes to."""
+    step, name = module.step, module.__name__.removeprefix("kubeproto.")
+    arms: dict[type[Any], int] = {}
+    for state in get_args(module.State):
+        arms[state] = len(_counts)
+        _names.append(f"{name}: state {state.__name__}")
+        _counts.append(0)
+        _taken.append(0)
+
+    def counted(state: Any, event: Any, now: float) -> Any:
+        _counts[arms[type(state)]] += 1
+        after = step(state, event, now)
+        if type(after[0]) is not type(state):
+            _counts[arms[type(after[0])]] += 1
+        return after
+
+    module.step = counted
+
+
 class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         if fullname not in MODULES:
@@ -69,6 +94,8 @@ class _Loader(SourceFileLoader):
         """Give the module its counter."""
         vars(module)[NAME] = _count
         super().exec_module(module)
+        if module.__name__ in MACHINES:
+            _count_states(module)
 
 
 class _Counted(ast.NodeTransformer):

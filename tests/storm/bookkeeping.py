@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
 from typing import Any, Final
 
-from kubeproto.control import CachedObject, OwnWrite, OwnWrites, Recorder, finalizers, own_write
+from kubeproto.control import (
+    CachedObject,
+    CacheScope,
+    OwnWrite,
+    OwnWrites,
+    Recorder,
+    finalizers,
+    own_write,
+    will_show,
+)
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.events_v1 import Event
 from kubeproto.objects import Status, StatusDetails, decode
-from kubeproto.wire import Conflicted, Outcome, Refused, Rejected
+from kubeproto.wire import Broken, Conflicted, Outcome, Refused, Rejected
 
-STEPS: Final = 120
+from .walk import OUTCOMES, STEPS
+
 _MINE: Final = "storm.example.com/mine"
 _OTHERS: Final = ("a.example.com/x", "b.example.com/y")
 
@@ -30,7 +40,7 @@ def _object(rng: Random, uids: int) -> ConfigMap:
     return decode(json.dumps({"metadata": meta | {"finalizers": present}}).encode(), ConfigMap)
 
 
-def walk_finalizers(rng: Random, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def walk_finalizers(rng: Random) -> Iterator[str]:
     """Decide about random objects, and again after patches that failed."""
     for _ in range(STEPS):
         obj = _object(rng, 2)
@@ -44,7 +54,7 @@ def walk_finalizers(rng: Random, outcomes: Sequence[Outcome]) -> Iterator[str]:
         while isinstance(decision, finalizers.AddFirst | finalizers.CleanUp):
             if isinstance(decision, finalizers.CleanUp) and obj.metadata.finalizers[decision.index] != _MINE:
                 yield f"{decision!r} removes {obj.metadata.finalizers[decision.index]}"
-            failure = rng.choice((None, Conflicted("no", 409), Rejected("no", 422), *outcomes))
+            failure = rng.choice((None, Conflicted("no", 409), Rejected("no", 422), *OUTCOMES))
             if not isinstance(finalizers.judge(failure), finalizers.ReadAgain):
                 break
             assert failure is not None
@@ -58,22 +68,25 @@ def walk_finalizers(rng: Random, outcomes: Sequence[Outcome]) -> Iterator[str]:
             obj = fresh or obj
 
 
-def walk_recorder(rng: Random, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def walk_recorder(rng: Random) -> Iterator[str]:
     """Record Events while the server fails; at last it answers, and nothing is left to send."""
     recorder = Recorder(Event, controller="storm.example.com/walk", instance="walk-1")
     now, under_way = 0.0, list[Any]()
+    exists, gone, unfit = Rejected("exists", 409), Refused("gone", 404), Rejected("no", 422)
+    unsure = Broken("reset")  # it may have been created
     failures: tuple[Outcome | None, ...] = (
-        None, None, None, Rejected("exists", 409), Refused("gone", 404), *outcomes,
+        *(None,) * 12, exists, exists, gone, unfit, unsure, unsure, unsure, Refused("who", 401), *OUTCOMES,
     )  # fmt: skip
-    for step in range(STEPS):
-        now += rng.choice((0.0, 0.0, 0.5, 10.0, 400.0))
-        meta = {"name": f"o{rng.randrange(3)}", "namespace": "n", "uid": f"u{rng.randrange(2)}"}
+    for step in range(2 * STEPS):
+        now += rng.choice((0.0, 0.5, 10.0, 70.0))
+        uid = rng.choice(("u1",) * 9 + ("u2",))
+        meta = {"name": f"o{rng.randrange(2)}", "namespace": "n", "uid": uid}
         about = decode(
             json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}).encode(), ConfigMap
         )
         recorder.record(
             about, reason=rng.choice(("Made", "Failed")), action="Walk",
-            note=rng.choice(("", "n", f"n{step}")), now=now,
+            note=rng.choice(("n", "n", "n", f"n{step}")), now=now,
             at=datetime.fromtimestamp(1_767_225_600 + now, UTC),
         )  # fmt: skip
         at = recorder.next_at(now)
@@ -96,7 +109,7 @@ def walk_recorder(rng: Random, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "there is always another request"
 
 
-def walk_own_writes(rng: Random, _: Sequence[Outcome]) -> Iterator[str]:
+def walk_own_writes(rng: Random) -> Iterator[str]:
     """Let keys wait for writes until caches show them; none waits for longer than the limit."""
     books: OwnWrites[str] = OwnWrites(limit=1.0)
     now, version, waiting = 0.0, 1, dict[str, float]()
@@ -143,6 +156,9 @@ def walk_own_writes(rng: Random, _: Sequence[Outcome]) -> Iterator[str]:
         yield "keys are left, or none waited"
 
 
+_ELSEWHERE: Final = CacheScope(group="", plural="configmaps", namespace="elsewhere")
+
+
 def _always(known: CachedObject | None, key: str) -> CachedObject | None:
     """What a cache holds under any key."""
     return known
@@ -155,13 +171,15 @@ def _read_writes(rng: Random) -> Iterator[str]:
     values: tuple[object, ...] = (whole, decode(b"{}", ConfigMap), gone, Status(), b"text")
     paths = (
         "/api/v1/namespaces/n/configmaps/o", "/apis/example.com/v1/namespaces/n/books/o", "/api/v1/nodes/o",
-        "/api/v1/namespaces/n/status", "/healthz",
+        "/api/v1/namespaces/n/status", "/healthz", "/api/v1",
     )  # fmt: skip
     for _ in range(STEPS):
         method, path = rng.choice(("GET", "PUT", "PATCH", "DELETE", "POST")), rng.choice(paths)
         query, value = rng.choice(("", "", "?dryRun=All")), rng.choice(values)
         write = own_write(method, path + query, value)
-        if write is not None and (method == "GET" or query or path == "/healthz"):
+        if write is not None and (method == "GET" or query or path in ("/healthz", "/api/v1")):
             yield f"{method} {path}{query} wrote {write!r}"
+        if write is not None and will_show(_ELSEWHERE, write, None):
+            yield f"a cache of another namespace will show {write!r}"
         if write is not None and write.deleted != (method == "DELETE"):
             yield f"{method} {path}{query} deleted {write!r}"

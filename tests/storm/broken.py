@@ -193,7 +193,12 @@ VARIANTS: Final = [
             "events": tuple(Planned(at, "lease stolen", 0) for at in (20.0, 50.0, 80.0)),
         },
     ),
-    Variant(broken_client, "it never was"),
+    Variant(
+        broken_client,
+        "it never was",
+        duration=300.0,
+        changes={"share": 0.95, "events": (), "credentials": "none"},
+    ),
     Variant(broken_pace, "should do", changes={"share": 0.05, "events": (), "users": 1, "pace": 2.0}),
     Variant(
         broken_log,

@@ -15,6 +15,7 @@ import msgspec
 
 from kubeproto import ConnectError, Head
 from kubeproto.sim import (
+    Both,
     Cut,
     Delay,
     Empty,
@@ -42,19 +43,24 @@ if TYPE_CHECKING:
 
 Sort: TypeAlias = Literal["read", "watch", "write"]
 
+_SLOW: Final[tuple[str, Callable[[Random], Fault]]] = (
+    "slow connection", lambda rng: Delay(rng.randint(1, 20) / 4)
+)  # fmt: skip
+_CUT: Final[tuple[str, Callable[[Random], Fault]]] = "cut", lambda rng: Cut(_somewhere(rng))
+_HALF_OPEN: Final[tuple[str, Callable[[Random], Fault]]] = "half-open", lambda rng: HalfOpen(_somewhere(rng))
 _ANY: Final[tuple[tuple[str, Callable[[Random], Fault]], ...]] = (
     ("429 with Retry-After", lambda rng: Throttle(rng.randint(1, 3), plain=rng.random() < 0.5)),
     ("429 without Retry-After", lambda rng: Throttle(None, plain=rng.random() < 0.5)),
     ("5xx", lambda rng: Fail(code=rng.choice((500, 503, 504)))),
     ("connection refused", lambda _: RefuseConnection()),
     ("HTML of a proxy", lambda rng: Html(rng.choice((502, 503, 504)))),
-    ("slow connection", lambda rng: Delay(rng.randint(1, 40) / 2)),
+    _SLOW,
     ("expired token", lambda _: ExpireCredentials()),
 )
 _READS: Final[tuple[tuple[str, Callable[[Random], Fault]], ...]] = (
-    ("cut", lambda rng: Cut(_somewhere(rng))),
-    ("cut", lambda rng: Cut(_somewhere(rng))),
-    ("half-open", lambda rng: HalfOpen(_somewhere(rng))),
+    _CUT,
+    _CUT,
+    _HALF_OPEN,
     ("an older replica", lambda rng: Lag(rng.randint(1, 5))),
     ("a version that has not come", lambda _: FutureVersion()),
     ("410 as HTTP, Expired", lambda _: Expire("http-expired")),
@@ -79,6 +85,14 @@ _DRAWN: Final[dict[Sort, tuple[tuple[str, Callable[[Random], Fault]], ...]]] = {
     ),
 }
 KINDS: Final = sorted({name for drawn in _DRAWN.values() for name, _ in drawn})
+# What may happen to a request on its way besides, whatever the server makes of it.
+_BESIDES: Final[dict[Sort, tuple[tuple[str, Callable[[Random], Fault]], ...]]] = {
+    "read": (_SLOW, _CUT, _CUT, _HALF_OPEN),
+    "watch": (_SLOW, _CUT, _CUT, _HALF_OPEN),
+    "write": (_SLOW,),
+}
+_BREAKING: Final = frozenset(("cut", "half-open", "cut, as if at the end"))
+_ALONE: Final = frozenset(("connection refused", "a lost response"))  # after these there is no response
 
 
 def _somewhere(rng: Random) -> int:
@@ -132,30 +146,37 @@ class Network(Faults):
         if trial.cluster.now < self.refuses_until:
             trial.count("network down")
             raise ConnectError("the network is down")
-        name = self._draw(rng, sort)
-        if not name and sort != "write" and trial.cluster.now < self.behind_until:
+        names = self._draw(rng, sort)
+        if not names and sort != "write" and trial.cluster.now < self.behind_until:
             self.script.append(Lag(rng.randint(1, 8)))
             trial.count("the other of two servers")
         response = super().answer(head, user, replies)
         if self.answered is not None:
             self.answered(head, response)
-        if name in ("cut", "half-open", "cut, as if at the end"):
+        for name in _BREAKING.intersection(names):
             self._broken.append((name, response.body))
         return msgspec.structs.replace(response, after=response.after + rng.choice((0.0, 0.001, 0.005, 0.03)))
 
-    def _draw(self, rng: Random, sort: Sort) -> str:
+    def _draw(self, rng: Random, sort: Sort) -> list[str]:
+        """Draw what goes wrong with a request, and return the names of its faults."""
         trial = self._trial
         if trial.calm or rng.random() >= trial.plan.share:
-            return ""
-        only = trial.plan.only
+            return []
         name, make = rng.choice(_DRAWN[sort])
-        if only is not None and (self.name, self.requests) not in only:
-            return ""
+        beside, make_beside = rng.choice(_BESIDES[sort])
+        if trial.plan.only is not None and (self.name, self.requests) not in trial.plan.only:
+            return []
         trial.struck.append((self.name, self.requests))
-        self.script.append(make(rng))
-        if name not in ("cut", "half-open", "cut, as if at the end"):
-            trial.count(name)
-        return name
+        fault, names = make(rng), [name]
+        alone = name in _ALONE or name == beside or _BREAKING.issuperset((name, beside))
+        if rng.random() < trial.plan.besides and not alone:
+            fault, names = Both(make_beside(rng), fault), [name, beside]
+            trial.besides += 1
+        self.script.append(fault)
+        for one in names:
+            if one not in _BREAKING:
+                trial.count(one)
+        return names
 
     def settle(self) -> None:
         """Count the connections that did break: one that was to break after more bytes than came did not."""

@@ -26,6 +26,7 @@ class Trial:
         self.calm = False
         self.counts: Counter[str] = Counter()
         self.struck: list[tuple[str, int]] = []
+        self.besides = 0  # faults of a request that met one already
         self.violations: list[str] = []
         self.transcript: list[str] | None = [] if keep else None
         self.external: set[str] = set()  # uids of shelves that have something outside of the cluster

@@ -2,7 +2,7 @@
 
 ::
 
-    faults = sim.Faults(cluster, script=[sim.Cut(after=100), sim.TooManyRequests(), sim.Lose()])
+    faults = sim.Faults(cluster, script=[sim.Cut(after=100), sim.Throttle(), sim.LoseResponse()])
     faults = sim.Faults(cluster, seed=7, share=0.1)
     client = faults.transport()
 
@@ -122,9 +122,16 @@ class ExpireCredentials(Struct, frozen=True):
     """The credentials have expired: 401."""
 
 
+class Both(Struct, frozen=True):
+    """Two faults of one request, of which `outer` is nearer to the client: ``Both(Cut(100), Fail())``."""
+
+    outer: Fault
+    inner: Fault
+
+
 Fault = (
     Cut | HalfOpen | Delay | Lag | Expire | FutureVersion | ErrorEvent | Throttle | Fail | LoseResponse
-    | RefuseConnection | ForceConflict | Html | Empty | ExpireCredentials
+    | RefuseConnection | ForceConflict | Html | Empty | ExpireCredentials | Both
 )  # fmt: skip
 Sort = Literal["read", "watch", "write"]
 
@@ -188,11 +195,17 @@ class Faults:
 
     def _next(self, sort: Sort) -> Fault | None:
         for at, fault in enumerate(self.script):
-            if sort in _FITS.get(type(fault), ("read", "watch", "write")):
+            if _fits(fault, sort):
                 return self.script.pop(at)
         if self.share and self._chance.hits(self.share):
             return _drawn(self._chance, sort)
         return None
+
+
+def _fits(fault: Fault, sort: Sort) -> bool:
+    if isinstance(fault, Both):
+        return _fits(fault.outer, sort) and _fits(fault.inner, sort)
+    return sort in _FITS.get(type(fault), ("read", "watch", "write"))
 
 
 def _sort(head: Head) -> Sort:
@@ -284,6 +297,8 @@ def _struck(
             return _broken(respond(), after, "clean" if clean else "cut")
         case HalfOpen(after=after):
             return _broken(respond(), after, "silent")
+        case Both(outer=outer, inner=inner):
+            return _struck(cluster, partial(_struck, cluster, respond, sort, inner), sort, outer)
 
 
 def _too_many(seconds: int | None, *, plain: bool) -> ServerResponse:

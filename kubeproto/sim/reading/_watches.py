@@ -86,6 +86,8 @@ class Watch:
             return
         self._read()
         now = self.state.clock.time
+        if self.ended:
+            return  # a bookmark now would name versions whose events were compacted before they were sent
         if now >= self._deadline:
             self._end()
         elif self._bookmarks and now >= self._next_bookmark:
