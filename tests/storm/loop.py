@@ -134,6 +134,21 @@ class StormLoop(asyncio.BaseEventLoop):
         pass
 
 
+class _Numbers:
+    """Numbers objects in the order in which they are met: where they stand in memory differs between runs."""
+
+    def __init__(self) -> None:
+        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._met = 0
+
+    def number(self, one: Any) -> int:
+        """The number of an object."""
+        if one not in self._numbers:
+            self._met += 1
+            self._numbers[one] = self._met
+        return self._numbers[one]
+
+
 def run(main: Callable[[], Awaitable[T]], backend: Backend, seed: int) -> T:
     """Run a coroutine function in virtual time, with tasks in an order that the seed decides."""
     if backend == "asyncio":
@@ -145,4 +160,5 @@ def run(main: Callable[[], Awaitable[T]], backend: Backend, seed: int) -> T:
     inside: Any = trio._core._run  # what Hypothesis does for the same purpose
     inside._ALLOW_DETERMINISTIC_SCHEDULING = True
     inside._r.seed(seed)
+    inside.id = _Numbers().number  # scopes that expire at the same time do so in the order of their addresses
     return anyio.run(main, backend=backend, backend_options={"clock": MockClock(autojump_threshold=0)})

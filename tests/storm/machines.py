@@ -21,8 +21,8 @@ Walking: TypeAlias = Callable[[Random], Iterator[str]]
 
 # How often each is walked for a run of whole programs, so that a million faults take each arm 1,000 times.
 WALKS: Final[dict[Walking, int]] = {
-    walk_resync: 8, walk_pager: 2, walk_election: 4, walk_credentials: 1, walk_queue: 6, walk_finalizers: 1,
-    walk_recorder: 4, walk_own_writes: 1,
+    walk_resync: 8, walk_pager: 2, walk_election: 4, walk_credentials: 1, walk_queue: 9, walk_finalizers: 1,
+    walk_recorder: 5, walk_own_writes: 2,
 }  # fmt: skip
 
 
