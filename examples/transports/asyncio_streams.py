@@ -51,6 +51,8 @@ class Streams:
         try:
             async with asyncio.timeout(timeout):
                 reader, writer = await asyncio.open_connection(self._host, self._port)
+                if head.check is not None:
+                    head.check()
                 writer.write(f"{head.method} {head.target} HTTP/1.1\r\n{lines}\r\n".encode() + head.body)
                 async with asyncio.timeout(idle):
                     answer = await reader.readuntil(b"\r\n\r\n")

@@ -56,6 +56,8 @@ class Sockets:
         try:
             with socket.create_connection((self._host, self._port), timeout) as connection:
                 connected = True
+                if head.check is not None:
+                    head.check()
                 connection.sendall(
                     f"{head.method} {head.target} HTTP/1.1\r\n{lines}\r\n".encode() + head.body
                 )

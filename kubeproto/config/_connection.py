@@ -136,7 +136,9 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
         added = (*self.headers, *(self.proxy_headers if self.forwarded else ()))
         lacking = tuple(header for header in added if header[0].lower() not in own)
         host = () if "host" in own else (("Host", self.host_header),)
-        return Head(head.method, self.target(head.target), (*host, *head.headers, *lacking), head.body)
+        return Head(
+            head.method, self.target(head.target), (*host, *head.headers, *lacking), head.body, head.check
+        )
 
     def target(self, target: str) -> str:
         """Return the target of the request line: the server's base path and this path and query."""

@@ -129,6 +129,8 @@ class _Exchange:
     def __enter__(self) -> Receiving:
         cluster, begun = self._cluster, self._cluster.now
         deadline = None if self._timeout is None else begun + self._timeout
+        if self._head.check is not None:
+            self._head.check()
         answer = self._answering(self._head)
         self._body = answer.body
         limits = [limit for limit in (self._timeout, self._idle) if limit is not None]
@@ -192,6 +194,8 @@ def begin_conversation(request: UpgradeRequest, answering: Answering) -> Convers
         ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
         ("Sec-WebSocket-Protocol", ", ".join(request.protocols)),
     )  # fmt: skip
+    if head.check is not None:
+        head.check()
     answer = answering(head)
     body = answer.body
     if isinstance(body, bytes):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
 E = TypeVar("E")
@@ -32,12 +32,17 @@ class Concealed(bytes):
 
 
 class Head(Struct, frozen=True):
-    """A request as it is sent. `target` is the path and query; names of headers keep their spelling."""
+    """A request as it is sent. `target` is the path and query; names of headers keep their spelling.
+
+    A transport calls `check` when it has a connection and the first byte is about to leave: it raises if the
+    request must not be sent any more, however long credentials or the connection have taken.
+    """
 
     method: str
     target: str
     headers: Headers = ()
     body: bytes = b""
+    check: Callable[[], None] | None = None
 
     @property
     def about(self) -> str:

@@ -45,7 +45,7 @@ class Call(Generic[L]):
         self,
         line: L,
         exchange: Exchange,
-        method: str,
+        head: Head,
         *,
         clock: Callable[[], float],
         deadline: float,
@@ -53,7 +53,8 @@ class Call(Generic[L]):
     ) -> None:
         self.line = line
         self._exchange = exchange
-        self._method = method
+        self._method = head.method
+        self._check = head.check
         self._clock = clock
         self._deadline = deadline
         self._idle = idle
@@ -85,6 +86,8 @@ class Call(Generic[L]):
 
     async def ask(self) -> ResponseHead:
         """Send the request and wait for the head of its response."""
+        if self._check is not None:
+            self._check()
         self._begun = True
         self._sent = await self.line.say(self._exchange.outgoing, self._listen)
         if self._exchange.answer is None:
@@ -209,7 +212,7 @@ class Calling(Generic[L]):
         exchange = Exchange(head)
         # Never on a connection that may be stale: a command that was begun must not be begun again.
         line = await self._lending.take(fresh=True)
-        call = Call(line, exchange, head.method, clock=self._clock, deadline=deadline, idle=None)
+        call = Call(line, exchange, head, clock=self._clock, deadline=deadline, idle=None)
         try:
             answer = await call.ask()
             if answer.status != 101:
@@ -235,7 +238,7 @@ class Calling(Generic[L]):
         for fresh in (False, True):
             exchange = Exchange(head)
             line = await self._lending.take(fresh=fresh)
-            call = Call(line, exchange, head.method, clock=self._clock, deadline=deadline, idle=idle)
+            call = Call(line, exchange, head, clock=self._clock, deadline=deadline, idle=idle)
             try:
                 return call, await call.ask()
             except BaseException as error:

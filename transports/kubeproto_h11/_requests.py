@@ -24,7 +24,7 @@ def addressed(head: Head, connection: Connection) -> Head:
     added = [(name, value) for name, value in connection.headers if name.lower() not in said | refused]
     proxy = connection.proxy_headers if connection.forwarded else ()
     headers = (("Host", connection.host_header), *own, *added, *proxy)
-    return Head(head.method, target, headers, head.body)
+    return Head(head.method, target, headers, head.body, head.check)
 
 
 def named(head: Head) -> str:

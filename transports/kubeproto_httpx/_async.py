@@ -69,7 +69,7 @@ class HttpxTransport:
     async def _open(
         self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None
     ) -> httpx.Response:
-        trace = Trace()
+        trace = Trace(head)
         scope = anyio.CancelScope()
 
         async def note(name: str, info: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ class BlockingHttpxTransport:
         raise no_websocket(request)
 
     def _open(self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None) -> httpx.Response:
-        trace = Trace()
+        trace = Trace(head)
 
         def note(name: str, info: Mapping[str, Any]) -> None:
             trace.note(name, info)

@@ -25,7 +25,8 @@ Timeouts = dict[str, float | None]
 class Trace:
     """What httpcore tells of an attempt: whether it opened a connection, and if the request went out."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: Head) -> None:
+        self._check = head.check
         self.socket: Any = None  # httpcore's stream over the connection that was opened
         self._opened = False
         self._sent = False
@@ -35,9 +36,11 @@ class Trace:
         if ".connect_" in name:
             self._opened = True
             self.socket = info.get("return_value", self.socket)
-        elif name.endswith(".send_request_headers.started"):
+        elif name.endswith(".send_request_headers.started") and info["request"].method != b"CONNECT":
             # What goes to a proxy to open a tunnel is not the request.
-            self._sent = self._sent or info["request"].method != b"CONNECT"
+            if self._check is not None:
+                self._check()
+            self._sent = True
 
     @property
     def unsent(self) -> bool:

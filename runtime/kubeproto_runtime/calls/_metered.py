@@ -3,8 +3,8 @@
 It does two things for the tasks of each operator, which it distinguishes by a context variable: it counts
 their requests, and it refuses to send writes for an operator that no longer holds its lease. A process that
 was stopped (SIGSTOP, a paused virtual machine) and continued has writes ready to go before any timer of its
-event loop fires, so the lease is checked where they leave, by the clock of the election. A request that is
-already waiting for its connection at that moment cannot be recalled.
+event loop fires, so the lease is checked where they leave, by the clock of the election: before the request
+waits for anything, and again by the transport (`Head.check`) when it has credentials and a connection.
 
 Every `Client` that a task of an operator sends with is metered from its first request on, whoever made it: a
 plain function that is given to `Operator.run` closes over a client that the operator does not know. A
@@ -15,18 +15,23 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from kubeproto import KubeprotoError, TransportError
+from msgspec.structs import replace
+
+from kubeproto import Head, KubeprotoError, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from contextlib import AbstractAsyncContextManager
 
-    from kubeproto import Head, Incoming, Transport
+    from kubeproto import Incoming, Transport
     from kubeproto.wire import UpgradeRequest, WebSocket
 
     _Upgrade: TypeAlias = Callable[..., AbstractAsyncContextManager[WebSocket]]
+
+H = TypeVar("H", bound=Head)
 
 Requests: TypeAlias = dict[tuple[str, str, str], int]
 """Counts by code, method and host."""
@@ -87,6 +92,13 @@ class Meter:
         mark = (code, method, host)
         self.requests[mark] = self.requests.get(mark, 0) + 1
 
+    def checked(self, head: H) -> H:
+        """Return a request that is checked again as it leaves; `LeaseLost` if it may not be sent now."""
+        if self.holds is None:
+            return head
+        self.check(head)
+        return replace(head, check=partial(self.check, head))
+
     def check(self, head: Head) -> None:
         """Raise `LeaseLost` if this operator may not send the request."""
         if self.holds is not None and not self.holds():
@@ -123,7 +135,7 @@ class MeteredTransport:
         """Send a request; without a response it counts under the code `<error>`, as in Go."""
         meter = self._meter()
         if meter is not None and head.method not in _READS:
-            meter.check(head)
+            head = meter.checked(head)
         code = "<error>"
         try:
             async with self.inner.send(head, timeout=timeout, idle=idle) as incoming:
@@ -139,7 +151,7 @@ class MeteredTransport:
     async def _upgrade(self, request: UpgradeRequest, **limits: Any) -> AsyncGenerator[WebSocket]:
         meter = self._meter()
         if meter is not None:
-            meter.check(request)  # a command in a container is not a read, whatever its method
+            request = meter.checked(request)  # a command is not a read, whatever its method
         inner: Any = self.inner
         upgrade: _Upgrade = inner.upgrade
         async with upgrade(request, **limits) as socket:

@@ -320,6 +320,8 @@ class _SimulatedTransport:
         begun = anyio.current_time()
         self._cluster.advance_to(begun + self._offset)
         due = self._cluster.due
+        if head.check is not None:
+            head.check()
         answer = self._answering(head)
         try:
             self._cluster.advance_to(begun + self._offset)

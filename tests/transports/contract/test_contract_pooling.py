@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Final
 
 import pytest
 from contract_scripts import HELLO, answer, answering, chunked, in_turn, sending
 from contract_server import Gate, Peer, Script, Server
-from contract_transports import Rig, fetch, get, open_to, post, until_idle
+from contract_transports import Rig, fetch, fetched, get, open_to, post, until_idle
+from msgspec.structs import replace
 
 import kubeproto as kp
 from kubeproto import DeadlineExceeded, Head, Transport, TransportError
+from kubeproto.config import Connection
 from kubeproto.wire import Retry, RetryPolicy, Safety, classify
 
 Serve = Callable[..., Server]
@@ -50,6 +53,36 @@ def test_a_connection_that_the_server_will_close_is_not_used_again(
 
     assert rig.run(open_to(server), twice) == [HELLO, HELLO]
     assert server.connections == 2
+
+
+class TooLate(Exception):
+    """A request must not be sent any more."""
+
+
+def too_late() -> None:
+    raise TooLate
+
+
+def test_a_request_whose_check_fails_sends_nothing_on_a_new_connection_or_a_used_one(
+    rig: Rig, serve: Serve
+) -> None:
+    server = serve(answering(answer()))
+
+    async def four(transport: Transport) -> None:
+        for _ in range(2):
+            with pytest.raises(TooLate):
+                await fetch(transport, replace(post(), check=too_late))
+            await fetch(transport, get())
+
+    rig.run(open_to(server), four)
+    assert [found.method for found in server.asked] == ["GET", "GET"]
+
+
+def test_a_request_is_checked_when_it_has_a_connection(rig: Rig) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(kp.ConnectError):
+        fetched(rig, Connection(server=f"http://127.0.0.1:{port}"), replace(post(), check=too_late))
 
 
 def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> None:

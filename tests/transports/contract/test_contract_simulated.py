@@ -13,6 +13,7 @@ from typing import Any, Final
 import anyio
 import pytest
 from contract_transports import Dressed
+from msgspec.structs import replace
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity
@@ -94,6 +95,19 @@ def test_a_simulated_transport_carries_requests_and_their_bodies(make: Make, bac
         assert await read(transport, READ) == (200, body)
 
     anyio.run(main, backend=backend)
+
+
+def test_a_simulated_transport_checks_a_request_before_it_is_sent(make: Make) -> None:
+    def too_late() -> None:
+        raise InterruptedError
+
+    async def main() -> None:
+        cluster = Cluster()
+        with pytest.raises(InterruptedError):
+            await read(make(cluster, ()), replace(SHELF, check=too_late))
+        assert (await read(make(cluster, ()), READ))[0] == 404
+
+    anyio.run(main)
 
 
 def test_faults_that_do_not_strike_change_no_byte() -> None:
