@@ -82,9 +82,8 @@ class Watch:
 
     def tick(self) -> None:
         """Do what is due: a bookmark, or the end."""
-        if self.ended:
-            return
-        self._read()
+        if not self.ended:
+            self._read()
         now = self.state.clock.time
         if self.ended:
             return  # a bookmark now would name versions whose events were compacted before they were sent
