@@ -7,13 +7,14 @@ twins, and no more; one that can do WebSockets is an `Upgrader` as well.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
 E = TypeVar("E")
