@@ -23,7 +23,7 @@ from ._outcomes import (
     Unsupported,
     classify,
 )
-from ._responses import header, is_enough, read_status, refusal, retry_after, warnings
+from ._responses import REFUSAL_TIME, header, is_enough, read_status, refusal, retry_after, warnings
 from ._retries import (
     CONFLICT_BACKOFF,
     CONFLICT_RETRY,
@@ -52,6 +52,7 @@ __all__ = [
     "CONFLICT_BACKOFF",
     "CONFLICT_RETRY",
     "NO_RETRIES",
+    "REFUSAL_TIME",
     "BlockingIncoming",
     "BlockingTransport",
     "Body",

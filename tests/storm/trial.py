@@ -54,9 +54,8 @@ class Trial:
             meta = one["metadata"]
             self._uids[f"{meta['namespace']}/{meta['name']}"] = meta["uid"]
             if not meta.get("finalizers"):
-                # A program whose cache has not seen the backup yet may well put something up for it.
+                # What is outside of the cluster is in no backup: it stays, and nothing guards it now.
                 self.unguarded.add(meta["uid"])
-                self.external.discard(meta["uid"])
         self.external &= set(self._uids.values())
 
     def note(self, line: str) -> None:

@@ -13,7 +13,7 @@ from anyio.lowlevel import checkpoint
 
 from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
 from kubeproto.watching import ListDecoder, WatchDecoder, resync
-from kubeproto.wire import classify, is_enough
+from kubeproto.wire import REFUSAL_TIME, classify, is_enough
 
 from ..calls._metered import transport_of
 
@@ -59,7 +59,7 @@ class PacedExchange:
     async def hear(self) -> End | None:
         """Take the next chunk; return the outcome at the end."""
         try:
-            chunk = await anext(self._chunks)
+            chunk = await (self._next_of_refusal() if self._refused else anext(self._chunks))
         except StopAsyncIteration:
             return None if self.dropped else self._finish()
         except TransportError:
@@ -78,6 +78,12 @@ class PacedExchange:
                 self._taken = 0
                 await checkpoint()
         return self._check_progress()
+
+    async def _next_of_refusal(self) -> bytes:
+        """Return the next chunk. A watch may be silent for ten minutes, and its refusal may not."""
+        with anyio.move_on_after(REFUSAL_TIME):
+            return await anext(self._chunks)
+        raise DeadlineExceeded(f"{self._request.method}: no more of a refusal came in {REFUSAL_TIME:g} s")
 
     def _check_progress(self) -> End | None:
         """End a response without progress, though it may bring bytes."""
