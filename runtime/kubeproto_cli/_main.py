@@ -19,6 +19,9 @@ NAME: Final = "kubeproto"
 COMPLETION: Final = "_KUBEPROTO_COMPLETE"
 
 COMMANDS: Final = {
+    "bench": LazyCommand(
+        "kubeproto_cli._bench:bench", "Measure how fast kubeproto is, beside other clients."
+    ),
     "completion": LazyCommand(
         "kubeproto_cli._completion:completion", "Print what a shell needs to complete commands and options."
     ),
@@ -31,6 +34,9 @@ COMMANDS: Final = {
     "logs": LazyCommand("kubeproto_cli._logs:logs", "Print the logs of pods."),
     "manifests": LazyCommand(
         "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
+    ),
+    "new": LazyCommand(
+        "kubeproto_cli._new:new", "Make a project: an operator, its tests, its Dockerfile and its manifests."
     ),
     "port-forward": LazyCommand(
         "kubeproto_cli._port_forward:port_forward", "Forward local ports to a pod, until Ctrl-C."

@@ -82,6 +82,14 @@ def manifests(**given: Any) -> None:
         click.echo(path, err=True)
 
 
+def print_manifests(program: Path, name: str, access: Path) -> str:
+    """Return what `kubeproto manifests` prints for the function `deployed` of a program."""
+    options = ManifestOptions(operator=f"{program}:deployed", name=name, access=str(access))
+    packaging = _packaging(options)
+    described = _described(load_object(options.operator), packaging.namespace or packaging.name)
+    return _files(described, packaging, options)["manifests.yaml"]
+
+
 def _packaging(options: ManifestOptions) -> Packaging:
     from kubeproto_runtime.manifests import Packaging, parse_access
 
