@@ -28,8 +28,8 @@ from ...objects import GroupVersionKind, Resource
 from ..apply._facts import Facts
 from ..storage._storage import ResourceStorage, Storage
 from ..storage._values import is_map
-from ._conversions import STORED_WITH, convert
-from ._converting import Converter
+from ._builtin_conversion import STORED_WITH, convert
+from ._converter import Converter
 from ._quick import quick_check
 from ._releases import Release
 from ._selectable import BUILT_IN, META_FIELDS, SelectableField

@@ -25,7 +25,7 @@ from ..access._access import Access, Caller
 from ..access._attributes import Attributes
 from ..access._users import User, authenticated
 from ..admission._calls import Replies, WebhookHandlers
-from ..admission._conversion import WebhookConversions
+from ..admission._webhook_conversion import WebhookConversions
 from ..kinds._kinds import Served
 from ..kinds._typed import escaped
 from ..reading._lists import ListResult, list_body, list_objects, read_version

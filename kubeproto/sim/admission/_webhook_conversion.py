@@ -19,7 +19,7 @@ from .._state import ServerState
 from ..storage._parts import member
 from ..storage._values import is_list, is_map
 from ._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply, make_call
-from ._converted import checked
+from ._conversion_checks import checked
 from ._responses import CallFailed, read_review
 
 GROUP: Final = "apiextensions.k8s.io"
