@@ -181,17 +181,18 @@ def webhook_server(client: Client, where: Where, *, port: int = 9443) -> Webhook
     )
 
 
-def deployed(client: Client) -> Operator:
+def deployed(client: Client, *, port: int = 8080, webhook_port: int = 9443) -> Operator:
     """The operator that `manifests.yaml` describes, with the webhooks that it configures."""
     where = Where(namespace=client.namespace, service=WEBHOOKS)
-    return operator(client, port=8080, server=webhook_server(client, where))
+    return operator(client, port=port, server=webhook_server(client, where, port=webhook_port))
 
 
 async def operate(options: argparse.Namespace) -> None:
     """Serve the cluster that kubectl talks to, until SIGTERM."""
     async with connect() as client:
         if options.in_cluster:
-            await deployed(client).run()
+            port = 8080 if options.port is None else options.port
+            await deployed(client, port=port, webhook_port=options.webhook_port).run()
             return
         server = None
         if (folder := options.certificates) is not None:

@@ -194,6 +194,18 @@ def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_
         assert operator.terminate() == 0
 
 
+@pytest.mark.thorough("a process for what the image runs")
+def test_in_a_cluster_it_makes_the_certificate_of_its_webhooks(defined: Site, site: Site) -> None:
+    with site.running(PROGRAM, "--in-cluster", "--port", "0", "--webhook-port", "0") as operator:
+        operator.until(r"serving .*/validate/.* on port [0-9]+")
+        secret = "get secret/hello-operator-webhooks -o jsonpath={.type}"
+        assert site.kubectl(secret) == "kubernetes.io/tls"
+        # Into these the authority is put once they are there.
+        operator.until("ValidatingWebhookConfiguration hello-operator-hellos.* does not exist")
+        assert operator.terminate() == 0
+        assert "PRIVATE" not in operator.printed
+
+
 def converts(site: Site) -> None:
     """What was written in one version is read in the other."""
     site.until("apply -f -", ".*hello.fraim.co.jp/old (created|unchanged)", OLD)
