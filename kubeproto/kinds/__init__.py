@@ -24,23 +24,30 @@ The fastest way to read little of a kind is a class of one's own, of the same id
     class SlimPod(kp.KubeObject, version="v1", kind="Pod", plural="pods"):
         spec: SlimPodSpec
 
-``python -m kubeproto.kinds crds.yaml > library.py`` writes such modules for CustomResourceDefinitions.
+``kubeproto generate -f crds.yaml -o library.py`` writes such modules for CustomResourceDefinitions, of files
+or of a server; `module_source` returns their text.
 `table()` is what a server knows of the built-in kinds besides: defaults, merge keys, list types.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._crds import InvalidDefinition, module_source
     from ._table import FieldFacts, KindTable, ReleaseFacts, ResourceFacts, SubresourceFacts, TypeFacts, table
 
 __all__ = [
-    "FieldFacts", "KindTable", "ReleaseFacts", "ResourceFacts", "SubresourceFacts", "TypeFacts", "table",
+    "FieldFacts", "InvalidDefinition", "KindTable", "ReleaseFacts", "ResourceFacts", "SubresourceFacts",
+    "TypeFacts", "module_source", "table",
 ]  # fmt: skip
 
 
 def _on_demand(name: str) -> Any:
     """Return the table and its parts, which are read on demand; for the name of a kind, say where it is."""
     # Everything else is a module that is about to be imported: the import looks here first.
+    if name in ("InvalidDefinition", "module_source"):
+        from . import _crds
+
+        return getattr(_crds, name)
     if name in __all__ or name[0].isupper():
         from . import _table
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ._crds import InvalidDefinition, module_of
-from ._source import write
+from ._crds import InvalidDefinition, module_source
 
 _USAGE: Final = "usage: python -m kubeproto.kinds FILE [FILE…] > MODULE.py"
 
@@ -21,7 +20,7 @@ def main(arguments: list[str]) -> int:
         (sys.stdout if arguments else sys.stderr).write(f"{_USAGE}\n{__doc__}")
         return 0 if arguments else 2
     try:
-        text = write(module_of(_documents(arguments)))
+        text = module_source(_documents(arguments))
     except (OSError, InvalidDefinition, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from ._names import attribute, class_name
-from ._source import Class, Module, SourceField, Value, import_line, words_of
+from ._source import Class, Module, SourceField, Value, import_line, words_of, write
 
 Json = Mapping[str, Any]
 
@@ -21,6 +21,15 @@ _LONGEST_DOC: Final = 90
 
 class InvalidDefinition(ValueError):
     """What was given is not a CustomResourceDefinition, or has no schema."""
+
+
+def module_source(documents: Iterable[Any]) -> str:
+    """Return the source of a module with classes for the definitions among these documents, as plain JSON.
+
+    Each served version is a class, the stored one has the kind's plain name. `InvalidDefinition` if there is
+    no definition among them, or one is not whole.
+    """
+    return write(module_of(documents))
 
 
 def module_of(documents: Iterable[Any]) -> Module:

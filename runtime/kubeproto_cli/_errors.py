@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 
 
 class CommandFailed(click.ClickException):
-    """A command did not succeed: standard error gets this line, and the shell this exit status."""
+    """A command did not succeed: standard error gets this line, and the shell this exit status.
 
-    def __init__(self, message: str, *, status: int = 1) -> None:
+    Without one, it is that of failures of the command.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
 

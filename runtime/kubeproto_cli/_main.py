@@ -19,6 +19,9 @@ NAME: Final = "kubeproto"
 COMPLETION: Final = "_KUBEPROTO_COMPLETE"
 
 COMMANDS: Final = {
+    "apply": LazyCommand(
+        "kubeproto_cli._apply:apply", "Apply files, folders or standard input, by server-side apply."
+    ),
     "bench": LazyCommand(
         "kubeproto_cli._bench:bench", "Measure how fast kubeproto is, beside other clients."
     ),
@@ -26,10 +29,22 @@ COMMANDS: Final = {
         "kubeproto_cli._completion:completion", "Print what a shell needs to complete commands and options."
     ),
     "cp": LazyCommand("kubeproto_cli._cp:cp", "Copy files and folders to a container, or from one."),
+    "crd": LazyCommand(
+        "kubeproto_cli._crd:crd", "Print the definition of a custom resource, from its class."
+    ),
+    "diff": LazyCommand(
+        "kubeproto_cli._diff:diff", "Show what applying files would change, as a unified diff."
+    ),
     "doctor": LazyCommand(
         "kubeproto_cli._doctor:doctor", "Check the way to a cluster, and say what to do about what is wrong."
     ),
+    "drain": LazyCommand(
+        "kubeproto_cli._drain:drain", "Cordon a node, and evict its pods as their budgets allow."
+    ),
     "exec": LazyCommand("kubeproto_cli._exec:exec_command", "Run a command in a container."),
+    "generate": LazyCommand(
+        "kubeproto_cli._generate:generate", "Write a module of classes for custom resources."
+    ),
     "get": LazyCommand("kubeproto_cli._get:get", "Show objects: a table, YAML, JSON, names or columns."),
     "logs": LazyCommand("kubeproto_cli._logs:logs", "Print the logs of pods."),
     "manifests": LazyCommand(
@@ -101,7 +116,7 @@ def _failed(context: click.Context, error: BaseException) -> int:
     name = context.invoked_subcommand or ""
     command = kubeproto.get_command(context, name)
     status = command.failure_status if isinstance(command, Command) else 1
-    if isinstance(error, CommandFailed):
+    if isinstance(error, CommandFailed) and error.status is not None:
         status = error.status
     _complain(f"{NAME} {name}: {reason}")
     return status

@@ -12,7 +12,7 @@ from kubeproto.objects import JsonPath
 from kubeproto.wire import printable
 
 from ._documents import as_plain
-from ._output import BOLD, FORMATS, styled, use_color
+from ._output import BOLD, FORMATS, indented, styled, use_color
 from ._tables import kind_name, sort_key, sort_path
 from ._templates import Template, plain_text
 
@@ -127,8 +127,7 @@ class JsonPrinter(ObjectPrinter):
         """Return it with sorted keys."""
         if self.single and not self.objects:
             return ""
-        text = msgspec.json.encode(self.whole, order="sorted")
-        return msgspec.json.format(text, indent=4).decode() + "\n"
+        return f"{indented(self.whole)}\n"
 
 
 class _EachPrinter(ObjectPrinter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,13 @@ def use_color(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
 def styled(text: str, style: str, color: bool) -> str:
     """Return the text in a style, where there is color."""
     return f"\x1b[{style}m{text}\x1b[0m" if color and text else text
+
+
+def indented(value: Any) -> str:
+    """Return plain JSON as kubectl prints it: indented, with sorted keys."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=4).decode()
 
 
 def note(line: str) -> None:

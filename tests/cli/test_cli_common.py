@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 
 import click
 import pytest
@@ -20,7 +21,7 @@ from kubeproto import (
 from kubeproto.config import ConfigError
 from kubeproto_cli import main
 from kubeproto_cli._commands import Command
-from kubeproto_cli._connecting import ConnectionOptions, connection_options, seconds
+from kubeproto_cli._connecting import ConnectionOptions, connection_options, seconds, warnings_shown
 from kubeproto_cli._errors import CommandFailed, first_error, reason_of
 from kubeproto_cli._main import kubeproto
 from kubeproto_cli._output import styled, use_color
@@ -162,6 +163,16 @@ def test_an_error_ends_with_the_status_of_the_command_or_its_own(
     assert ended_with(monkeypatch, ExceptionGroup("", [ConfigError("a")])) == 1
     assert ended_with(monkeypatch, BaseExceptionGroup("", [KeyboardInterrupt()])) == 130
     assert capsys.readouterr().err == "kubeproto fail: a\n" * 4
+
+
+def test_warnings_go_to_standard_error_while_a_command_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("kubeproto")
+    before = (list(log.handlers), log.propagate)
+    with warnings_shown():
+        log.getChild("client").warning("a deprecated\nversion")
+        log.getChild("client").info("not this")
+    assert capsys.readouterr().err == "Warning: a deprecated version\n"
+    assert (list(log.handlers), log.propagate) == before
 
 
 def test_the_options_of_a_connection_become_one_argument() -> None:

@@ -19,7 +19,7 @@ from ..calls._reading import get_or_none
 from ..watching._pages import Paging
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kubeproto import Api
 
@@ -42,13 +42,15 @@ class Draining(TypedDict, total=False):
     """How a node is drained.
 
     `force` evicts pods that no controller replaces, `delete_local_data` those with an emptyDir volume: both
-    are lost. `grace_period` replaces that of the pods. `timeout` bounds all of it.
+    are lost. `grace_period` replaces that of the pods. `timeout` bounds all of it. `progress` is called
+    with a pod and what is happening to it, each time that it is looked at.
     """
 
     force: bool
     delete_local_data: bool
     grace_period: int | None
     timeout: float
+    progress: Callable[[ObjectRef[Any], str], object]
 
 
 class Drained(Struct, frozen=True):
@@ -116,6 +118,8 @@ def drain(client: ClientCore, node: str, options: Draining) -> Effects[Drained]:
     while waiting := [one for one in evicted if not one.gone]:
         for one in waiting:
             yield from one.advance(client, options.get("grace_period"))
+            if "progress" in options:
+                options["progress"](one.ref, "it has gone" if one.gone else one.why)
         if waiting := [one for one in waiting if not one.gone]:
             if client.now() >= end:
                 raise DrainError(node, tuple((one.ref, one.why) for one in waiting))

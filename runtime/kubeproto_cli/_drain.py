@@ -1,0 +1,85 @@
+"""`kubeproto drain`: a node is cordoned, and its pods are evicted as their disruption budgets allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._commands import Command
+from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options, seconds
+from ._errors import CommandFailed
+from ._output import note, result
+from ._planning import ref_name
+
+if TYPE_CHECKING:
+    from kubeproto import ObjectRef
+
+_WEEK = 7 * 24 * 3600.0
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("a node", "kubeproto drain node-1"),
+        ("with pods that nothing makes anew, and with those that keep data on the node",
+         "kubeproto drain node-1 --force --delete-emptydir-data"),
+        ("for five minutes at most", "kubeproto drain node-1 --timeout 5m"),
+    ],
+)  # fmt: skip
+@click.argument("node")
+@click.option("--force", is_flag=True, help="Evict pods that no controller makes anew: they are lost.")
+@click.option("--delete-emptydir-data", is_flag=True, help="Evict pods whose data are in an emptyDir: lost.")
+@click.option("--ignore-daemonsets", is_flag=True, help="As for kubectl; pods of DaemonSets are always left.")
+@click.option(
+    "--grace-period", type=click.IntRange(-1), default=-1, metavar="SECONDS",
+    help="Replace the grace period of the pods; -1 keeps it.",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=seconds, default=0.0, metavar="DURATION", help="Give up after this time; 0 is never."
+)
+@connection_options(namespace=False)
+def drain(connection: ConnectionOptions, node: str, **given: Any) -> None:
+    """Cordon a node, and evict its pods as their budgets allow.
+
+    Static pods and those of DaemonSets are left. If a pod would be lost, nothing is evicted, and the exit
+    status is 1. A budget that says no is asked again every five seconds.
+    """
+    asyncio_run(_drain, connection, node, given)
+
+
+async def _drain(connection: ConnectionOptions, node: str, given: dict[str, Any]) -> None:
+    from kubeproto_runtime.writing import DrainError
+
+    said: set[tuple[ObjectRef[Any], str]] = set()
+
+    def progress(pod: ObjectRef[Any], what: str) -> None:
+        if (pod, what) not in said:
+            said.add((pod, what))
+            note(f"{pod.namespace}/{pod.name}: {what}")
+
+    async with connected(connection) as client:
+        try:
+            drained = await client.drain(
+                node,
+                force=given["force"],
+                delete_local_data=given["delete_emptydir_data"],
+                grace_period=given["grace_period"] if given["grace_period"] >= 0 else None,
+                timeout=given["timeout"] or _WEEK,
+                progress=progress,
+            )
+        except DrainError as error:
+            reasons = "; ".join(f"{pod.namespace}/{pod.name}: {_advised(why)}" for pod, why in error.pods)
+            raise CommandFailed(f"node/{node} is cordoned and not drained: {reasons}") from error
+    for pod in drained.evicted:
+        result(f"{ref_name(pod)} evicted")
+    for pod, why in drained.left:
+        note(f"{ref_name(pod)} left: {why}")
+    result(f"node/{node} drained")
+
+
+def _advised(why: str) -> str:
+    """Return a reason with the options of the command line in place of the parameters of the runtime."""
+    return why.replace("drain with force=True", "--force").replace(
+        "drain with delete_local_data=True", "--delete-emptydir-data"
+    )
