@@ -43,6 +43,13 @@ PACKAGING: Final = Packaging(
 )  # fmt: skip
 
 
+class OldBook(
+    kp.Object[librarian.BookSpec, None], group="manifests.example.com", version="v1alpha1", plural="books",
+    kind="Book",
+):  # fmt: skip
+    """A book as it was."""
+
+
 def check(admission: Admission[Book]) -> Violation | None:
     return None
 
@@ -105,6 +112,23 @@ def test_probes_ask_the_pages_of_the_health_port() -> None:
     }
     [policy] = [obj for obj in objects_of(operator, PACKAGING) if obj["kind"] == "NetworkPolicy"]
     assert policy["spec"]["ingress"] == [{"ports": [{"port": "health"}]}]
+
+
+def test_a_pod_whose_webhooks_convert_is_ready_before_its_caches() -> None:
+    def probed(webhooks: Webhooks[Book]) -> set[str]:
+        server = WebhookServer(webhooks, CertificateFiles("/c/tls.crt", "/c/tls.key"))
+        objects = objects_of(lambda client: Operator(port=8080, webhooks=server), PACKAGING)
+        container = pod_of(objects)["containers"][0]
+        return {container[name]["httpGet"]["path"] for name in ("readinessProbe", "startupProbe")}
+
+    def up(old: OldBook) -> Book:
+        return Book(metadata=old.metadata, spec=old.spec)
+
+    def down(new: Book) -> OldBook:
+        return OldBook(metadata=new.metadata, spec=new.spec)
+
+    assert probed(Webhooks(Book).validate(check)) == {"/readyz"}
+    assert probed(Webhooks(Book).convert(OldBook, up=up, down=down)) == {"/readyz/webhooks"}
 
 
 def test_an_operator_without_a_health_port_has_no_probes_and_lets_nothing_in() -> None:

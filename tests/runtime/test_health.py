@@ -40,6 +40,7 @@ PAGES = HealthPages(lambda: (True, "well\n"), lambda: (False, "not yet\n"), lamb
         ("GET", "/livez", 200, "well\n"),
         ("GET", "/readyz?verbose", 503, "not yet\n"),
         ("GET", "/metrics", 200, "a 1\n"),
+        ("GET", "/readyz/webhooks", 404, "there are /healthz, /livez, /readyz and /metrics\n"),
         ("GET", "/", 404, "there are /healthz, /livez, /readyz and /metrics\n"),
         ("POST", "/metrics", 405, "only GET and HEAD\n"),
     ],
@@ -48,6 +49,14 @@ def test_each_page_is_answered_in_one_piece(method: str, target: str, status: in
     response = respond(PAGES, kp.Head(method, target))
     assert (response.status, response.body.decode()) == (status, body)
     assert ("Connection", "close") in response.headers
+
+
+@pytest.mark.parametrize(("served", "status"), [(True, 200), (False, 503)])
+def test_webhooks_have_a_page_of_their_own_where_there_are_some(served: bool, status: int) -> None:
+    pages = HealthPages(PAGES.well, PAGES.ready, PAGES.metrics, webhooks=lambda: (served, "webhooks\n"))
+    response = respond(pages, kp.Head("GET", "/readyz/webhooks"))
+    assert (response.status, response.body) == (status, b"webhooks\n")
+    assert respond(pages, kp.Head("GET", "/readyz")).status == 503
 
 
 def test_prometheus_is_told_the_format() -> None:

@@ -42,8 +42,8 @@ from kubeproto import sim
 from kubeproto.config import Connection
 from kubeproto.crd import definition_of
 from kubeproto_httpx import HttpxTransport
-from kubeproto_runtime import Client, Controller, Operator
-from kubeproto_runtime.testing import BACKENDS, Backend, install_webhooks, run, simulated
+from kubeproto_runtime import Client, Context, Controller, Operator
+from kubeproto_runtime.testing import BACKENDS, Backend, connect_webhooks, install_webhooks, run, simulated
 from kubeproto_runtime.webhooks import Admission, CertificateFiles, Webhooks, WebhookServer, Where
 from kubeproto_serve import serve
 
@@ -291,6 +291,38 @@ def test_who_shakes_no_hands_or_speaks_no_http_ends_nothing(backend: Backend, tl
                 for _ in range(3):  # one connection for many calls
                     assert (await exchange(stream, DEFAULT, review(book())))[0] == 200
                 assert (await exchange(stream, "/", b""))[0] == 404
+
+    on(backend, main)
+
+
+def test_webhooks_are_ready_before_the_caches_that_need_them(backend: Backend, tls: Tls) -> None:
+    async def main() -> None:
+        application, where = webhooks(), Where(namespace="default", service="hooks")
+        cluster = sim.Cluster(crds=[OldBook])
+        cluster.put(OldBook(metadata=kp.ObjectMeta(name="old"), spec=OldSpec(title="Moby-Dick")))
+        cluster.define(application.definition(where))  # the old one stays stored as it was
+        cluster.advance(5)
+        server = WebhookServer(application, CertificateFiles(*tls.paths), port=0, host="127.0.0.1")
+        operator, seen = Operator(webhooks=server), list[str]()
+
+        async def reconcile(book: Book, ctx: Context[None]) -> None:
+            seen.append(book.spec.title)
+
+        operator.add(Controller(Client(cluster.transport()), Book).run(reconcile))
+        with anyio.fail_after(BOUND):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(operator.run)
+                while not operator.webhooks_ready()[0]:
+                    await anyio.sleep(0)
+                ready, text = operator.ready()
+                assert not ready
+                assert "[-] cache of books" in text
+                connect_webhooks(cluster, application, where)  # as a Service does with a pod that is ready
+                while not seen:
+                    await anyio.sleep(0.01)
+                assert operator.ready()[0]
+                operator.stop()
+        assert seen == ["Moby-Dick"]
 
     on(backend, main)
 

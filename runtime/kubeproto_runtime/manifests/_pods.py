@@ -82,9 +82,10 @@ def _container(described: ProgramDescription, packaging: Packaging) -> Document:
     if ports := [{"name": name, "containerPort": port} for name, port in _ports(described).items()]:
         container["ports"] = ports
     if described.health_port:
-        container["startupProbe"] = _probe("/readyz", periodSeconds=2, failureThreshold=90)
+        ready = "/readyz/webhooks" if _converts(described) else "/readyz"
+        container["startupProbe"] = _probe(ready, periodSeconds=2, failureThreshold=90)
         container["livenessProbe"] = _probe("/livez", periodSeconds=10, failureThreshold=3)
-        container["readinessProbe"] = _probe("/readyz", periodSeconds=5, failureThreshold=3)
+        container["readinessProbe"] = _probe(ready, periodSeconds=5, failureThreshold=3)
     container["resources"] = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "256Mi"}}
     container["securityContext"] = {
         "allowPrivilegeEscalation": False,
@@ -94,6 +95,16 @@ def _container(described: ProgramDescription, packaging: Packaging) -> Document:
     if mounts := [{"name": name, "mountPath": path} for name, path in _mounts(described).items()]:
         container["volumeMounts"] = mounts
     return container
+
+
+def _converts(described: ProgramDescription) -> bool:
+    """Return whether its caches may need its webhooks.
+
+    The API server calls the webhooks of ready pods alone. Objects that are stored in another version are
+    listed after a call of them, so a pod that was ready only with its caches would never be.
+    """
+    server = described.webhooks
+    return server is not None and any(one.conversions for one in server.webhooks.webhooks)
 
 
 def _probe(path: str, **settings: int) -> Document:

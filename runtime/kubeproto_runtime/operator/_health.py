@@ -56,13 +56,14 @@ class HealthPage(Struct, frozen=True):
 class HealthPages(Struct, frozen=True):
     """The pages that `serve` shows: health, readiness, the metrics and the debug page.
 
-    `well` and `ready` return lines of text, and whether all of them are good. `debug` returns what the debug
-    page shows; it is shown on loopback alone unless it is `debug_everywhere`.
+    `well`, `ready` and `webhooks` return lines of text, and whether all of them are good. `debug` returns
+    what the debug page shows; it is shown on loopback alone unless it is `debug_everywhere`.
     """
 
     well: Callable[[], tuple[bool, str]]
     ready: Callable[[], tuple[bool, str]]
     metrics: Callable[[], str]
+    webhooks: Callable[[], tuple[bool, str]] | None = None
     debug: Callable[[], DebugState] | None = None
     debug_everywhere: bool = False
 
@@ -83,6 +84,8 @@ class HealthPages(Struct, frozen=True):
                 return _state(*self.well())
             case "/readyz":
                 return _state(*self.ready())
+            case "/readyz/webhooks" if self.webhooks is not None:
+                return _state(*self.webhooks())
             case "/metrics":
                 return HealthPage(200, self.metrics(), _METRICS)
             case _:

@@ -84,7 +84,7 @@ OperatorPart: TypeAlias = Run | Callable[[], Coroutine[Any, Any, None]]
 class Operator:
     """Runs controllers side by side until stopped; with an election, only while this process leads.
 
-    `port` shows ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``, the latter to this machine alone
+    `port` shows ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``, the last to this machine alone
     unless `debug` is True, and never if it is False; port 0 takes any, and then `port` says which. With
     `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is for how many seconds
     runs may go on when it stops. `webhooks` are served from the start to the end, whoever leads.
@@ -182,6 +182,13 @@ class Operator:
         """Return whether every cache has synced, and a line for each: what ``/readyz`` responds with."""
         return readiness(self._controllers, self._webhooks)
 
+    def webhooks_ready(self) -> tuple[bool, str]:
+        """Return whether webhooks are served, and a line: what ``/readyz/webhooks`` responds with.
+
+        It does not wait for the caches: those of a kind that webhooks convert may need the webhooks first.
+        """
+        return readiness({}, self._webhooks)
+
     def metrics(self) -> str:
         """Return the metrics of all controllers and webhooks in Prometheus' text format."""
         return metrics_text(self._controllers, self._election, self._meter, self._webhooks)
@@ -216,6 +223,8 @@ class Operator:
                 from ._health import HealthPages, serve
 
                 pages = HealthPages(self.well, self.ready, self.metrics)
+                if self._webhooks is not None:
+                    pages = structs.replace(pages, webhooks=self.webhooks_ready)
                 if self._debug is not False:
                     from ._debug_state import SampleHistory
 
