@@ -1,0 +1,89 @@
+"""`kubeproto watch` goes on when a server restarts and when its token runs out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+from command_processes import CommandLine
+
+from kubeproto.sim import Cluster
+from kubeproto_serve import SimServer, self_made, serving
+
+pytestmark = pytest.mark.one_python
+
+# What an exec plugin prints: the token that is in a file now.
+_PLUGIN: Final = """
+import json, sys
+status = {"token": open(sys.argv[1]).read()}
+version = "client.authentication.k8s.io/v1"
+print(json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status}))
+"""
+
+
+def config_map(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+
+
+def put(server: SimServer, name: str) -> None:
+    server.call(server.cluster.put, config_map(name))
+
+
+def name_in(line: str) -> tuple[str, str]:
+    event = json.loads(line)
+    return event["type"], event["object"]["metadata"]["name"]
+
+
+def test_a_server_that_restarts_is_waited_for(tmp_path: Path) -> None:
+    cluster = Cluster()
+    with serving(cluster) as server:
+        port = int(server.url.rpartition(":")[2])
+        put(server, "a")
+        cli = CommandLine(server, tmp_path)
+        starting = cli.start("watch", "cm")
+        process = starting.__enter__()
+        assert process.stdout is not None
+        first = process.stdout.readline()
+    try:
+        assert name_in(first) == ("ADDED", "a")
+        with serving(cluster, port=port) as server:
+            put(server, "b")
+            assert name_in(process.stdout.readline()) == ("ADDED", "b")
+    finally:
+        starting.__exit__(None, None, None)
+
+
+def test_a_token_that_runs_out_is_replaced_by_that_of_the_plugin(tmp_path: Path) -> None:
+    tokens = {"first-token": "kubernetes-admin"}
+    security = msgspec.structs.replace(self_made("127.0.0.1"), tokens=tokens)
+    with serving(Cluster(), security=security) as server:
+        put(server, "a")
+        cli = CommandLine(server, tmp_path)
+        (tmp_path / "plugin.py").write_text(_PLUGIN)
+        (tmp_path / "token").write_text("first-token")
+        kubeconfig = json.loads(server.kubeconfig)
+        kubeconfig["users"][0]["user"] = {"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1", "command": sys.executable,
+            "args": [str(tmp_path / "plugin.py"), str(tmp_path / "token")], "interactiveMode": "Never",
+        }}  # fmt: skip
+        cli.kubeconfig.write_text(json.dumps(kubeconfig))
+        with cli.start("watch", "cm") as process:
+            assert process.stdout is not None
+            assert name_in(process.stdout.readline()) == ("ADDED", "a")
+            (tmp_path / "token").write_text("second-token")
+
+            def rotate() -> None:
+                del tokens["first-token"]
+                tokens["second-token"] = "kubernetes-admin"
+                server.cluster.end_watches()
+                server.cluster.put(config_map("b"))
+
+            server.call(rotate)
+            assert name_in(process.stdout.readline()) == ("ADDED", "b")
+            process.kill()
+            assert process.stderr is not None
+            assert "token" not in process.stderr.read().replace("tokens", "")
