@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -66,13 +67,25 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
     if not options.json:
         print(header(chosen), file=out, flush=True)
     for row in chosen:
+        start = time.monotonic()
         result = _measured(row, quick=options.quick, peers=peers, err=err)
         print(as_json(row, result) if options.json else as_table(row, result, chosen), file=out, flush=True)
         if result is not None:
-            outcomes.append(outcome_of(row, result))
+            outcomes.append(outcome_of(row, result, time.monotonic() - start))
         if options.save is not None:  # after each row, so that a run which is stopped has lost nothing
             run_of(tuple(outcomes), quick=options.quick, began=began).save(options.save)
+    if len(outcomes) > 1:
+        say(_durations(outcomes))
     return 0
+
+
+def _durations(outcomes: Sequence[Outcome]) -> str:
+    """What each group took: a run has to end in the time that is set for it."""
+    took: dict[str, float] = {}
+    for one in outcomes:
+        took[one.group] = took.get(one.group, 0.0) + one.took
+    each = ", ".join(f"{group} {seconds:.0f} s" for group, seconds in took.items())
+    return f"{sum(took.values()):.0f} s in all: {each}"
 
 
 def _measured(row: Row, *, quick: bool, peers: Peers, err: TextIO) -> Result | None:
@@ -82,6 +95,8 @@ def _measured(row: Row, *, quick: bool, peers: Peers, err: TextIO) -> Result | N
     with ExitStack() as stack:
         try:
             contest = row.make(Setting(quick=quick, peers=peers, stack=stack))
+            if row.once:
+                return hold(contest, row.unit, say, rounds=1, warm=False)
             return hold(contest, row.unit, say, bound=QUICK if quick else BOUND)
         except (Absent, ModuleNotFoundError) as reason:  # the latter: an extra that is not installed
             say(f"not measured: {reason}")

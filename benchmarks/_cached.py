@@ -90,8 +90,10 @@ def listed(objects: Sequence[bytes], kind: type[KubeObject], **options: Any) -> 
     return lambda: anyio.run(main)
 
 
-def relisted(objects: Sequence[bytes], kind: type[KubeObject]) -> tuple[float, float]:
+def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 1) -> tuple[float, float]:
     """Stream a new snapshot that equals the old one: how long that takes, and how long others wait at most.
+
+    With several `caches` each has all objects, behind a selector of its own, and all of them begin at once.
 
     Both in seconds of this thread, which a busy machine does not prolong.
     """
@@ -100,20 +102,25 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject]) -> tuple[float, f
         resource = kind.resource
         server = Server(objects, (resource.kind.encode(), resource.api_version.encode()), streams=True)
         other, told, took, kept = Other(), list[Any](), 0.0, 0
-        async with Caches(Client(server)) as caches, anyio.create_task_group() as tasks:
-            cache = caches.cache(kind)
-            await cache.wait_synced()
-            cache.listen(told.append)
+        async with Caches(Client(server)) as held, anyio.create_task_group() as tasks:
+            some: list[Cache[Any]] = [held.cache(kind)]
+            some += [held.cache(kind, label_selector=f"shard={number}") for number in range(1, caches)]
+            for cache in some:
+                await cache.wait_synced()
+                cache.listen(told.append)
             told.clear()
             tasks.start_soon(other.run)
             await anyio.sleep(0.01)
-            begun, version, other.longest = time.thread_time(), cache.sync_status.heard, 0.0
-            cache.refresh()
-            while not (cache.sync_status.live and cache.sync_status.heard != version):
-                await anyio.sleep(0)
-            took, kept = time.thread_time() - begun, len(cache)
+            begun, versions = time.thread_time(), [cache.sync_status.heard for cache in some]
+            other.longest = 0.0
+            for cache in some:
+                cache.refresh()
+            for cache, version in zip(some, versions, strict=True):
+                while not (cache.sync_status.live and cache.sync_status.heard != version):
+                    await anyio.sleep(0)
+            took, kept = time.thread_time() - begun, sum(map(len, some))
             tasks.cancel_scope.cancel()
-        if told or kept != len(objects):
+        if told or kept != caches * len(objects):
             raise ValueError("an unchanged snapshot was reported: the results would mean nothing")
         return took, other.longest
 

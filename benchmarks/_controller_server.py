@@ -148,11 +148,7 @@ def _again(objects: list[bytes], count: int) -> list[bytes]:
     """Events of a few objects in turn, each with its own version; the last ones are marked as such."""
     made: list[bytes] = []
     for number in range(count):
-        text = objects[number % HOT]
-        seen = json.loads(text)["metadata"]["resourceVersion"]
-        text = text.replace(
-            b'"resourceVersion":"%b"' % seen.encode(), b'"resourceVersion":"%d"' % (10**8 + number)
-        )
+        text = _versioned(objects[number % HOT], number)
         if number >= count - HOT:
             text = text.replace(b'"spec":{', b'"spec":{"sent":1.0,', 1)
         made.append(
@@ -163,16 +159,19 @@ def _again(objects: list[bytes], count: int) -> list[bytes]:
 
 def _flood(objects: list[bytes]) -> list[bytes]:
     """The events of one object, and after every twentieth of them one of another object."""
-    seen = json.loads(objects[0])["metadata"]["resourceVersion"].encode()
-    lines, version = list[bytes](), 10**8
+    order = [(objects[0], at > 0) for at in range(FLOOD)]
     for other in objects[1:]:
-        for _ in range(FLOOD):
-            version += 1
-            text = objects[0].replace(b'"resourceVersion":"%b"' % seen, b'"resourceVersion":"%d"' % version)
-            kind = b"ADDED" if version == 10**8 + 1 else b"MODIFIED"
-            lines.append(b'{"type":"%b","object":%b}\n' % (kind, text))
-        lines.append(b'{"type":"ADDED","object":%b}\n' % other)
-    return lines
+        order += [(other, False), *[(objects[0], True)] * FLOOD]
+    return [
+        b'{"type":"%b","object":%b}\n' % (b"MODIFIED" if again else b"ADDED", _versioned(text, at))
+        for at, (text, again) in enumerate(order)
+    ]
+
+
+def _versioned(text: bytes, number: int) -> bytes:
+    """An object as it is at a later version: a server never goes back."""
+    seen = json.loads(text)["metadata"]["resourceVersion"].encode()
+    return text.replace(b'"resourceVersion":"%b"' % seen, b'"resourceVersion":"%d"' % (10**8 + number))
 
 
 def _chunk(data: bytes) -> bytes:

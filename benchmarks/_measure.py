@@ -94,6 +94,7 @@ def hold(
     say: Callable[[str], None],
     *,
     rounds: int = ROUNDS,
+    warm: bool = True,
     bound: float | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Result:
@@ -107,7 +108,7 @@ def hold(
     ours: list[float] = []
     figures: dict[str, list[float]] = {name: [] for name in others}
     begun = clock()
-    for turn in range(rounds + 1):
+    for turn in range(0 if warm else 1, rounds + 1):
         if bound is not None and len(ours) >= FEWEST and clock() - begun > bound:
             break
         mine = contest.ours()

@@ -6,20 +6,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from benchmarks._charts import bars, readable
+from benchmarks._charts import bars, curves, readable
 from benchmarks._measure import Standing
 from benchmarks._results import Outcome, Run
+from benchmarks._rows import GROWTH, LATENCY
 
 GROUPS: Final = {
     "cache": "Caches",
     "controller": "Controllers",
     "decode": "Decoding",
     "import": "Import",
+    "install": "Installation",
     "kinds": "Built-in kinds",
+    "limits": "Limits of the machine",
     "list": "Long lists",
     "live": "Live watches over a socket",
     "serve": "The served simulator",
     "sim": "The simulator in process",
+    "verbs": "Verbs",
 }
 # What the README shows.
 PICTURES: Final = {"decode": "decode.pods.metadata", "controller": "controller.throughput"}
@@ -72,11 +76,11 @@ def markdown(run: Run) -> str:
         ]
         for row in rows:
             name = f"`{row.name}` {row.says}"
-            ours = f"{readable(row.ours)} {row.unit}"
+            ours = f"{readable(row.ours)} {row.unit}{share(run, row)}"
             for cells in _others(row) or [("", "", "", "")]:
                 lines.append("| " + " | ".join((name, ours, *cells)) + " |")
                 name = ours = ""
-        lines.append("")
+        lines += ["", *(f"- `{row.name}`: {line}" for row in rows for line in further(row)), ""]
     for name, row in pictured(run).items():
         lines += [f"![{row.says}]({name}.svg)", ""]
     return "\n".join(lines)
@@ -88,12 +92,47 @@ def page(run: Run) -> str:
     for group, rows in groups(run):
         body.append(f"<h2>{escape(group)}</h2>")
         for row in rows:
-            body += [f'<h3 id="{row.name}">{escape(row.name)}</h3>', chart(row), _table(row)]
+            body += [f'<h3 id="{row.name}">{escape(row.name)}</h3>', chart(row), *drawn(row), _table(row)]
+            body += [
+                f"<p>{escape(line)}</p>" for line in (share(run, row).strip(" ()"), *further(row)) if line
+            ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>kubeproto: benchmarks</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body>\n" + "\n".join(body) + "\n</body></html>\n"
     )
+
+
+def share(run: Run, row: Outcome) -> str:
+    """How much of what the machine can do is reached, if that was measured in the same run."""
+    limits = [one.ours for one in run.rows if one.name == row.limit and row.more_is_better]
+    return f" ({100 * row.ours / limits[0]:.0f} % of `{row.limit}`)" if limits and limits[0] else ""
+
+
+def drawn(row: Outcome) -> list[str]:
+    """The curves of a row: latencies by their share, and growth by the number of objects."""
+    found: list[str] = []
+    spread: dict[str, list[tuple[str, float]]] = {}
+    for name, figures in row.also.items():
+        if name.startswith(LATENCY):
+            for who, figure in figures.items():
+                if figure is not None:
+                    spread.setdefault(who, []).append((name.removeprefix(LATENCY).strip(), figure))
+        if name.startswith(GROWTH):
+            line = [(f"{int(count):,}", figure) for count, figure in figures.items() if figure is not None]
+            found.append(curves(row.says, name.removeprefix(GROWTH).strip(), {"kubeproto": line}, log=False))
+    if spread:
+        found.append(curves(row.says, "ms, of so many, on a logarithmic scale", spread, log=True))
+    return found
+
+
+def further(row: Outcome) -> list[str]:
+    """What else came out, a line each; what is drawn is left out."""
+    return [
+        f"{name}: {', '.join(f'{who} {readable(one)}' for who, one in figures.items() if one is not None)}"
+        for name, figures in row.also.items()
+        if not name.startswith((LATENCY, GROWTH))
+    ]
 
 
 def groups(run: Run) -> Iterator[tuple[str, list[Outcome]]]:

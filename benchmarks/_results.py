@@ -34,6 +34,8 @@ class Outcome(msgspec.Struct, frozen=True):
     also: Mapping[str, Mapping[str, float | None]] = {}
     goal: str = ""
     met: bool | None = None
+    limit: str = ""
+    took: float = 0.0  # seconds, with all that was made for it
 
     @property
     def group(self) -> str:
@@ -63,7 +65,7 @@ def load(path: Path) -> Run:
         raise ValueError(f"{path} is not a file of results: {error}") from error
 
 
-def outcome_of(row: Row, result: Result) -> Outcome:
+def outcome_of(row: Row, result: Result, took: float = 0.0) -> Outcome:
     """What a row gave, as it is kept."""
     return Outcome(
         name=row.name,
@@ -78,6 +80,8 @@ def outcome_of(row: Row, result: Result) -> Outcome:
         also=result.also,
         goal=str(row.goal) if row.goal else "",
         met=row.goal.met_by(aimed_at(row, result)) if row.goal else None,
+        limit=row.limit,
+        took=round(took, 1),
     )
 
 

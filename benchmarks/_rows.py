@@ -14,11 +14,14 @@ from benchmarks._peers import Peers
 
 T = TypeVar("T")
 
-LATENCY = "latency of"  # so begin the names of what a report draws as distributions
+# So begin the names of what a report draws: distributions, and curves over the number of objects.
+LATENCY = "latency of"
+GROWTH = "growth in"
 
 SECONDS = Unit("s")
 MILLISECONDS = Unit("ms")
 KILOBYTES = Unit("KB")
+MEGABYTES = Unit("MB")
 OBJECTS_PER_SECOND = Unit("objects/s", more_is_better=True)
 EVENTS_PER_SECOND = Unit("events/s", more_is_better=True)
 
@@ -71,6 +74,7 @@ class Row(msgspec.Struct, frozen=True):
     says: str
     against: str = ""
     goal: Goal | None = None
+    once: bool = False  # one round, and none before it: for what takes a minute and hardly varies
     limit: str = ""  # the row that says what this machine can do at most, in the same unit
 
 

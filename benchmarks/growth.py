@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import msgspec
@@ -20,6 +20,7 @@ import msgspec
 import kubeproto as kp
 from benchmarks._cached import metadata_of
 from benchmarks._data import pods
+from benchmarks._pins import PROJECT
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.wire import Head, Headers
 from kubeproto_runtime import Caches, Client
@@ -104,6 +105,13 @@ async def measure(count: int) -> Point:
         return Point(count, round(took, 2), round(grown_by(before) / 1e6, 1))
 
 
+def point(count: int) -> Point:
+    """Measure in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.growth", str(count)]
+    said = subprocess.run(command, check=True, capture_output=True, cwd=PROJECT).stdout
+    return msgspec.json.decode(said, type=Point)
+
+
 def plot(points: Sequence[Point]) -> str:
     """Both lines over the number of objects, each with its figures."""
     most = points[-1]
@@ -145,9 +153,7 @@ def main(arguments: Sequence[str]) -> None:
         return
     points: list[Point] = []
     for count in POINTS:
-        command = [sys.executable, "-m", "benchmarks.growth", str(count)]
-        said: Any = subprocess.run(command, check=True, capture_output=True).stdout
-        points.append(msgspec.json.decode(said, type=Point))
+        points.append(point(count))
         print(points[-1], flush=True)
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text(plot(points))

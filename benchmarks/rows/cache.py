@@ -6,6 +6,7 @@ network. The baseline reads the same pages with `json.loads` and keeps the dicts
 
 import gc
 import json
+import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -14,11 +15,14 @@ import kubeproto as kp
 from benchmarks._cached import PAGES, first_list, listed, metadata_of, relisted
 from benchmarks._data import books, list_page, pods
 from benchmarks._measure import Contest, Further, Probe
-from benchmarks._rows import KILOBYTES, MILLISECONDS, SECONDS, Goal, Row, Setting
+from benchmarks._rows import GROWTH, KILOBYTES, MILLISECONDS, SECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Stopwatch
+from benchmarks.growth import POINTS, Point, point
 from kubeproto.kinds.core_v1 import Pod
+from kubeproto.watching import read_page
 
 SEED: Final = 7
+CACHES: Final = 50
 
 
 class Book(kp.Object[dict[str, Any], dict[str, Any]], group="example.technosophos.com", version="v1"):
@@ -97,6 +101,82 @@ def first_gap(setting: Setting) -> Contest:
     return Contest(ours=lambda: first_list(objects, Book) * 1000)
 
 
+def storm(setting: Setting) -> Contest:
+    """Fifty caches lose their place at the same moment; how long until all are in step, in seconds of CPU."""
+    objects = books(setting.size(1_000, quick=200), SEED)
+    gaps: list[float] = []
+
+    def ours() -> float:
+        took, gap = relisted(objects, Book, caches=CACHES)
+        gaps.append(gap)
+        return took
+
+    return Contest(ours=ours, also=lambda: {"ms that others wait": {"at most": max(gaps[1:]) * 1000}})
+
+
+def listed_pods(setting: Setting) -> Contest:
+    """What a program holds that keeps a list of 10,000 pods as it was read."""
+    count = setting.size(10_000, quick=1_000)
+    body = list_page(pods(count, SEED))
+    return Contest(
+        # The objects are views into the body, which therefore stays too.
+        ours=kilobytes(count, lambda: read_page(bytes(memoryview(body)), Pod)),
+        baseline=kilobytes(count, lambda: json.loads(body)),
+    )
+
+
+def pause(setting: Setting) -> Contest:
+    """The longest that the collector stops a program while a list of 10,000 pods is read and kept."""
+    body = list_page(pods(setting.size(10_000, quick=2_000), SEED))
+    return Contest(
+        ours=longest_pause(lambda: read_page(body, Pod)), baseline=longest_pause(lambda: json.loads(body))
+    )
+
+
+def longest_pause(make: Callable[[], object]) -> Probe:
+    """Milliseconds of CPU of the longest run of the garbage collector; a thousandth where it never ran."""
+
+    def probe() -> float:
+        longest, begun = 1e-6, 0.0
+
+        def note(phase: str, _: object) -> None:
+            nonlocal longest, begun
+            if phase == "start":
+                begun = time.thread_time()
+            else:
+                longest = max(longest, time.thread_time() - begun)
+
+        gc.collect()
+        gc.freeze()
+        gc.callbacks.append(note)
+        try:
+            held = make()
+        finally:
+            gc.callbacks.remove(note)
+            gc.unfreeze()
+        del held
+        return longest * 1000
+
+    return probe
+
+
+def growth(setting: Setting) -> Contest:
+    """A cache of metadata up to a million objects, each point in a process of its own."""
+    points = list[Point]()
+
+    def ours() -> float:
+        points[:] = [point(count) for count in (POINTS if not setting.quick else POINTS[:1])]
+        return points[-1].megabytes / points[-1].objects * 1000
+
+    def also() -> Further:
+        return {
+            f"{GROWTH} MB": {str(one.objects): one.megabytes for one in points},
+            f"{GROWTH} s of CPU": {str(one.objects): one.seconds for one in points},
+        }
+
+    return Contest(ours=ours, also=also)
+
+
 def pods_of(count: int) -> list[bytes]:
     """The pods of these rows."""
     return pods(count, SEED)
@@ -108,6 +188,33 @@ def metadata_alone(count: int) -> list[bytes]:
 
 
 ROWS: Final = (
+    Row(
+        "cache.growth",
+        KILOBYTES,
+        growth,
+        says="memory of an object in a cache of the metadata of a million pods (100,000 when quick)",
+        once=True,
+    ),
+    Row(
+        "cache.relist.storm",
+        SECONDS,
+        storm,
+        says=f"{CACHES} caches of 1,000 custom resources lose their place at once and list anew (CPU time)",
+    ),
+    Row(
+        "list.pods.kb",
+        KILOBYTES,
+        listed_pods,
+        says="memory of a pod in a list of 10,000 that is kept",
+        against="dicts",
+    ),
+    Row(
+        "list.pods.pause",
+        MILLISECONDS,
+        pause,
+        says="the longest run of the garbage collector while a list of 10,000 pods is read and kept",
+        against="json.loads into dicts",
+    ),
     Row(
         "cache.pods.seconds",
         SECONDS,

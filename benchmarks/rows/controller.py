@@ -21,10 +21,9 @@ from benchmarks._controller_server import PACE, Course, controller_server
 from benchmarks._controller_server import Options as ServerOptions
 from benchmarks._measure import Contest, Further, Probe, Unit
 from benchmarks._peers import PeerProcess
-from benchmarks._rows import EVENTS_PER_SECOND, LATENCY, MILLISECONDS, Goal, Row, Setting
+from benchmarks._rows import EVENTS_PER_SECOND, LATENCY, MEGABYTES, MILLISECONDS, Goal, Row, Setting
 
 RECONCILES_PER_SECOND: Final = Unit("reconciles/s", more_is_better=True)
-MEGABYTES: Final = Unit("MB")
 PERCENT: Final = Unit("% of a core")
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_NULL: Final = Raw(b"null")
+
+
 class Source:
     """A text with its members, and those of its metadata. No encoder takes it for a value."""
 
@@ -22,7 +25,7 @@ class Source:
         self.text = text
         self.members = members(text)
         metadata = self.members.get("metadata")
-        self.metadata = {} if metadata is None or bytes(metadata) == b"null" else members(metadata)
+        self.metadata = {} if metadata is None or metadata == _NULL else members(metadata)
 
     def __repr__(self) -> str:
         return f"Source(<{len(self.text)} bytes>)"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from test_benchmark_rows import always, row, run
 
 from benchmarks import __main__ as command
 from benchmarks._measure import Contest, Standing
+from benchmarks._page import drawn, further, share, write_report
 from benchmarks._results import Outcome, Run, load
 
 
@@ -131,3 +134,81 @@ def test_a_picture_of_a_row_that_was_not_measured_is_not_linked(
     said("report", str(tmp_path / "run.json"))
     linked = re.findall(r"\]\((.+\.svg)\)", (tmp_path / "report/README.md").read_text())
     assert linked == ["decode.svg"]
+
+
+def measured(also: dict[str, dict[str, float | None]], **fields: object) -> Outcome:
+    made = Outcome(
+        name="controller.latency.p99", says="how long", unit="ms", more_is_better=False, ours=1.0, span=(1, 1)
+    )
+    return msgspec.structs.replace(made, also=also, **fields)
+
+
+def lines_in(svg: str) -> list[list[tuple[float, float]]]:
+    found = re.findall(r'<polyline points="([^"]+)"', svg)
+    return [[(float(x), float(y)) for x, y in (one.split(",") for one in line.split())] for line in found]
+
+
+def test_latencies_are_drawn_as_a_curve_for_each_contender() -> None:
+    row = measured(
+        {"latency of 50 %": {"ours": 1.0, "kopf": 100.0}, "latency of 99 %": {"ours": 10.0, "kopf": 1000.0}}
+    )
+    [picture] = drawn(row)
+    ElementTree.fromstring(picture)
+    ours, kopf = lines_in(picture)
+    # On a logarithmic scale each is ten times the one before, and all three steps are as high.
+    heights = [ours[0][1], ours[1][1], kopf[0][1], kopf[1][1]]
+    assert [a - b for a, b in itertools.pairwise(heights)] == pytest.approx([200 / 3] * 3, abs=0.2)
+    assert "kopf: 100 to 1,000" in picture
+    assert further(row) == []
+
+
+def test_growth_is_drawn_over_the_number_of_objects() -> None:
+    row = measured({"growth in MB": {"100000": 100.0, "1000000": 1000.0}})
+    [picture] = drawn(row)
+    assert "100,000" in picture
+    [[(_, low), (_, high)]] = lines_in(picture)
+    assert (low - high) == pytest.approx(180, abs=0.2)  # nine tenths of the height, from nothing
+
+
+def test_what_is_not_drawn_is_said(tmp_path: Path) -> None:
+    row = measured({"µs of CPU an event": {"ours": 12.0, "kopf": None}})
+    assert further(row) == ["µs of CPU an event: ours 12"]
+    files = write_report(kept(row), tmp_path)
+    for file in files:
+        assert "µs of CPU an event: ours 12" in file.read_text()
+
+
+def test_a_figure_reads_as_a_share_of_its_limit() -> None:
+    limit = msgspec.structs.replace(outcome("limits.msgspec", 200.0, (1, 1)), more_is_better=True)
+    ours = msgspec.structs.replace(
+        outcome("decode", 50.0, (1, 1)), more_is_better=True, limit="limits.msgspec"
+    )
+    assert share(kept(ours, limit), ours) == " (25 % of `limits.msgspec`)"
+    assert share(kept(ours), ours) == ""
+
+
+def test_a_run_says_how_long_its_groups_took() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    assert (
+        command.main(
+            ["all"],
+            (row("a.one", Contest(ours=always(1.0))), row("b.two", Contest(ours=always(1.0)))),
+            out,
+            err,
+        )
+        == 0
+    )
+    assert re.search(r"^\d+ s in all: a \d+ s, b \d+ s$", err.getvalue(), re.MULTILINE)
+
+
+def test_a_row_that_is_measured_once_has_one_round(tmp_path: Path) -> None:
+    rounds: list[float] = []
+
+    def probe() -> float:
+        rounds.append(2.0)
+        return 2.0
+
+    once = msgspec.structs.replace(row("a.one", Contest(ours=probe)), once=True)
+    command.main(["a.one", "--save", str(tmp_path / "run.json")], (once,), io.StringIO(), io.StringIO())
+    assert rounds == [2.0]
+    assert load(tmp_path / "run.json").rows[0].ours == 2.0

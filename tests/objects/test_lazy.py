@@ -249,6 +249,11 @@ def test_what_was_not_read_is_checked_when_it_is_read_and_names_the_object(broke
     assert repr(decode(broken, Book)).startswith("<Book that cannot be read: Book n/a: ")
 
 
+def test_a_kind_that_is_spelt_with_escapes_is_that_kind() -> None:
+    spelt = FRONT.replace(b'"kind":"Book",', b"").replace(b'"spec"', b'"kind":"B\\u006fok","spec"')
+    assert decode(spelt, Book).spec.title == PAD
+
+
 @texts
 def test_a_part_that_does_not_fit_says_where(text: bytes) -> None:
     obj = decode(text.replace(b'"copies":3', b'"copies":"many"'), Book)
