@@ -50,6 +50,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_cli._resources": "what arguments mean, in a table",
     "kubeproto_cli._wait": "what is waited for, in a table",
     "kubeproto_cli._main": "the table of commands, against the commands themselves",
+    "kubeproto_cli._supervising": "which files count as changed, without a process",
     "kubeproto_cli._serve": "the cluster that options describe, without a process",
     "kubeproto_httpx._merging": "how pieces that come together are merged, piece by piece",
     "kubeproto_httpx._network": "streams under a transport of httpx, to be cut at every byte",

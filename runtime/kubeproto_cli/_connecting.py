@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kubeproto.requests import AllNamespaces
     from kubeproto_runtime import Client
+    from kubeproto_runtime.client import ConnectOptions
 
 T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -45,6 +46,32 @@ class ConnectionOptions(NamedTuple):
     groups: tuple[str, ...] = ()
     uid: str | None = None
     request_timeout: float = _TIMEOUT
+
+    @property
+    def wanted(self) -> ConnectOptions:
+        """The parameters of `connect` and its kin."""
+        from kubeproto.config import Impersonation
+
+        acting = Impersonation(user=self.impersonated or "", uid=self.uid or "", groups=self.groups)
+        return {
+            "kubeconfig": self.kubeconfig or "",
+            "context": self.context or "",
+            "cluster": self.cluster or "",
+            "user": self.user or "",
+            "namespace": self.namespace or "",
+            "impersonate": acting if acting.user else "",
+        }
+
+    @property
+    def words(self) -> list[str]:
+        """The options as a command line, for another process."""
+        given = {
+            "--kubeconfig": self.kubeconfig, "--context": self.context, "--cluster": self.cluster,
+            "--user": self.user, "--namespace": self.namespace, "--as": self.impersonated,
+            "--as-uid": self.uid,
+        }  # fmt: skip
+        words = [word for option, value in given.items() if value for word in (option, value)]
+        return words + [word for group in self.groups for word in ("--as-group", group)]
 
     @property
     def place(self) -> str | AllNamespaces:
@@ -121,22 +148,13 @@ _COMMON: Final = (
 @asynccontextmanager
 async def connected(options: ConnectionOptions, *, warnings: int = logging.WARNING) -> AsyncGenerator[Client]:
     """Connect as the options say. Warnings go to standard error, from this level on."""
-    from kubeproto.config import Impersonation
     from kubeproto.wire import RetryPolicy
     from kubeproto_runtime import connect
 
-    impersonation = Impersonation(
-        user=options.impersonated or "", uid=options.uid or "", groups=options.groups
-    )
     with warnings_shown(warnings):
         async with connect(
-            kubeconfig=options.kubeconfig or "",
-            context=options.context or "",
-            cluster=options.cluster or "",
-            user=options.user or "",
-            namespace=options.namespace or "",
-            impersonate=impersonation if impersonation.user else "",
             client={"retries": RetryPolicy(untold=_RETRIES), "timeout": options.request_timeout or None},
+            **options.wanted,
         ) as client:
             yield client
 

@@ -64,28 +64,16 @@ async def _diagnose(
     import logging
     import sys
 
-    from kubeproto.config import Impersonation
     from kubeproto_runtime.diagnosis import Diagnosing, diagnose
 
     color = use_color(sys.stdout)
-    impersonation = Impersonation(
-        user=connection.impersonated or "", uid=connection.uid or "", groups=connection.groups
-    )
     options = Diagnosing(
         needed=needed,
         timeout=min(connection.request_timeout or _TIMEOUT, _TIMEOUT),
         notify=lambda check: result(_as_json(check) if json else _as_text(check, color)),
     )
     with warnings_shown(logging.ERROR):  # what a client would warn of is among the checks
-        return await diagnose(
-            options,
-            kubeconfig=connection.kubeconfig or "",
-            context=connection.context or "",
-            cluster=connection.cluster or "",
-            user=connection.user or "",
-            namespace=connection.namespace or "",
-            impersonate=impersonation if impersonation.user else "",
-        )
+        return await diagnose(options, **connection.wanted)
 
 
 def _as_json(check: Check) -> str:

@@ -56,6 +56,9 @@ COMMANDS: Final = {
     "port-forward": LazyCommand(
         "kubeproto_cli._port_forward:port_forward", "Forward local ports to a pod, until Ctrl-C."
     ),
+    "run": LazyCommand(
+        "kubeproto_cli._run:run", "Run an operator, and start it anew when one of its files changes."
+    ),
     "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
     "wait": LazyCommand("kubeproto_cli._wait:wait", "Wait for a condition, a value, creation or deletion."),
     "watch": LazyCommand(

@@ -1,7 +1,7 @@
 """Manifests of an operator: its definitions, account, rights and Deployment, made from what it declares."""
 
 from .._access import RequiredAccess, dump_access, parse_access
-from ._describing import OperatorLike, description_of
+from ._describing import OperatorLike, description_of, operator_of
 from ._dockerfile import dockerfile
 from ._layouts import helm_chart, kustomization
 from ._manifests import manifests
@@ -19,6 +19,7 @@ __all__ = [
     "helm_chart",
     "kustomization",
     "manifests",
+    "operator_of",
     "parse_access",
     "required_access",
     "roles",

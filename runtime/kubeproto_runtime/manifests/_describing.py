@@ -13,24 +13,27 @@ program has no Operator, what it consists of."""
 
 
 def description_of(operator: object) -> ProgramDescription:
-    """Return the description of an `OperatorLike`, which will not be run; TypeError if it is none."""
+    """Return the description of an `OperatorLike`; TypeError if it is none."""
+    return operator if isinstance(operator, ProgramDescription) else operator_of(operator).description
+
+
+def operator_of(operator: object) -> Operator:
+    """Return an Operator of a controller, or of several; TypeError for what cannot be run as one."""
     name = type(operator).__name__
     match operator:
         case Operator():
-            return operator.description
-        case ProgramDescription():
             return operator
         case Run():
             made = Operator(election=operator.election)
             operator.election = None
             made.add(operator)
-            return made.description
+            return made
         case Iterable():
             runs = list(cast("Iterable[object]", operator))
             if runs and all(isinstance(one, Run) for one in runs):
                 made = Operator()
                 made.add(*cast("list[Run]", runs))
-                return made.description
+                return made
         case _:
             pass
     raise TypeError(

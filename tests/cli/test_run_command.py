@@ -1,0 +1,222 @@
+"""`kubeproto run` as a process: a simulated cluster, reload on change, and an end that drains."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from command_processes import PROGRAM, CommandLine
+from terminals import Terminal
+
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_cli._supervising import changed, file_times
+from kubeproto_runtime import connect_blocking
+
+pytestmark = pytest.mark.one_python
+
+OPERATOR: Final = """
+import kubeproto as kp
+from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto_runtime import Controller, Operator
+
+class NoteSpec(kp.Fields):
+    text: str = ""
+
+class Note(kp.Object[NoteSpec, None], group="run.example.com", version="v1", plural="notes"):
+    pass
+
+async def reconcile(note, ctx):
+    made = ConfigMap(metadata=kp.ObjectMeta(name=ctx.name), data={"text": "FIRST"})
+    await ctx.api(ConfigMap).apply(made, field_manager="run", force=True)
+
+def operator(client):
+    made = Operator()
+    made.add(controller(client))
+    return made
+
+def controller(client):
+    return Controller(client, Note).run(reconcile)
+
+def nothing(client):
+    return None
+"""
+NOTE: Final = '{"apiVersion": "run.example.com/v1", "kind": "Note", "metadata": {"name": "a"}, "spec": {}}'
+SYNCED: Final = "the cache of notes.run.example.com/v1 synced"
+
+
+class Running:
+    """A `kubeproto run`, whose standard error is read up to what a test waits for."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def read_until(self, words: str) -> str:
+        assert self.process.stderr is not None
+        lines: list[str] = []
+        while not lines or words not in lines[-1]:
+            lines.append(self.process.stderr.readline())
+            assert lines[-1], f"{words!r} has not come:\n{''.join(lines)}"
+        return "".join(lines)
+
+    def kubeconfig(self) -> str:
+        found = re.search(
+            r"export KUBECONFIG=(\S+)", self.read_until("# a simulated cluster at http://127.0.0.1:")
+        )
+        assert found
+        return found[1]
+
+    def end(self, number: int = signal.SIGTERM) -> str:
+        """Send a signal, and return what is said until all processes have closed standard error."""
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=60)
+        return said
+
+
+@contextmanager
+def running(folder: Path, *words: str) -> Generator[Running]:
+    command = [*PROGRAM, "run", *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield Running(process)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.communicate(timeout=60)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    path = folder / "notes.py"
+    path.write_text(OPERATOR)
+    return path
+
+
+def text_becomes(kubeconfig: str, text: str) -> None:
+    with connect_blocking(kubeconfig=kubeconfig) as client:
+        client.api(ConfigMap).wait_for("a", lambda one: (one.data or {}).get("text") == text, timeout=60)
+
+
+def test_a_change_starts_the_operator_anew_against_the_same_cluster(program: Path) -> None:
+    with running(program.parent, "notes.py:operator", "--simulated") as run:
+        kubeconfig = run.kubeconfig()
+        run.read_until(SYNCED)
+        with connect_blocking(kubeconfig=kubeconfig) as client:
+            client.apply_manifests(NOTE, field_manager="test")
+        text_becomes(kubeconfig, "FIRST")
+        program.write_text(OPERATOR.replace("FIRST", "SECOND"))
+        run.read_until("# notes.py changed: starting anew")
+        run.read_until("drained: every run has ended")
+        text_becomes(kubeconfig, "SECOND")
+        assert "drained: every run has ended" in run.end()
+        assert run.process.returncode == 0
+    assert not Path(kubeconfig).exists()
+
+
+def test_a_mistake_is_shown_and_its_correction_starts_it(program: Path) -> None:
+    program.write_text("def operator(client:\n")
+    with running(program.parent, "notes.py:operator", "--simulated") as run:
+        kubeconfig = run.kubeconfig()
+        said = run.read_until("# it ended with status 1; a change of a file starts it anew")
+        assert "SyntaxError" in said
+        program.write_text(OPERATOR)
+        run.read_until(SYNCED)
+        assert Path(kubeconfig).exists()
+
+
+def test_without_reload_it_runs_once_against_the_cluster_of_the_context(
+    cli: CommandLine, program: Path
+) -> None:
+    words = ("run", f"{program}:controller", "--define", "--no-reload")
+    with cli.start(*words) as process:
+        run = Running(process)
+        run.read_until(SYNCED)
+        with connect_blocking(kubeconfig=cli.kubeconfig) as client:
+            client.apply_manifests(NOTE, field_manager="test")
+        text_becomes(str(cli.kubeconfig), "FIRST")
+        assert "drained: every run has ended" in run.end()
+    assert process.returncode == 0
+
+
+def test_when_the_process_above_is_killed_no_operator_is_left(cli: CommandLine, program: Path) -> None:
+    with cli.start("run", f"{program}:operator", "--define") as process:
+        run = Running(process)
+        run.read_until(SYNCED)
+        # Standard error ends when the last process has closed it.
+        assert "drained: every run has ended" in run.end(signal.SIGKILL)
+
+
+def test_ctrl_c_on_a_terminal_drains(program: Path) -> None:
+    command = [*PROGRAM, "run", f"{program}:operator", "--simulated"]
+    with Terminal(command, rows=60, columns=160) as terminal:
+        terminal.wait_for(lambda screen: SYNCED in screen.text)
+        terminal.send("\x03")
+        assert terminal.wait() == 0
+        assert "drained: every run has ended" in terminal.output
+        assert "Traceback" not in terminal.output
+
+
+def test_a_second_signal_ends_what_does_not_end(program: Path) -> None:
+    stuck = OPERATOR.replace(
+        "    made = ConfigMap(",
+        "    print('stuck', flush=True)\n    import time; time.sleep(600)\n    made = ConfigMap(",
+    )
+    program.write_text(stuck)
+    with running(program.parent, "notes.py:operator", "--simulated") as run:
+        kubeconfig = run.kubeconfig()
+        run.read_until(SYNCED)
+        with connect_blocking(kubeconfig=kubeconfig) as client:
+            client.apply_manifests(NOTE, field_manager="test")
+        assert run.process.stdout is not None
+        assert run.process.stdout.readline() == "stuck\n"
+        run.process.send_signal(signal.SIGTERM)
+        run.end()
+        assert run.process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "line"),
+    [
+        (
+            ["notes.py:operator", "--load", "x"],
+            2,
+            "--load and --port are for a simulated cluster: add --simulated",
+        ),
+        (["notes.py:nothing", "--no-reload"], 1, "OPERATOR returned None: it has to return an operator"),
+        (["notes.py:NOTE", "--no-reload"], 2, "notes has no NOTE"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(
+    words: list[str], status: int, line: str, cli: CommandLine, program: Path
+) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "run", *words], cwd=program.parent, capture_output=True, text=True, check=False,
+        env=cli.environment,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (status, "")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_files_of_environments_and_hidden_folders_are_passed_by(tmp_path: Path) -> None:
+    for name in ("a.py", "package/b.py", "venv/lib/c.py", ".git/d.py", "__pycache__/e.py", "notes.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1")
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    before = file_times(tmp_path)
+    assert {Path(path).relative_to(tmp_path).as_posix() for path in before} == {"a.py", "package/b.py"}
+    (tmp_path / "a.py").unlink()
+    (tmp_path / "package" / "b.py").write_text("22")
+    (tmp_path / "c.py").write_text("3")
+    found = [Path(path).name for path in changed(before, file_times(tmp_path))]
+    assert sorted(found) == ["a.py", "b.py", "c.py"]
+    assert changed(before, before) == []
