@@ -49,6 +49,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_cli._output": "when there is color, stream by stream",
     "kubeproto_cli._resources": "what arguments mean, in a table",
     "kubeproto_cli._wait": "what is waited for, in a table",
+    "kubeproto_cli._live_table": "rows that are read while their objects go, which no terminal can time",
     "kubeproto_cli._main": "the table of commands, against the commands themselves",
     "kubeproto_cli._supervising": "which files count as changed, without a process",
     "kubeproto_cli._serve": "the cluster that options describe, without a process",

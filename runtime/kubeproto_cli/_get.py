@@ -84,6 +84,7 @@ class _Getting:
             for one in wanted:
                 found += [(api, one.names) for api in await client.resources(one.kind, namespace=self._place)]
             printer.several = len({str(api.resource) for api, _ in found}) > 1
+            printer.namespaced = any(api.resource.namespaced for api, _ in found)
             printer.single = len(found) == 1 and len(found[0][1]) == 1
             for api, names in found:
                 await self._print(printer, api, names)

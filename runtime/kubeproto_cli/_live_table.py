@@ -53,12 +53,16 @@ class LiveRows:
         self.changes: dict[tuple[str, str], tuple[float, str]] = {}
         self.synced = False
         self._client = client
+        self._there: set[tuple[str, str]] = set()
         self._dirty: set[tuple[str, str]] = set()
+        self._news = asyncio.Event()
 
     def changed(self, obj: Dynamic) -> None:
         """An object is new, or has changed."""
         key = obj.metadata.namespace, obj.metadata.name
+        self._there.add(key)
         self._dirty.add(key)
+        self._news.set()
         if self.synced:
             self.changes[key] = time.monotonic() + _SHINE, YELLOW if key in self.rows else GREEN
 
@@ -66,7 +70,24 @@ class LiveRows:
         """An object has gone."""
         key = obj.metadata.namespace, obj.metadata.name
         self.rows.pop(key, None)
+        self._there.discard(key)
         self._dirty.discard(key)
+
+    def complete(self) -> None:
+        """All objects that there are have been seen."""
+        self.synced = True
+        self._news.set()
+
+    async def keep_fresh(self, redraw: Callable[[], object]) -> None:
+        """Read rows as they change. This waits for a server; drawing does not."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            await self.refresh()
+            redraw()
+            if self._dirty:
+                await asyncio.sleep(_TICK)
+                self._news.set()
 
     async def refresh(self) -> None:
         """Read the rows that have changed: one by one, or all if they are many."""
@@ -90,12 +111,15 @@ class LiveRows:
         ):
             table = page
             rows.update(_keyed(page))
-        self.table, self.rows = table, rows
+        self.table = table
+        # What has been deleted while this was read is not to come back.
+        self.rows = {key: row for key, row in rows.items() if key in self._there}
 
     async def _read(self, namespace: str, name: str) -> None:
         api = self._client.api(self.api.kind, namespace=namespace, resource=self.api.resource)
         with suppress(NotFound):  # it has been deleted since; the watch is about to say so
-            self.rows.update(_keyed(await api.as_table().get(name)))
+            found = _keyed(await api.as_table().get(name))
+            self.rows.update((key, row) for key, row in found.items() if key in self._there)
 
     def shown(self, *, several: bool) -> tuple[Table, list[str]] | None:
         """Return the table as it is now, and a style for each row; None if there is nothing."""
@@ -120,7 +144,7 @@ class LiveTable:
         self._watched = watched
         self._several = len({str(one.api.resource) for one in watched}) > 1
         self._wide = wide
-        self._namespaces = namespaces
+        self._namespaces = namespaces and any(one.api.resource.namespaced for one in watched)
         self._color = use_color(sys.stdout)
 
     async def run(self) -> None:
@@ -130,8 +154,6 @@ class LiveTable:
         try:
             while True:
                 self.wake.clear()
-                for one in self._watched:
-                    await one.refresh()
                 self._draw()
                 await asyncio.sleep(_PAUSE)
                 with suppress(TimeoutError):

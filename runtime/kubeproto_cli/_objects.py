@@ -61,6 +61,7 @@ class ObjectPrinter:
     def __init__(self, stream: TextIO) -> None:
         self.several = False
         self.single = False
+        self.namespaced = True
         self.count = 0
         self.managed_fields = False
         self.sort_by: JsonPath | None = None

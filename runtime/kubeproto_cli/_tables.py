@@ -32,6 +32,7 @@ class TablePrinter:
     ) -> None:
         self.several = False
         self.single = False
+        self.namespaced = True  # whether any of the kinds has namespaces
         self.count = 0
         self._stream = stream
         self._wide = wide
@@ -69,7 +70,8 @@ class TablePrinter:
         add_labels(table, self._label_columns, all_labels=self._labels)
         if self.several and self._resource is not None:
             name_kinds(table, self._resource)
-        text = table.text(wide=self._wide, namespaces=self._namespaces, headers=self._headers)
+        namespaces = self._namespaces and self.namespaced
+        text = table.text(wide=self._wide, namespaces=namespaces, headers=self._headers)
         if self._headers:
             header, _, rows = text.partition("\n")
             text = f"{styled(header, BOLD, use_color(self._stream))}\n{rows}"

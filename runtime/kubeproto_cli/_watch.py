@@ -82,6 +82,7 @@ async def _watch(
         tasks.start_soon(table.run)
         for one_kind in rows:
             tasks.start_soon(_follow, one_kind, table)
+            tasks.start_soon(one_kind.keep_fresh, table.wake.set)
 
 
 def _selections(wanted: WantedResources, given: dict[str, Any]) -> list[Selected]:
@@ -124,7 +125,7 @@ async def _follow(rows: LiveRows, table: LiveTable) -> None:
                 case Deleted(obj):
                     rows.deleted(obj)
                 case Bookmark(initial_events_end=True):
-                    rows.synced = True
+                    rows.complete()
                 case _:
                     continue
             table.wake.set()

@@ -75,6 +75,8 @@ ALIKE: Final = [
     "get secrets -A",
     "get ns",
     "get ns default",
+    "get ns -A",
+    "get pods,ns -A",
     "get pods -o name",
     "get pods,deploy,cm -o name",
     "get pods --sort-by=.metadata.labels.number",
