@@ -50,7 +50,7 @@ def check_pip(words: list[str]) -> None:
 
 
 def check_kubeproto(words: list[str]) -> None:
-    command, *rest = words
+    command, *rest = words[: words.index("--")] if "--" in words else words  # behind it: for a container
     told = io.StringIO()
     with redirect_stdout(told):
         assert main([command, "--help"]) == 0, f"no command {command}"

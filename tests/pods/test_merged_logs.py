@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
 import pytest
+from pods.cutting import Cutting
 from runtime.virtual_time import Go
 
 import kubeproto as kp
@@ -69,50 +69,6 @@ def test_logs_of_all_containers_come_one_after_the_other(go: Go) -> None:
                 assert (found[0].namespace, found[0].time[:4]) == ("default", "2026")
 
     go(main)
-
-
-class Cutting:
-    """A transport that ends each response of a log after some bytes, broken or in good order."""
-
-    def __init__(self, transport: Any, seed: int, most: int) -> None:
-        self._transport = transport
-        self._rng = random.Random(seed)
-        self._most = most
-        self.cuts = 0
-
-    @asynccontextmanager
-    async def send(self, head: kp.Head, **options: Any) -> AsyncGenerator[Any]:
-        async with self._transport.send(head, **options) as incoming:
-            if "/log?" in head.target:
-                if self._rng.random() < 0.1:
-                    self.cuts += 1
-                    raise kp.TransportError("the server hung up")
-                self.cuts += 1
-                yield CutIncoming(incoming, self._rng.randrange(self._most), self._rng.random() < 0.5)
-            else:
-                yield incoming
-
-
-class CutIncoming:
-    """A response that ends after so many bytes."""
-
-    def __init__(self, incoming: Any, left: int, breaks: bool) -> None:
-        self.status, self.headers = incoming.status, incoming.headers
-        self._pieces = aiter(incoming)
-        self._left = left
-        self._breaks = breaks
-
-    def __aiter__(self) -> CutIncoming:
-        return self
-
-    async def __anext__(self) -> bytes:
-        if self._left <= 0:
-            if self._breaks:
-                raise kp.TransportError("the server hung up")
-            raise StopAsyncIteration
-        piece: bytes = (await anext(self._pieces))[: self._left]
-        self._left -= len(piece)
-        return piece
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -48,6 +48,14 @@ def build_kubelet() -> Path:
     return built
 
 
+def write_log(folder: Path, lines: Iterable[str], *, begin: int = 0) -> None:
+    """Add lines to the log of each container; several are of the same second, and some of the same time."""
+    with (folder / "log").open("a") as file:
+        for at, line in enumerate(lines, begin):
+            minute, rest = divmod(at // 10, 60)
+            file.write(f"2026-07-01T00:{minute:02}:{rest:02}.{at % 10 // 2}Z {line}\n")
+
+
 @contextmanager
 def a_node(server: RealServer, folder: Path, port: int) -> Generator[None]:
     """A Node with a kubelet, and a pod on it, all of whose ports lead to one on this machine."""
@@ -55,7 +63,7 @@ def a_node(server: RealServer, folder: Path, port: int) -> Generator[None]:
     certificate = authority.issue_cert("127.0.0.1")
     (folder / "kubelet.crt").write_bytes(certificate.cert_chain_pems[0].bytes())
     (folder / "kubelet.key").write_bytes(certificate.private_key_pem.bytes())
-    (folder / "log").write_text("".join(f"{line}\n" for line in LINES))
+    write_log(folder, LINES)
     program = [
         str(build_kubelet()), f"-certificate={folder / 'kubelet.crt'}", f"-key={folder / 'kubelet.key'}",
         f"-logs={folder / 'log'}", f"-port={port}",
@@ -87,6 +95,21 @@ def _create(transport: BlockingHttpxTransport, port: int) -> None:
     _send(transport, "PATCH", f"nodes/{NODE}/status", {"status": status})
     spec = {"nodeName": NODE, "containers": [{"name": "app", "image": "any"}]}
     _send(transport, "POST", "namespaces/default/pods", {"metadata": {"name": POD}, "spec": spec})
+    started = {"running": {"startedAt": "2026-07-01T00:00:00Z"}}
+    container = {
+        "name": "app",
+        "image": "any",
+        "imageID": "",
+        "ready": True,
+        "restartCount": 0,
+        "state": started,
+    }
+    running = {
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True"}],
+        "containerStatuses": [container],
+    }
+    _send(transport, "PATCH", f"namespaces/default/pods/{POD}/status", {"status": running})
 
 
 def _send(transport: BlockingHttpxTransport, method: str, target: str, body: Any) -> None:

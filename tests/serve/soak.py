@@ -34,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=120.0)
-    options = parser.parse_args()
+    options, _ = parser.parse_known_args()  # what is for the other soaks
     with tempfile.TemporaryDirectory() as folder:
         if options.kills:
             kill(Path(folder) / "kills", options.kills)

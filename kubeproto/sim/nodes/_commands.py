@@ -30,8 +30,9 @@ class CommandSession:
     """One exec or attach: its handler is called with it once, and then reacts to what comes.
 
     `command` is what is to be run, `container` where. The handler may write and exit at once, or set
-    `on_stdin` and the like and go on later. A handler that returns text writes it and exits with 0, one that
-    returns a number exits with that; one that returns None goes on until it calls `exit`::
+    `on_stdin` and the like and go on later. `on_drained` is called when all that was written has been sent:
+    for one that has much to write. A handler that returns text writes it and exits with 0, one that returns a
+    number exits with that; one that returns None goes on until it calls `exit`::
 
         def upper(session: sim.CommandSession) -> None:
             session.on_stdin = lambda data: session.write(data.upper())
@@ -50,6 +51,7 @@ class CommandSession:
         self.on_resize: Callable[[int, int], object] | None = None
         self.on_close: Callable[[], object] | None = None
         self.on_exit: Callable[[int], object] | None = None
+        self.on_drained: Callable[[], object] | None = None
         self._conversation = conversation
 
     def write(self, data: str | bytes) -> None:
@@ -116,6 +118,9 @@ class CommandConversation:
 
     def take(self) -> bytes:
         """The next message; empty if there is none."""
+        session = self.session
+        if not (self._outgoing or self.over) and session is not None and session.on_drained is not None:
+            session.on_drained()
         return self._outgoing.popleft() if self._outgoing else b""
 
     def send(self, channel: int, data: str | bytes) -> None:

@@ -10,7 +10,10 @@ from ...streams import PIECE, V4
 
 
 class PortConnection:
-    """One connection to a port of a pod. Its handler sets `on_data`, and answers with `send`."""
+    """One connection to a port of a pod. Its handler sets `on_data`, and answers with `send`.
+
+    `on_drained` is called when all that was sent has gone out: for a handler that has much to send.
+    """
 
     def __init__(self, pod: str, namespace: str, port: int, send: Callable[[bytes], None]) -> None:
         self.pod = pod
@@ -18,6 +21,7 @@ class PortConnection:
         self.port = port
         self.on_data: Callable[[bytes], object] | None = None
         self.on_close: Callable[[], object] | None = None
+        self.on_drained: Callable[[], object] | None = None
         self._send = send
 
     def send(self, data: str | bytes) -> None:
@@ -59,6 +63,10 @@ class PortConversation:
 
     def take(self) -> bytes:
         """The next message; empty if there is none."""
+        if not self._outgoing and not self.ended:
+            for connection in list(self._connections.values()):
+                if connection.on_drained is not None:
+                    connection.on_drained()
         return self._outgoing.popleft() if self._outgoing else b""
 
     def feed(self, message: bytes) -> None:

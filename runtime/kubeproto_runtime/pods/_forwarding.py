@@ -11,11 +11,10 @@ ended its side.
 from __future__ import annotations
 
 import logging
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-import anyio.abc
 from msgspec import Struct
 
 from kubeproto import (
@@ -30,14 +29,12 @@ from kubeproto import (
 
 from ..tasks._background import Background, spawn
 from ._choosing import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod
+from ._local_sockets import LocalConnection, LocalListener
 from ._ports import PortPair, parse_port, pod_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
-
-    from anyio.abc import SocketStream
-    from anyio.streams.stapled import MultiListener
 
     from kubeproto.streams import PortStream
 
@@ -121,7 +118,7 @@ class PortForwarder:
         self._on_error = on_error
         self._choice = PodChoice(namespace=namespace, about=target)
         self._pod: Json | None = None
-        self._listeners: list[MultiListener[SocketStream]] = []
+        self._listeners: list[LocalListener] = []
         self._tasks: list[Background] = []
 
     async def __aenter__(self) -> Self:
@@ -131,7 +128,7 @@ class PortForwarder:
             pod_port(self._choice.owner, pod, pair.remote)  # a port that does not exist is told at once
         try:
             for pair in self._pairs:
-                await self._listen(pair)
+                self._listen(pair)
         except BaseException:
             await self._close()
             raise
@@ -145,28 +142,22 @@ class PortForwarder:
         """The name of the pod that is connected to now; empty while there is none."""
         return "" if self._pod is None else str(self._pod["metadata"]["name"])
 
-    async def _listen(self, pair: PortPair) -> None:
-        try:
-            listener = await anyio.create_tcp_listener(local_host=self._host, local_port=pair.local)
-        except OSError as error:
-            raise OSError(
-                error.errno, f"{self._host}:{pair.local} cannot be listened on: {error.strerror}"
-            ) from error
+    def _listen(self, pair: PortPair) -> None:
+        listener = LocalListener(self._host, pair.local)
         self._listeners.append(listener)
-        local: int = listener.extra(anyio.abc.SocketAttribute.local_port)
-        port = ForwardedPort(self._host, local, pair.remote)
+        port = ForwardedPort(self._host, listener.port, pair.remote)
         self.ports += (port,)
-        self._tasks.append(spawn(lambda: listener.serve(lambda stream: self._carry(stream, port))))
+        self._tasks.append(spawn(lambda: listener.serve(lambda local: self._carry(local, port))))
 
     async def _close(self) -> None:
         for task in self._tasks:
             await task.stop()
         for listener in self._listeners:
-            await listener.aclose()
+            listener.close()
 
     # One connection
 
-    async def _carry(self, local: SocketStream, port: ForwardedPort) -> None:
+    async def _carry(self, local: LocalConnection, port: ForwardedPort) -> None:
         try:
             async with local, AsyncExitStack() as stack:
                 remote = await self._connect(stack, port)
@@ -218,7 +209,7 @@ class PortForwarder:
 class _Pipe:
     """Carries bytes between a local connection and a port of a pod, until one side has had enough."""
 
-    def __init__(self, local: SocketStream, remote: PortStream) -> None:
+    def __init__(self, local: LocalConnection, remote: PortStream) -> None:
         self._local = local
         self._remote = remote
         self._failure: KubeprotoError | None = None
@@ -236,15 +227,14 @@ class _Pipe:
     async def _send(self, scope: anyio.CancelScope) -> None:
         """Carry what the client sends."""
         try:
-            with suppress(anyio.EndOfStream):
-                while True:
-                    await self._remote.send(await self._local.receive(_PIECE))
+            while data := await self._local.receive(_PIECE):
+                await self._remote.send(data)
             self._heard = anyio.current_time()
             while (silent := anyio.current_time() - self._heard) < LINGER:
                 await anyio.sleep(LINGER - silent)
         except KubeprotoError as error:
             self._failure = self._failure or error
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except OSError:
             pass  # the client has gone
         scope.cancel()
 
@@ -254,8 +244,8 @@ class _Pipe:
             while data := await self._remote.receive():
                 self._heard = anyio.current_time()
                 await self._local.send(data)
-            await self._local.send_eof()
+            self._local.end()
         except KubeprotoError as error:
             self._failure = self._failure or error
-        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except OSError:
             pass  # the client has gone

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
@@ -32,7 +33,7 @@ const (
 
 // kubelet stands for all containers of its node.
 type kubelet struct {
-	logs string // the file with what each container has written
+	logs string // the file with what each container has written: lines, each behind its time
 	port int    // where all ports of all pods lead to
 }
 
@@ -66,16 +67,55 @@ func (k *kubelet) showLogs(response http.ResponseWriter, request *http.Request) 
 		http.Error(response, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	known := len(lines)
 	query := request.URL.Query()
 	if tail, err := strconv.Atoi(query.Get("tailLines")); err == nil && tail < len(lines) {
 		lines = lines[len(lines)-tail:]
 	}
-	for _, line := range lines {
-		_, _ = fmt.Fprintln(response, line)
+	if previous, _ := strconv.ParseBool(query.Get("previous")); previous {
+		http.Error(response, "previous terminated container not found", http.StatusBadRequest)
+		return
 	}
-	if follow, _ := strconv.ParseBool(query.Get("follow")); follow {
+	since, err := time.Parse(time.RFC3339, query.Get("sinceTime"))
+	if err != nil {
+		since = time.Time{}
+	}
+	timestamps, _ := strconv.ParseBool(query.Get("timestamps"))
+	follow, _ := strconv.ParseBool(query.Get("follow"))
+	for {
+		for _, line := range lines {
+			written, text, _ := strings.Cut(line, " ")
+			if at, err := time.Parse(time.RFC3339Nano, written); err == nil && at.Before(since) {
+				continue
+			}
+			if timestamps {
+				text = line
+			}
+			_, _ = fmt.Fprintln(response, text)
+		}
 		_ = http.NewResponseController(response).Flush()
-		<-request.Context().Done()
+		if !follow {
+			return
+		}
+		if lines, err = k.newLines(request.Context(), known); err != nil {
+			return
+		}
+		known += len(lines)
+	}
+}
+
+// newLines waits until the log has more lines, and returns those.
+func (k *kubelet) newLines(ctx context.Context, known int) ([]string, error) {
+	for {
+		lines, err := k.lines()
+		if err != nil || len(lines) > known {
+			return lines[min(known, len(lines)):], err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 
@@ -131,7 +171,8 @@ func (k *kubelet) AttachContainer(
 ) error {
 	lines, err := k.lines()
 	for _, line := range lines {
-		_, _ = fmt.Fprintln(out, line)
+		_, text, _ := strings.Cut(line, " ")
+		_, _ = fmt.Fprintln(out, text)
 	}
 	if in != nil && err == nil {
 		_, err = io.Copy(out, in)
