@@ -142,6 +142,22 @@ def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
     assert tree(tmp_path / "out") == {}
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        archive(("data/a", FILE, "x"), mtime=1 << 70),
+        archive(("data/a", FILE, "x"), ("data/b", FILE, "x"), mtime=1 << 70),
+        archive(("data/a", SYM, "x"), form=tarfile.PAX_FORMAT, pax_headers={"linkpath": "a\0b"}),
+        archive(("data/a", FILE, "x"), form=tarfile.PAX_FORMAT, pax_headers={"size": "²"}),
+        archive(("data/a", FILE, "x"), form=tarfile.PAX_FORMAT, pax_headers={"path": "data/a\0b"}),
+        b"not an archive" * 100,
+    ],
+)
+def test_what_no_file_can_have_is_an_error_of_the_copy(data: bytes, tmp_path: Path) -> None:
+    with pytest.raises(CopyError):
+        extract(data, tmp_path / "here")
+
+
 def test_special_bits_and_the_rights_of_others_to_write_are_taken_away(tmp_path: Path) -> None:
     extract(archive(("data", FILE, "x"), mode=0o6777), tmp_path / "here")
     assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o755
@@ -177,7 +193,8 @@ def test_nothing_outside_changes_whatever_an_archive_holds(members: list[Member]
         assert (folder / "out").read_text() == "outside"
         assert set(os.listdir(target.parent)) <= {"here"}
         for path in target.rglob("*"):
-            assert path.resolve().is_relative_to(target.resolve()), path
+            # Not by `resolve`, which some versions refuse for a link to itself.
+            assert Path(os.path.realpath(path)).is_relative_to(os.path.realpath(target)), path
             assert path.is_symlink() or path.is_dir() or path.stat().st_ino != (folder / "out").stat().st_ino
 
 

@@ -86,14 +86,18 @@ class Extraction:
                 elif self._file is not None:
                     self._file.write(event)
                     self._bytes += len(event)
-        except RemoteProtocolError as error:
-            raise CopyError(str(error), self.copied) from error
+        except (RemoteProtocolError, ValueError, OverflowError) as error:
+            # The last two: a time, a number or a target that no file can have.
+            raise CopyError(f"the archive is broken: {error}", self.copied) from error
 
     def finish(self) -> None:
         """End the copy; a `CopyError` if the archive is not complete."""
         if not self._reader.complete:
             raise CopyError("the archive ended in the middle", self.copied)
-        self._end_file()
+        try:
+            self._end_file()
+        except (ValueError, OverflowError) as error:
+            raise CopyError(f"the archive is broken: {error}", self.copied) from error
 
     def close(self) -> None:
         """Close what is open; a file that is not complete is removed."""
