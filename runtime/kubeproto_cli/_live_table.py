@@ -50,11 +50,12 @@ class LiveRows:
         self.why: Callable[[], str] = lambda: ""  # why it is not in step; empty if it is
         self.table: Table | None = None
         self.rows: dict[tuple[str, str], TableRow] = {}
-        self.changes: dict[tuple[str, str], tuple[float, str]] = {}
+        self.styles: dict[tuple[str, str], str] = {}  # of rows that have changed
         self.synced = False
         self._client = client
         self._there: set[tuple[str, str]] = set()
         self._dirty: set[tuple[str, str]] = set()
+        self._until: dict[tuple[str, str], float] = {}
         self._news = asyncio.Event()
 
     def changed(self, obj: Dynamic) -> None:
@@ -64,7 +65,8 @@ class LiveRows:
         self._dirty.add(key)
         self._news.set()
         if self.synced:
-            self.changes[key] = time.monotonic() + _SHINE, YELLOW if key in self.rows else GREEN
+            self.styles[key] = YELLOW if key in self.rows else GREEN
+            self._until.pop(key, None)
 
     def deleted(self, obj: Dynamic) -> None:
         """An object has gone."""
@@ -72,6 +74,7 @@ class LiveRows:
         self.rows.pop(key, None)
         self._there.discard(key)
         self._dirty.discard(key)
+        self.styles.pop(key, None)
 
     def complete(self) -> None:
         """All objects that there are have been seen."""
@@ -121,19 +124,25 @@ class LiveRows:
             found = _keyed(await api.as_table().get(name))
             self.rows.update((key, row) for key, row in found.items() if key in self._there)
 
-    def shown(self, *, several: bool) -> tuple[Table, list[str]] | None:
+    def shown(self, now: float, *, several: bool) -> tuple[Table, list[str]] | None:
         """Return the table as it is now, and a style for each row; None if there is nothing."""
         if self.table is None or not self.rows:
             return None
-        now = time.monotonic()
         columns = self.table.column_definitions or []
         ages = [at for at, column in enumerate(columns) if column.name == "Age"]
         rows = [_aged(self.rows[key], ages) for key in sorted(self.rows)]
         table = replace(self.table, raw_rows=rows)
         if several:
             name_kinds(table, self.api.resource)
-        self.changes = {key: one for key, one in self.changes.items() if one[0] > now}
-        return table, [self.changes.get(key, (now, ""))[1] for key in sorted(self.rows)]
+        return table, [self._style_of(key, now) for key in sorted(self.rows)]
+
+    def _style_of(self, key: tuple[str, str], now: float) -> str:
+        """Return the style of a row. Its time begins when it is first drawn, however long reading it took."""
+        style = self.styles.get(key, "")
+        if style and self._until.setdefault(key, now + _SHINE) < now:
+            del self.styles[key], self._until[key]
+            return ""
+        return style
 
 
 class LiveTable:
@@ -175,9 +184,10 @@ class LiveTable:
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return all lines, each with its style."""
+        now = time.monotonic()
         lines: list[tuple[str, str]] = []
         for one in self._watched:
-            if (shown := one.shown(several=self._several)) is None:
+            if (shown := one.shown(now, several=self._several)) is None:
                 continue
             table, styles = shown
             texts = table.text(wide=self._wide, namespaces=self._namespaces).split("\n")
