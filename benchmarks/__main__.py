@@ -17,8 +17,8 @@ from benchmarks._report import as_json, as_table, header
 from benchmarks._results import Outcome, load, outcome_of, run_of
 from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
 
-BOUND: Final = 30.0  # seconds after which a row begins no further round
-QUICK: Final = 5.0
+BOUND: Final = 20.0  # seconds after which a row begins no further round
+QUICK: Final = 4.0
 REPORT: Final = Path(__file__).parent / "report"
 
 

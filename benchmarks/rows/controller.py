@@ -34,7 +34,7 @@ FAST_PACE: Final = 5_000.0
 
 def throughput(setting: Setting) -> Contest:
     """Reconciles a second of distinct objects, empty ones, and those of others in the same rounds."""
-    count = setting.size(19_000, quick=8_000)
+    count = setting.size(19_000, quick=4_000)
     url, begin = _ours(setting, ServerOptions(count, "burst"), program.Options("", "throughput", count))
 
     def figure(told: Any) -> float:
@@ -61,7 +61,7 @@ def hot(setting: Setting) -> Contest:
 
 def latency(setting: Setting, at: float, pace: float = PACE, course: Course = "paced") -> Contest:
     """From an event's byte to the start of its reconcile, under so many events a second."""
-    count = setting.size(3_000, quick=1_000) if pace != SLOW_PACE else setting.size(300, quick=100)
+    count = setting.size(3_000, quick=400) if pace != SLOW_PACE else setting.size(300, quick=100)
     if course == "flooded":
         count = setting.size(500, quick=200)
     url, begin = _ours(
@@ -119,7 +119,7 @@ def rss(setting: Setting) -> Contest:
 
 def idle(setting: Setting) -> Contest:
     """What a hundred watches cost on which nothing happens."""
-    seconds = setting.size(10, quick=3)
+    seconds = setting.size(10, quick=1)
     _, begin = _ours(setting, ServerOptions(1, "silent"), program.Options("", "idle", seconds=seconds))
     return Contest(ours=Told(begin, program.WATCHES, lambda told: float(told["idle"]), "ours"))
 
