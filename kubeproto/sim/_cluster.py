@@ -33,6 +33,7 @@ from ._direct import (
     put_object,
     remove_object,
     served_kind,
+    store_object,
 )
 from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, take_snapshot
 from ._state import Modes, ServerState, TimeZones, utc_alone
@@ -327,6 +328,13 @@ class Cluster:
         What a server would refuse raises the `Rejection` that it would respond with.
         """
         return put_object(self._state, obj, manager)
+
+    def store(self, obj: KubeObject | dict[str, Any] | bytes) -> None:
+        """Store an object as it is, without the checks, defaults and times of a write.
+
+        Its resource version is the next one, and an object without a uid gets one. All else is kept.
+        """
+        store_object(self._state, obj)
 
     def get(
         self, kind: type[KubeObject] | str, name: str, namespace: str = "default"

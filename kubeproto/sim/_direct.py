@@ -68,6 +68,18 @@ def put_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes, man
     return made
 
 
+def store_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes) -> None:
+    """Store an object as it is, but for its resource version; one without a uid gets one."""
+    found = _plain(obj)
+    served = served_as(state, found.get("apiVersion", ""), found.get("kind", ""))
+    meta: dict[str, Any] = found.setdefault("metadata", {})
+    meta["uid"] = meta.get("uid") or state.chance.uid()
+    namespace = meta.setdefault("namespace", "default") if served.namespaced else ""
+    if namespace:
+        ensure_namespace(state, namespace)
+    put(state, served, served.key(namespace, meta.get("name", "")), _decode(served.kept(found)))
+
+
 def put_definition(state: ServerState, definition: Definition) -> None:
     """Store the definition of a custom resource, which may be given as its class."""
     put_object(state, definition_of(definition) if isinstance(definition, type) else definition, "test")

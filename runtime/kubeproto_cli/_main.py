@@ -56,6 +56,12 @@ COMMANDS: Final = {
     "port-forward": LazyCommand(
         "kubeproto_cli._port_forward:port_forward", "Forward local ports to a pod, until Ctrl-C."
     ),
+    "record": LazyCommand(
+        "kubeproto_cli._record:record", "Record a watch with its timing, for `kubeproto replay`."
+    ),
+    "replay": LazyCommand(
+        "kubeproto_cli._replay:replay", "Serve what `kubeproto record` has written, with its timing."
+    ),
     "run": LazyCommand(
         "kubeproto_cli._run:run", "Run an operator, and start it anew when one of its files changes."
     ),

@@ -57,7 +57,7 @@ class Project(Struct, frozen=True, kw_only=True):
     examples=[
         ("an operator for a kind of its own, in the folder book-shop", "kubeproto new book-shop"),
         ("with other names", "kubeproto new book-shop --kind Book --group library.example.org"),
-        ("and then", "kubeproto new book-shop --output src/operator"),
+        ("in another folder", "kubeproto new book-shop --output src/operator"),
     ],
 )
 @click.argument("name")

@@ -220,14 +220,14 @@ async def _serve(
             state=options.state, log=log, webhooks=webhooks,
         ) as url:  # fmt: skip
             if options.kubeconfig:
-                _write_private(Path(options.kubeconfig), url.kubeconfig)
+                write_private(Path(options.kubeconfig), url.kubeconfig)
             hint = _NEEDS_TLS if security.asks and security.context is None else ""
             click.echo(f"# serving at {url}; the kubeconfig:\n{hint}{url.kubeconfig}")
             async for _ in signals:
                 return
 
 
-def _write_private(path: Path, text: str) -> None:
-    # There may be a token or a key in it.
+def write_private(path: Path, text: str) -> None:
+    """Write a file that its owner alone may read: there may be a token or a key in it."""
     path.touch(mode=0o600)
     path.write_text(text)

@@ -6,6 +6,7 @@ In a test: the fixture `sim_server`, or ``with serving(cluster) as server``; on 
 
 from ._journal import StateUnusable
 from ._limits import Limits
+from ._recordings import RecordedEvent, RecordingHead, WatchRecording, prepare_replay, read_recording, replay
 from ._requestlog import RequestLog
 from ._security import Security, from_files, read_token_file, self_made
 from ._serve import ServingUrl, serve
@@ -13,13 +14,19 @@ from ._serving import SimServer, serving
 
 __all__ = [
     "Limits",
+    "RecordedEvent",
+    "RecordingHead",
     "RequestLog",
     "Security",
     "ServingUrl",
     "SimServer",
     "StateUnusable",
+    "WatchRecording",
     "from_files",
+    "prepare_replay",
+    "read_recording",
     "read_token_file",
+    "replay",
     "self_made",
     "serve",
     "serving",

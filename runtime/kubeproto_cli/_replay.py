@@ -1,0 +1,114 @@
+"""`kubeproto replay`: a recorded watch as a server, for any client."""
+
+from __future__ import annotations
+
+import errno
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from ._commands import Command
+from ._connecting import asyncio_run
+from ._output import note
+from ._serve import write_private
+
+if TYPE_CHECKING:
+    from kubeproto.sim import Cluster
+    from kubeproto_serve import WatchRecording
+
+
+_FAREWELL: Final = 0.5  # seconds in which the last event reaches those who watch
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        ("a server that lets happen what was recorded", "kubeproto replay pods.jsonl"),
+        ("ten times as fast, and end with the last event", "kubeproto replay pods.jsonl --speed 10 --once"),
+        ("for a test", "kubeproto replay pods.jsonl --port 8001 --kubeconfig ./config"),
+    ],
+)  # fmt: skip
+@click.argument("recording", type=click.Path(dir_okay=False), metavar="FILE")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="How many times as fast; 0 is at once.",
+)
+@click.option("--immediately", is_flag=True, help="Begin now, and not with the first watch of the kind.")
+@click.option("--once", is_flag=True, help="End with the last event.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8001,
+    show_default=True,
+    help="The port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--kubeconfig", type=click.Path(dir_okay=False), metavar="FILE", help="Write the kubeconfig to this file."
+)
+def replay(**given: Any) -> None:
+    """Serve what `kubeproto record` has written, with its timing.
+
+    The server has the objects that there were, and lets the rest happen from the first watch of the kind on:
+    for kubectl, kubeproto watch, or a program in any language. Objects are those of the file but for their
+    resource versions. It ends with Ctrl-C.
+    """
+    from kubeproto.sim import Cluster
+    from kubeproto_serve import read_recording
+
+    path = given["recording"]
+    try:
+        recording = read_recording(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    try:
+        asyncio_run(_replay, Cluster(populated=False), recording, given)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        address = f"127.0.0.1:{given['port']}"
+        raise OSError(f"{address} is in use: give another --port, or 0 for one that is free") from error
+
+
+async def _replay(cluster: Cluster, recording: WatchRecording, given: dict[str, Any]) -> None:
+    import anyio
+
+    from kubeproto_serve import prepare_replay, serve
+    from kubeproto_serve import replay as replay_events
+
+    events = prepare_replay(cluster, recording)
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with serve(cluster, port=given["port"]) as url, anyio.create_task_group() as tasks:
+            if given["kubeconfig"]:
+                write_private(Path(given["kubeconfig"]), url.kubeconfig)
+            click.echo(f"# serving {recording.head.plural} at {url}; the kubeconfig:\n{url.kubeconfig}")
+
+            async def play() -> None:
+                if not given["immediately"]:
+                    await _first_watch(cluster, recording.head.plural)
+                cluster.keeps_log = False
+                await replay_events(cluster, recording, events, sleep=anyio.sleep, speed=given["speed"])
+                note(f"# all {sum(event.type != 'SYNCED' for event in events)} events have happened")
+                if given["once"]:
+                    await anyio.sleep(_FAREWELL)
+                    tasks.cancel_scope.cancel()
+
+            tasks.start_soon(play)
+            async for _ in signals:
+                tasks.cancel_scope.cancel()
+
+
+async def _first_watch(cluster: Cluster, plural: str) -> None:
+    import anyio
+
+    while True:
+        for exchange in cluster.log:
+            path, _, query = exchange.head.target.partition("?")
+            if path.endswith(f"/{plural}") and ("watch=1" in query or "watch=true" in query):
+                return
+        cluster.log.clear()
+        await anyio.sleep(0.05)
