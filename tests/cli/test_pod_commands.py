@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -134,7 +135,7 @@ def test_a_log_is_followed_through_a_pipe_until_ctrl_c(cli: CommandLine, nodes: 
         written: list[str] = []
         # Until it is connected, a line is older than its beginning.
         for number in range(1000):
-            cli.server.call(lambda number=number: nodes.log("web-1", f"line {number}\n"))  # type: ignore[misc]
+            cli.server.call(partial(nodes.log, "web-1", f"line {number}\n"))
             if select.select([process.stdout], [], [], 0.2)[0]:
                 break
         written.append(process.stdout.readline())

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import promql_parser
 import pytest
@@ -15,6 +14,7 @@ from grafana_foundation_sdk.models import dashboard, prometheus, timeseries
 from prometheus_client.parser import text_string_to_metric_families
 
 from kubeproto.control import OwnWrites, WorkQueue
+from kubeproto.objects import is_list, is_object
 from kubeproto_runtime.reconciling._metrics import ControllerStats, ReconcileStats, exposition
 from kubeproto_runtime.webhooks import WebhookStats
 
@@ -109,53 +109,13 @@ def written(value: object) -> Any:
 
 def lost(before: Any, after: Any, path: str = "") -> list[str]:
     """Where a value has something that another one has not, or has otherwise."""
-    if isinstance(before, dict) and isinstance(after, dict):
+    if is_object(before) and is_object(after):
         return [
             place
-            for key, value in cast("dict[str, Any]", before).items()
+            for key, value in before.items()
             for place in (lost(value, after[key], f"{path}.{key}") if key in after else [f"{path}.{key}"])
         ]
-    if isinstance(before, list) and isinstance(after, list):
-        pairs = enumerate(zip(cast("list[Any]", before), cast("list[Any]", after), strict=True))
+    if is_list(before) and is_list(after):
+        pairs = enumerate(zip(before, after, strict=True))
         return [place for index, (one, other) in pairs for place in lost(one, other, f"{path}[{index}]")]
     return [] if before == after else [path]
-
-
-def test_what_a_legend_or_a_summary_shows_is_a_label_of_its_expression() -> None:
-    shown = [(target["expr"], target["legendFormat"], r"{{(\w+)}}") for panel in DASHBOARD["panels"]
-             for target in panel["targets"]]  # fmt: skip
-    shown += [(rule["expr"], rule["annotations"]["summary"], r"{{ \$labels\.(\w+) }}") for rule in RULES]
-    for expression, text, pattern in shown:
-        kept = {label for labels in re.findall(r"by \(([^)]*)\)", expression) for label in labels.split(", ")}
-        assert set(re.findall(pattern, text)) <= kept, expression
-        assert "{{" not in re.sub(pattern, "", text), text
-
-
-def test_every_family_of_metrics_is_on_the_dashboard() -> None:
-    asked = {metric for expression in EXPRESSIONS for metric in asked_for(expression)[0]}
-    of_histograms = re.compile("_(bucket|sum|count)$")
-    left = {of_histograms.sub("", name) for name in EXPOSED} - {of_histograms.sub("", name) for name in asked}
-    assert left == {
-        "kubeproto_own_writes_timeouts_total",  # contained in the time that is waited
-        "workqueue_unfinished_work_seconds",  # the longest run says more
-        "workqueue_work_duration_seconds",  # the time of reconciles, without what goes around them
-    }
-
-
-def test_the_dashboard_can_be_imported() -> None:
-    panels: list[dict[str, Any]] = DASHBOARD["panels"]
-    assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
-    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
-    assert len(set(places)) == len(places)
-    variables = {variable["name"] for variable in DASHBOARD["templating"]["list"]}
-    used = set(re.findall(r"\$\{?(\w+)", json.dumps(panels)))
-    assert used == variables | {"__rate_interval"}
-    query = DASHBOARD["templating"]["list"][1]["query"]["query"]
-    metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", query).groups()  # type: ignore[union-attr]
-    assert label in EXPOSED[metric]
-
-
-def test_every_alert_says_how_bad_it_is() -> None:
-    assert len({rule["alert"] for rule in RULES}) == len(RULES)
-    assert {rule["labels"]["severity"] for rule in RULES} == {"warning", "critical"}
-    assert all(re.search(r"[<>] [\d.]+\s*$", rule["expr"]) for rule in RULES)

@@ -29,7 +29,7 @@ FIGURES: Final = re.compile(r"(\d[\d.,]*) times (?:as|what)|([\d,]+) (?:empty )?
 
 def the_figure(page: str, sentence: str) -> str:
     text = (ROOT / page).read_text()
-    found = re.findall(sentence, text)
+    found: list[str] = re.findall(sentence, text)
     assert len(found) == 1, f"{page} says {len(found)} times {sentence!r}: mend the table of this test"
     return found[0].split(" ")[0]
 

@@ -53,7 +53,12 @@ def handle(session: sim.CommandSession) -> int | None:
     if command[0] == "swallow" or command[:2] == ("tar", "-xmf"):
         seen = [0]
         session.on_stdin = lambda data: seen.__setitem__(0, seen[0] + len(data))
-        session.on_stdin_end = lambda: (session.write(f"{seen[0]}\n"), session.exit())
+
+        def end() -> None:
+            session.write(f"{seen[0]}\n")
+            session.exit()
+
+        session.on_stdin_end = end
         return None
     size = int(command[-1])
     left = iter(pieces(size))

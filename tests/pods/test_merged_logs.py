@@ -8,8 +8,8 @@ from typing import Any
 
 import anyio
 import pytest
-from pods.cutting import Cutting
-from runtime.virtual_time import Go
+from cutting import Cutting
+from virtual_time import Go
 
 import kubeproto as kp
 from kubeproto import sim

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +47,10 @@ class RealTaker:
         self._rounds = 0
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for target in _MADE_BY_CONTROLLERS:  # which would be writes that webhooks are called for
-            self._until(lambda target=target: self._send("GET", target)[0] == 200)
+            self._until(partial(self._is_there, target))
+
+    def _is_there(self, target: str) -> bool:
+        return bool(self._send("GET", target)[0] == 200)
 
     def configure(self, case: Case) -> None:
         refusing = {path for step in case.steps for path, one in step.webhooks.items() if _refuses(one)}

@@ -25,6 +25,7 @@ PATHS: Final = (
     "tests/crd",
     "tests/manifests",
     "tests/objects",
+    "tests/pods",
     "tests/runtime",
     "tests/webhooks",
     "tests/workloads",

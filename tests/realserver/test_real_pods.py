@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from pods.cutting import Cutting
+from cutting import Cutting
 
 from kubeproto_runtime import Client, connect
 from kubeproto_runtime.pods import CopyError, copy_from, copy_to, forward_ports, read_logs

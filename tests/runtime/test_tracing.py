@@ -250,7 +250,7 @@ def test_an_upgrade_is_a_span_that_ends_when_it_is_accepted(spans: Spans) -> Non
 
     async def main() -> None:
         async with client.upgrade(request) as socket:
-            assert socket == "a WebSocket"
+            assert str(socket) == "a WebSocket"
             [span] = spans.ended
             assert (span.attributes or {})["http.response.status_code"] == 101
             assert (span.attributes or {})["url.path"] == "/api/v1/namespaces/default/pods/a/exec"
