@@ -220,6 +220,62 @@ def test_one_s_own_writes_are_read_after_reached(go: Go) -> None:
     go(main)
 
 
+def test_who_waits_for_a_version_is_told_that_the_cache_has_been_closed(go: Go) -> None:
+    async def main() -> None:
+        ended: list[tuple[float, BaseException | None]] = []
+        async with simulated(library()) as client, anyio.create_task_group() as tasks:
+            async with Caches(client) as caches:
+                books = caches.cache(Book)
+                await books.wait_synced()
+
+                async def wait() -> None:
+                    found = await failure_of(lambda: books.reached("999", timeout=600))
+                    ended.append((anyio.current_time(), found))
+
+                tasks.start_soon(wait)
+                await anyio.sleep(5)
+                assert ended == []
+            closed_at = anyio.current_time()
+            await anyio.sleep(1)
+            [(at, error)] = ended
+            assert at == closed_at
+            assert isinstance(error, kp.LocalProtocolError)
+            assert "its caches have been closed" in str(error)
+
+    go(main)
+
+
+def test_who_waits_for_a_version_is_woken_by_a_server_that_was_set_back(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        backup = cluster.snapshot()
+        for pages in range(5):
+            cluster.put(book(pages=pages))
+        reached: list[float] = []
+        async with simulated(cluster) as client, Caches(client) as caches:
+            books = caches.cache(Book)
+            await books.wait_synced()
+
+            async def wait() -> None:
+                await books.reached(str(cluster.version + 10), timeout=600)
+                reached.append(anyio.current_time())
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(wait)
+                await anyio.sleep(5)
+                assert reached == []
+                set_back_at = anyio.current_time()
+                cluster.restore(backup)
+                books.refresh()
+                await client.until(lambda: books.version == str(backup.version))
+                await anyio.sleep(1)
+                assert len(reached) == 1
+                assert reached[0] - set_back_at < 60
+                tasks.cancel_scope.cancel()
+
+    go(main)
+
+
 def test_si_12_a_cache_says_how_it_stands_before_while_and_after(go: Go) -> None:
     async def main() -> None:
         cluster = library()
