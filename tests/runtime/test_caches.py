@@ -220,13 +220,14 @@ def test_one_s_own_writes_are_read_after_reached(go: Go) -> None:
     go(main)
 
 
-def test_who_waits_for_a_version_is_told_that_the_cache_has_been_closed(go: Go) -> None:
+@pytest.mark.parametrize("live", [True, False])
+def test_who_waits_is_told_that_the_cache_has_been_closed(go: Go, live: bool) -> None:
     async def main() -> None:
-        ended: list[tuple[float, BaseException | None]] = []
-        async with simulated(library()) as client, anyio.create_task_group() as tasks:
+        cluster, ended = library(), list[tuple[float, BaseException | None]]()
+        faults = sim.Faults(cluster, script=[] if live else [sim.RefuseConnection()] * 1000)
+        async with simulated(cluster, faults=faults) as client, anyio.create_task_group() as tasks:
             async with Caches(client) as caches:
                 books = caches.cache(Book)
-                await books.wait_synced()
 
                 async def wait() -> None:
                     found = await failure_of(lambda: books.reached("999", timeout=600))
@@ -234,7 +235,7 @@ def test_who_waits_for_a_version_is_told_that_the_cache_has_been_closed(go: Go) 
 
                 tasks.start_soon(wait)
                 await anyio.sleep(5)
-                assert ended == []
+                assert (books.synced, ended) == (live, [])
             closed_at = anyio.current_time()
             await anyio.sleep(1)
             [(at, error)] = ended
