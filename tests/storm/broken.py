@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -123,6 +124,28 @@ def broken_lease(patch: Patch) -> None:
     patch.setattr(LeaderElector, "leadership_status", property(once_and_for_all))
 
 
+def broken_takeover(patch: Patch) -> None:
+    """A candidate takes the lease twelve seconds before it has expired."""
+    take = _whole(sys.modules["kubeproto.control._election_standby"], "take_or_look")
+
+    def take_early(context: Any, lease: Any, now: float) -> Any:
+        return take(replace(context, since=context.since - 12.0), lease, now)
+
+    patch.setattr("kubeproto.control._election_standby.take_or_look", take_early)
+
+
+def broken_patience(patch: Patch) -> None:
+    """After four failures in a row a cache waits for twenty minutes."""
+    plan = _whole(ResyncDriver, "_plan")
+
+    def plan_late(self: Any, planned: Any) -> None:
+        if self.state.context.failures >= 4:
+            planned = replace(planned, at=planned.at + 1200.0, latest=planned.latest + 1200.0)
+        plan(self, planned)
+
+    patch.setattr(ResyncDriver, "_plan", plan_late)
+
+
 def broken_client(patch: Patch) -> None:
     """An object that was sent counts as created, whatever became of the response."""
     create = _whole(User, "create")
@@ -193,6 +216,13 @@ VARIANTS: Final = [
             "events": tuple(Planned(at, "lease stolen", 0) for at in (20.0, 50.0, 80.0)),
         },
     ),
+    Variant(
+        broken_takeover,
+        " leads",
+        changes={"share": 0.4, "rates": (1.0, 1.0, 1.0), "events": (), "pace": 0.2},
+        duration=300.0,
+    ),
+    Variant(broken_patience, "is stale", changes={"replicas": 0, "events": ()}),
     Variant(
         broken_client,
         "it never was",

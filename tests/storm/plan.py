@@ -61,7 +61,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     garbage: float  # seconds after which what has no owner any more is collected
     replicas: int
     rates: tuple[float, ...]  # of the replicas' clocks
-    credentials: Literal["none", "oidc"]
+    credentials: Literal["none", "oidc", "file", "exec"]
     followers: tuple[FollowerPlan, ...]
     users: int
     pace: float  # mean seconds between two requests of a user
@@ -106,7 +106,7 @@ def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATIO
         garbage=rng.choice((0.5, 3.0, 20.0)),
         replicas=replicas,
         rates=tuple(rng.choice((1.0, 1.0, 0.9, 1.1, 1.3)) for _ in range(3)),
-        credentials=rng.choice(("none", "none", "oidc")),
+        credentials=rng.choice(("none", "none", "none", "oidc", "file", "exec")),
         followers=tuple(_follower(rng) for _ in range(rng.randint(2, 6) if replicas else rng.randint(5, 10))),
         users=rng.randint(1, 3),
         pace=rng.choice((0.5, 2.0, 5.0)),

@@ -61,10 +61,10 @@ class Program(Pausable):
         self.ended = anyio.Event()
         self.provider: Provider | None = None
         self._authorized: Any = None
-        if trial.plan.credentials == "oidc":
+        if trial.plan.credentials != "none":
             now = lambda: trial.cluster.now  # noqa: E731
             self.provider = Provider(Random(f"{trial.plan.seed} {name}"), now, trial.count)
-            self._authorized = authorized(self.client.transport, self.provider, now)
+            self._authorized = authorized(self.client.transport, self.provider, now, trial.plan.credentials)
             self.client.transport = self._authorized
 
     def check_write(self, head: Head) -> None:

@@ -1,4 +1,6 @@
-"""Tokens that expire, and the identity provider that gives them out, which fails now and then."""
+"""Tokens that expire, and where they come from: an identity provider, a file or a plugin, which fail now and
+then.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,20 @@ import json
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from random import Random
-from typing import Final
+from typing import Any, Final, Literal
 
 import anyio
 
 import kubeproto as kp
-from kubeproto.config import Config, Connection, Identity, Oidc
+from kubeproto.config import Config, Connection, Identity, Oidc, Plugin, UnreadableFile
+from kubeproto.config import credentials as c
 from kubeproto_runtime.credentials import Authorized
 
 SERVER: Final = "https://cluster.example.com"
 ISSUER: Final = "https://id.example.com"
+EXEC: Final = "client.authentication.k8s.io/v1"
 LIVES: Final = (20.0, 90.0, 600.0)
 
 
@@ -36,7 +41,7 @@ class _Body:
 
 
 class Provider:
-    """An identity provider, as a transport."""
+    """Whoever gives out tokens: an identity provider, as a transport, a file or a plugin."""
 
     def __init__(self, rng: Random, now: Callable[[], float], count: Callable[[str], None]) -> None:
         self.calm = False
@@ -72,15 +77,66 @@ class Provider:
         claims = json.dumps({"sub": f"t{self._issued}", "exp": self._now() + life}).encode()
         return f"e30.{urlsafe_b64encode(claims).decode().rstrip('=')}.x"
 
+    def read(self, paths: tuple[str, ...]) -> c.FilesRead:
+        """Return the files that a token is read from, which are being replaced now and then."""
+        content: bytes | UnreadableFile = self.token(600.0).encode()
+        if not self.calm and (draw := self._rng.random()) < 0.4:
+            self._count("credential file fails")
+            content = UnreadableFile("it is being replaced") if draw < 0.2 else b""
+        return c.FilesRead(tuple(content for _ in paths))
 
-def authorized(inner: kp.Transport, provider: Provider, now: Callable[[], float]) -> Authorized:
+    async def run(self) -> c.Event:
+        """Return the output of a plugin, which takes its time."""
+        await anyio.sleep(self._rng.choice((0.05, 1.0, 20.0)))
+        if not self.calm and (draw := self._rng.random()) < 0.4:
+            self._count("credential plugin fails")
+            if draw < 0.1:
+                return c.PluginMissing()
+            return c.PluginEnded(1, b"") if draw < 0.25 else c.PluginEnded(0, b"<html>")
+        self._issued += 1
+        ends = datetime.fromtimestamp(self._now() + self._rng.choice(LIVES), UTC)
+        status = {"token": f"t{self._issued}", "expirationTimestamp": ends.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        output = {"apiVersion": EXEC, "kind": "ExecCredential", "status": status}
+        return c.PluginEnded(0, json.dumps(output).encode())
+
+
+class StormAuthorized(Authorized):
+    """Reads no file and runs no command: the provider of the storm gives what would come of them."""
+
+    provider: Provider
+
+    async def _do(self, effect: Any) -> Any:
+        match effect:
+            case c.ReadFiles(paths):
+                return self.provider.read(paths)
+            case c.RunPlugin():
+                return await self.provider.run()
+            case _:
+                return await super()._do(effect)
+
+
+def authorized(
+    inner: kp.Transport,
+    provider: Provider,
+    now: Callable[[], float],
+    source: Literal["oidc", "file", "exec"],
+) -> Authorized:
     """A transport to the cluster that has tokens of this provider."""
 
     @asynccontextmanager
     async def opener(connection: Connection) -> AsyncGenerator[kp.Transport]:
         yield provider if connection.server.startswith(ISSUER) else inner
 
-    oidc = Oidc(issuer=ISSUER, client_id="storm", refresh_token="r0", id_token=provider.token(30.0))
-    return Authorized(
-        Config(connection=Connection(server=SERVER), identity=Identity(oidc=oidc)), opener, clock=now
-    )
+    match source:
+        case "oidc":
+            first = provider.token(30.0)
+            oidc = Oidc(issuer=ISSUER, client_id="storm", refresh_token="r0", id_token=first)
+            identity = Identity(oidc=oidc)
+        case "file":
+            identity = Identity(token_file="/var/run/secrets/token")
+        case "exec":
+            identity = Identity(plugin=Plugin(command="get-token"))
+    config = Config(connection=Connection(server=SERVER), identity=identity)
+    found = StormAuthorized(config, opener, clock=now)
+    found.provider = provider
+    return found
