@@ -15,6 +15,9 @@ that the last run wrote: it does the work twice, or gets a conflict with its own
 - A deletion is shown once the object of that uid is gone or has a deletion timestamp.
 - A relist at an older version, because a server was set back, shows all: the version may never come.
 - No key waits for longer than the limit: a lagging cache costs a second, and not the controller.
+- A cache that comes past a write and shows an older object, or after the limit none, has lost the write: the
+  server was set back to a backup. What it shows may be what it showed before, so no event says so, and the
+  key is to be reconciled again (`take_lost`).
 - Where versions have no order, the object itself has to have the version that was written.
 """
 
@@ -148,12 +151,18 @@ def _is_untouched(known: CachedObject, uid: str) -> bool:
 
 
 class _Held(Struct, Generic[Key]):
-    """A key that waits: for how many writes, since when and until when. `left` is 0 once it is released."""
+    """A key that waits: for how many writes, since when and until when. `left` is 0 once it is released.
+
+    `ranked` counts the writes with a version that a cache has yet to come past, also after a release; `late`
+    says that the limit released it.
+    """
 
     key: Key
     left: int
     since: float
     until: float
+    ranked: int = 0
+    late: bool = False
 
 
 class OwnWrites(Generic[Key]):
@@ -165,9 +174,11 @@ class OwnWrites(Generic[Key]):
         self.seconds = 0.0
         self._held: dict[Key, _Held[Key]] = {}
         self._order: deque[_Held[Key]] = deque()  # the limit is one for all, so they expire in this order
-        self._versions: dict[Hashable, list[tuple[tuple[int, str], int, _Held[Key]]]] = {}
+        self._versions: dict[Hashable, list[tuple[tuple[int, str], int, _Held[Key], str]]] = {}
         self._others: dict[Hashable, list[tuple[OwnWrite, _Held[Key]]]] = {}
         self._reached: dict[Hashable, str] = {}
+        self._lost: list[Key] = []
+        self._late = 0
         self._turn = 0
 
     def hold(self, key: Key, awaited: Iterable[tuple[Hashable, OwnWrite]], now: float) -> bool:
@@ -177,7 +188,8 @@ class OwnWrites(Generic[Key]):
             held.left += 1
             if not write.deleted and (rank := _rank(write.version)) is not None:
                 self._turn += 1
-                heappush(self._versions.setdefault(cache, []), (rank, self._turn, held))
+                held.ranked += 1
+                heappush(self._versions.setdefault(cache, []), (rank, self._turn, held, write.key))
             else:
                 self._others.setdefault(cache, []).append((write, held))
         if held.left:
@@ -185,6 +197,11 @@ class OwnWrites(Generic[Key]):
             self._held[key] = held
             self._order.append(held)
         return held.left > 0
+
+    @property
+    def outstanding(self) -> bool:
+        """Whether a cache has yet to come past a write, be it that its key still waits or not."""
+        return bool(self._held) or self._late > 0
 
     @property
     def waiting(self) -> int:
@@ -201,7 +218,9 @@ class OwnWrites(Generic[Key]):
         released: list[Key] = []
         versions, reached = self._versions.get(cache, []), _rank(version)
         while versions and (all_shown or (reached is not None and versions[0][0] <= reached)):
-            self._shown(heappop(versions)[2], now, released)
+            rank, _, held, written = heappop(versions)
+            self._note_loss(held, rank, find(written))
+            self._shown(held, now, released)
         if others := self._others.get(cache):
             waiting: list[tuple[OwnWrite, _Held[Key]]] = []
             for write, held in others:
@@ -219,6 +238,8 @@ class OwnWrites(Generic[Key]):
             held = self._order.popleft()
             if held.left:
                 self.timeouts += 1
+                held.late = True
+                self._late += held.ranked
                 self._release(held, now)
                 late.append(held.key)
         return late
@@ -237,7 +258,22 @@ class OwnWrites(Generic[Key]):
         self._order.clear()
         self._versions.clear()
         self._others.clear()
+        self._late = 0
         return keys
+
+    def take_lost(self) -> list[Key]:
+        """Return the keys whose writes a cache has come past without showing them, once."""
+        lost, self._lost = self._lost, []
+        return lost
+
+    def _note_loss(self, held: _Held[Key], rank: tuple[int, str], known: CachedObject | None) -> None:
+        held.ranked -= 1
+        if held.late:
+            self._late -= 1
+            if known is None:  # deleted since, or never there
+                self._lost.append(held.key)
+        if known is not None and (shown := _rank(known.version)) is not None and shown < rank:
+            self._lost.append(held.key)
 
     def _shown(self, held: _Held[Key], now: float, released: list[Key]) -> None:
         if held.left == 1:

@@ -231,3 +231,41 @@ def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allow
             del plain[key]
         assert own.waiting == len(plain)
         assert own.next_at() == min((until for _, until in plain.values()), default=None)
+
+
+@pytest.mark.parametrize(
+    ("late", "known", "lost"),
+    [
+        (False, cached("7"), []),
+        (False, cached("9"), []),
+        (False, None, []),
+        (False, cached("5"), ["k"]),
+        (True, cached("7"), []),
+        (True, cached("5"), ["k"]),
+        (True, None, ["k"]),
+    ],
+)
+def test_a_write_that_a_cache_has_passed_and_does_not_show_is_lost(
+    late: bool, known: CachedObject | None, lost: list[str]
+) -> None:
+    writes: OwnWrites[str] = OwnWrites(limit=1.0)
+    writes.hold("k", [("pods", write("7"))], 0.0)
+    if late:
+        assert writes.expire(1.0) == ["k"]
+    assert writes.outstanding
+    writes.progress("pods", "6", lambda _: cached("5"), 2.0)
+    assert (writes.take_lost(), writes.outstanding) == ([], True)
+    writes.progress("pods", "1000", lambda _: known, 3.0)
+    assert (writes.take_lost(), writes.outstanding) == (lost, False)
+    assert writes.take_lost() == []
+
+
+def test_what_was_cleared_is_not_outstanding() -> None:
+    writes: OwnWrites[str] = OwnWrites(limit=1.0)
+    writes.hold("k", [("pods", write("7")), ("pods", write("", deleted=True))], 0.0)
+    writes.expire(1.0)
+    assert writes.outstanding
+    writes.clear(2.0)
+    assert not writes.outstanding
+    assert writes.progress("pods", "9", lambda _: None, 3.0) == []
+    assert writes.take_lost() == []

@@ -15,7 +15,9 @@ from sync_rig import book as plain_book
 from virtual_time import Book, Go, book, go, library
 
 from kubeproto import sim
+from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto_runtime import Action, BlockingClient, Caches, Client, Context, Controller, await_change
+from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -142,3 +144,25 @@ def test_a_blocking_watch_logs_failures_by_turns_at_most_once_a_second_each() ->
         next(iter(events))
     assert not faults.script
     handler.check()
+
+
+def test_an_elector_that_leads_again_at_once_does_not_log_the_same_line(
+    go: Go, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "kubeproto.leading")
+
+    async def main() -> None:
+        async with simulated(library()) as client:
+            elector = LeaderElector(client, name="books", identity="me")
+            client.start(elector.run(anyio.sleep_forever))
+            await anyio.sleep(5)
+            client.cluster.edit(Lease, "books", lambda lease: lease.update(spec={"holderIdentity": ""}))
+            await anyio.sleep(5)
+            assert elector.is_leader
+
+    caplog.clear()
+    go(main)
+    lines = [line for record in caplog.records if "> leads" in (line := record.getMessage())]
+    assert len(lines) == 2
+    assert lines[0].endswith(" leads")
+    assert " leads again, after 0.000 s" in lines[1]

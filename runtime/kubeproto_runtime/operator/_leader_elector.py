@@ -91,6 +91,7 @@ class LeaderElector:
         self._api = self._client.requests(Lease, namespace=self._candidate.lease.metadata.namespace)
         self._running = False
         self._lost = ""
+        self._lost_at: float | None = None
         self._term = anyio.CancelScope()
         self._exchange = anyio.CancelScope()
         self._news = anyio.Event()
@@ -181,15 +182,22 @@ class LeaderElector:
             with anyio.CancelScope() as self._term:
                 if not self._won.is_set():
                     continue  # lost again before this task had its turn
-                _log.info("%r leads", self)
+                self._log_lead()
                 await work()
                 if not self._term.cancel_called:
                     return
             _log.warning("%r does not lead any more: %s", self, self._lost)
 
+    def _log_lead(self) -> None:
+        # Lost and won again within milliseconds, the same line would come twice.
+        if self._lost_at is None:
+            _log.info("%r leads", self)
+        else:
+            _log.info("%r leads again, after %.3f s", self, anyio.current_time() - self._lost_at)
+
     def _cut(self, reason: str) -> None:
         """Stop the work: at once, as far as anything can be."""
-        self._until, self._lost = None, reason
+        self._until, self._lost, self._lost_at = None, reason, anyio.current_time()
         if self._won.is_set():
             self._won = anyio.Event()
         self._term.cancel()

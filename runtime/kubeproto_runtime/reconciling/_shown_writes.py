@@ -39,9 +39,12 @@ class ShownWrites:
         self._caches.append((cache, followed))
 
         def move() -> None:
-            if self.machine.waiting:
+            if self.machine.outstanding:
                 now = self._clock()
                 self._release(self.machine.progress(mark, cache.version, cache.entry, now), now)
+                for key in self.machine.take_lost():
+                    self._queue.add(key, now, reason="own write lost")
+                    self._stir()
 
         cache.notify(move)
 
