@@ -140,6 +140,20 @@ def test_no_round_begins_after_the_bound_but_three_are_held() -> None:
     assert turns == 1 + 4
 
 
+def test_what_takes_seconds_takes_one_lap_a_round() -> None:
+    clock, runs = Clock(), 0
+
+    def slow() -> None:
+        nonlocal runs
+        clock.now += 5
+        runs += 1
+
+    stopwatch = Stopwatch(slow, clock=clock)
+    assert stopwatch() == 5
+    assert stopwatch() == 5
+    assert runs == 1 + 2  # one to find out how long it takes
+
+
 def test_cpu_time_stands_beside_the_figures_of_those_who_know_it() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(1.0)), clock=clock)
@@ -178,15 +192,15 @@ def test_a_lap_lasts_as_long_as_asked_and_the_figure_is_that_of_one_run() -> Non
 
 def test_work_that_lasts_long_enough_by_itself_is_run_once_a_lap() -> None:
     clock = Clock()
-    stopwatch = Stopwatch(clock.work(forever(5.0)), clock=clock, shortest=0.1, best_of=2)
-    assert stopwatch() == 5.0
-    assert clock.now == 15.0  # one lap to calibrate, two to measure
+    stopwatch = Stopwatch(clock.work(forever(0.5)), clock=clock, shortest=0.1, best_of=2)
+    assert stopwatch() == 0.5
+    assert clock.now == 1.5  # one lap to calibrate, two to measure
 
 
 def test_the_best_lap_counts() -> None:
     clock = Clock()
-    costs = iter((9.0, 3.0, 2.0, 4.0))
-    assert Stopwatch(clock.work(costs), clock=clock, shortest=1.0, best_of=3)() == 2.0
+    costs = iter((0.9, 0.3, 0.2, 0.4))
+    assert Stopwatch(clock.work(costs), clock=clock, shortest=0.1, best_of=3)() == pytest.approx(0.2)
 
 
 def test_calibration_ends_on_a_clock_that_cannot_see_a_single_run() -> None:
