@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from .._patterns import Pattern
 from ..objects import is_list, is_object
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _HIDDEN: Final = "***"
 
-_SECRETS: Final = re.compile(r"/api/v1/(?:namespaces/[^/]+/)?secrets(?:/|$)")
+_SECRETS: Final = Pattern(r"/api/v1/(?:namespaces/[^/]+/)?secrets(?:/|$)")
 _REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _OF_SECRETS: Final = ("data", "stringData")
 _OF_REVIEWS: Final = ("spec",)
