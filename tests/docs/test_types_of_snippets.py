@@ -33,7 +33,8 @@ def write_modules(folder: Path) -> dict[str, str]:
         package = re.sub(r"\W", "_", name_of(page).removesuffix(".md"))
         modules: dict[str, list[str]] = {}
         for one in snippets(page):
-            if one.language == "python":
+            # A script with pins of its own runs elsewhere, and imports what is not here.
+            if one.language == "python" and "# /// script" not in one.text:
                 lines = modules.setdefault(one.file.removesuffix(".py") or PROGRAM, [])
                 lines += [""] * (one.line - len(lines)) + one.text.splitlines()
         # The files of a page import each other, and two pages may each have a books.py.
