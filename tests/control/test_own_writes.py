@@ -264,8 +264,8 @@ def test_what_was_cleared_is_not_outstanding() -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("7")), ("pods", write("", deleted=True))], 0.0)
     writes.expire(1.0)
-    assert writes.outstanding
+    before = writes.outstanding
     writes.clear(2.0)
-    assert not writes.outstanding
+    assert (before, writes.outstanding) == (True, False)
     assert writes.progress("pods", "9", lambda _: None, 3.0) == []
     assert writes.take_lost() == []
