@@ -118,7 +118,7 @@ def _send_watch(
         version=version,
         initial=initial,
         seconds=(least, 2 * least),
-        idle=IDLE if initial or context.endpoint.bookmarks else None,
+        idle=IDLE if initial or context.endpoint.bookmarks is not False else None,
     )
 
 

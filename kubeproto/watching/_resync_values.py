@@ -39,13 +39,14 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
 
     `streaming` is False once streaming lists have been refused, or were not completed too often;
     `missing_ends` counts those. `paged` is True if a list at version "0" came in pages, so there is no cache
-    behind it. `bookmarks` is False if a watch was silent for longer than bookmarks allow.
+    behind it. `bookmarks` is True once a watch has brought one, and False if a watch was silent for longer
+    than they allow and none had come before.
     """
 
     streaming: bool = True
     missing_ends: int = 0
     paged: bool = False
-    bookmarks: bool = True
+    bookmarks: bool | None = None
 
 
 class SyncFailure(Struct, frozen=True, gc=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from random import Random
@@ -166,3 +167,5 @@ def test_an_elector_that_leads_again_at_once_does_not_log_the_same_line(
     assert len(lines) == 2
     assert lines[0].endswith(" leads")
     assert " leads again, after 0.000 s" in lines[1]
+    [lost] = [line for record in caplog.records if "does not lead" in (line := record.getMessage())]
+    assert re.search(r" led for \d+\.\d{3} s and does not lead any more", lost)

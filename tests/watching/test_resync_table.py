@@ -444,18 +444,19 @@ row(
 )  # fmt: skip
 row("no order", watching(tired), Received(1, "x"), watching(heard(OLD, version="x")), Update())
 deaf = context(version="7", endpoint=DEAF)
+told = Endpoint(bookmarks=True)
 row(
     "a bookmark",
     watching(deaf),
     Received(1, "8", live=True, bookmark=True),
-    watching(heard(OLD, version="8")),
+    watching(heard(OLD, version="8", endpoint=told)),
     Update(),
 )
 row(
     "an end mark nobody asked for",
     watching(),
     replace(ended_initial, count=1),
-    watching(heard(OLD, version="9")),
+    watching(heard(OLD, version="9", endpoint=told)),
     Update(),
 )
 row(
@@ -494,6 +495,16 @@ row(
     "ends mute", watching(quiet, opened=20.0), Closed(),
     Opening(asked(context(version="7", endpoint=DEAF, mute=1))), send_watch("7", idle=None),
 )  # fmt: skip
+for name, endpoint, silent, after, idle in (
+    ("once, where bookmarks have come", told, 1, told, 75.0),
+    ("twice, where bookmarks have come", told, 2, Endpoint(), 75.0),
+    ("for the first time since", Endpoint(), 1, DEAF, None),
+):
+    row(
+        f"a follower hears nothing {name}",
+        watching(context(FOLLOW, version="7", endpoint=endpoint, mute=silent), opened=20.0), Closed(),
+        Opening(asked(context(FOLLOW, version="7", endpoint=after, mute=silent))), send_watch("7", idle=idle),
+    )  # fmt: skip
 row(
     "ends before it could speak", watching(quiet, opened=60.0), Closed(), Opening(asked(OLD)), send_watch("7")
 )

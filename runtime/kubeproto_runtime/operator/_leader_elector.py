@@ -179,6 +179,7 @@ class LeaderElector:
     async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             await self._won.wait()
+            since = anyio.current_time()
             with anyio.CancelScope() as self._term:
                 if not self._won.is_set():
                     continue  # lost again before this task had its turn
@@ -186,7 +187,8 @@ class LeaderElector:
                 await work()
                 if not self._term.cancel_called:
                     return
-            _log.warning("%r does not lead any more: %s", self, self._lost)
+            led = anyio.current_time() - since  # as in `_log_lead`, no two lines are the same
+            _log.warning("%r led for %.3f s and does not lead any more: %s", self, led, self._lost)
 
     def _log_lead(self) -> None:
         # Lost and won again within milliseconds, the same line would come twice.
