@@ -104,3 +104,13 @@ def test_what_does_not_exist_is_noticed(wrong: str) -> None:
     program, *words = shlex.split(wrong)
     with pytest.raises((AssertionError, UnknownNames)):
         CHECKS[program](words)
+
+
+def test_the_table_of_the_command_line_has_each_command() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `kubeproto ")]
+    named = [name for cell in cells for name in re.findall(r"`kubeproto ([a-z-]+)`", cell)]
+    with redirect_stdout(io.StringIO()) as shown:
+        assert main(["--help"]) == 0
+    listed = re.findall(r"^  ([a-z-]+)  +\S", shown.getvalue().partition("Commands:")[2], re.MULTILINE)
+    assert sorted(named) == sorted(listed)
