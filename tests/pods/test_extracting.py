@@ -125,6 +125,11 @@ def test_a_link_that_leads_out_is_left_out_and_named(link: str, tmp_path: Path) 
     assert [name for name, _ in extraction.copied.left_out] == ["data/l"]
 
 
+def test_a_link_to_itself_leads_nowhere_else(tmp_path: Path) -> None:
+    extract(archive(("data/b", SYM, "b//etc")), tmp_path / "here")
+    assert os.path.realpath(tmp_path / "here" / "b").startswith(str(tmp_path))
+
+
 def test_what_is_neither_file_nor_folder_nor_link_is_left_out(tmp_path: Path) -> None:
     extraction = extract(archive(("data/p", FIFO, ""), ("data/a", FILE, "one")), tmp_path / "here")
     assert tree(tmp_path) == {"here/a": "one"}

@@ -34,6 +34,11 @@ REFUSED: Final = """\
 error when evicting pods/"web" -n "commands" (will retry after 5s): \
 Cannot evict pod as it would violate the pod's disruption budget."""
 
+# kubectl reads before it has made its streams: now and then it discards what a command prints at once, and
+# says so. That is not the server's doing, and the command is run again.
+DISCARDED: Final = "Unknown stream id"
+ATTEMPTS: Final = 10
+
 # A command, what it is given on stdin, how it ends, and what it prints.
 STEPS: Final[list[tuple[str, str, int, str]]] = [
     ("run web --image=nginx --port=80", "", 0, "pod/web created"),
@@ -88,11 +93,19 @@ def ran() -> Iterator[list[Step]]:
 
         def call(command: str, given: str) -> subprocess.CompletedProcess[str]:
             words = [word.replace("HOME", folder).replace("exit_3", "exit 3") for word in command.split()]
-            return subprocess.run(
-                [program, f"--cache-dir={home}/cache", "--namespace=commands", *words], input=given,
-                env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                timeout=60,
-            )  # fmt: skip
+            kubectl_command = [program, f"--cache-dir={home}/cache", "--namespace=commands", *words]
+
+            def once() -> subprocess.CompletedProcess[str]:
+                return subprocess.run(
+                    kubectl_command, input=given, env=environment, text=True, check=False,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                )  # fmt: skip
+
+            done = once()
+            for _ in range(ATTEMPTS):
+                if DISCARDED in done.stdout:
+                    done = once()
+            return done
 
         call("create namespace commands", "")
         call("wait --for=create serviceaccount/default", "")

@@ -16,6 +16,7 @@ out and named; names that lead out end the copy.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tarfile
 from pathlib import Path
@@ -121,7 +122,8 @@ class Extraction:
             return
         self._clear(path, info.name)
         if info.issym():
-            path.symlink_to(info.linkname)
+            # Python's realpath takes what follows ``//`` in a link to itself for an absolute path.
+            path.symlink_to(re.sub("/{2,}", "/", info.linkname))
         elif info.islnk():
             self._link(path, info)
         else:
