@@ -11,7 +11,7 @@ from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
 from ._errors import CommandFailed
 from ._output import RED, YELLOW, note, result, styled, use_color
-from ._planning import explain_refusals, planning_options, read_files, ref_name, set_of
+from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name
 
 if TYPE_CHECKING:
     from kubeproto_runtime.sets import ManifestFiles, Plan
@@ -47,13 +47,7 @@ async def _apply(
     connection: ConnectionOptions, files: ManifestFiles, given: dict[str, Any], dry_run: bool, partial: bool
 ) -> None:
     async with connected(connection) as client:
-        plan = await client.plan(
-            files,
-            set_of(given),
-            field_manager=given["field_manager"],
-            force=given["force_conflicts"],
-            namespace=connection.namespace or "",
-        )
+        plan = await plan_files(client, files, given, connection)
         problems = explain_refusals(plan)
         for line in problems:
             note(f"{styled('refused:', RED, use_color(sys.stderr))} {line}")

@@ -11,7 +11,7 @@ from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
 from ._errors import CommandFailed
 from ._output import BOLD, CYAN, GREEN, RED, note, result, styled, use_color
-from ._planning import explain_refusals, planning_options, read_files, ref_name, set_of
+from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name
 
 if TYPE_CHECKING:
     from kubeproto_runtime.sets import ManifestFiles, Plan
@@ -43,13 +43,7 @@ def diff(connection: ConnectionOptions, **given: Any) -> None:
 
 async def _diff(connection: ConnectionOptions, files: ManifestFiles, given: dict[str, Any]) -> bool:
     async with connected(connection) as client:
-        plan = await client.plan(
-            files,
-            set_of(given),
-            field_manager=given["field_manager"],
-            force=given["force_conflicts"],
-            namespace=connection.namespace or "",
-        )
+        plan = await plan_files(client, files, given, connection)
     color = use_color(sys.stdout)
     for line in diff_lines(plan):
         header = line.startswith(("--- ", "+++ "))

@@ -1,4 +1,4 @@
-"""What `apply` and `diff` share: files, the set, and refusals in words for a command line."""
+"""What `apply` and `diff` share: options, files, the plan, and refusals in words for a command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubeproto import ObjectRef
+    from kubeproto_runtime import Client
     from kubeproto_runtime.sets import ApplySet, ManifestFiles, Plan
+
+    from ._connecting import ConnectionOptions
 
 
 def planning_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,7 +53,20 @@ def read_files(paths: tuple[str, ...], *, recursive: bool) -> ManifestFiles:
     return files
 
 
-def set_of(given: dict[str, Any]) -> ApplySet | None:
+async def plan_files(
+    client: Client, files: ManifestFiles, given: dict[str, Any], connection: ConnectionOptions
+) -> Plan:
+    """Plan to apply these files, as the options of `planning_options` say."""
+    return await client.plan(
+        files,
+        _set_of(given),
+        field_manager=given["field_manager"],
+        force=given["force_conflicts"],
+        namespace=connection.namespace or "",
+    )
+
+
+def _set_of(given: dict[str, Any]) -> ApplySet | None:
     """Return the set that is to be pruned, if any."""
     from kubeproto_runtime.sets import ApplySet
 
