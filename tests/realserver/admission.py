@@ -45,6 +45,7 @@ class RealTaker:
         self._webhooks = webhooks
         self._objects: tuple[tuple[str, Json], ...] = ()
         self._rounds = 0
+        self._sentinel_before = "none"
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for target in _MADE_BY_CONTROLLERS:  # which would be writes that webhooks are called for
             self._until(partial(self._is_there, target))
@@ -68,7 +69,7 @@ class RealTaker:
             status, _, made = self._send("POST", target, body)
             assert status == 201, made
         if case.objects:
-            self._until_policies_are_compiled()
+            self._until_policies_are_known()
         self._until_called("mutating", "validating")
 
     def _sentinel(self, phase: str) -> Json:
@@ -92,31 +93,42 @@ class RealTaker:
 
         self._until(called)
 
-    def _until_policies_are_compiled(self) -> None:
-        """Wait for a policy that was made after all others, which the server compiles in one go.
+    def _until_policies_are_known(self) -> None:
+        """Wait for two refreshes, of which the second began when the server knew everything.
 
-        Its parameters were made after all others as well, and the server learns of both in one order.
+        A refresh reads bindings and then, one by one, their policies. So one that knows the newest binding
+        and policy may have read another policy before it was there; the next one has not.
         """
-        said = f"sentinel {self._rounds}"
-        refused = f"object.metadata.name == 'refused' && params.data.said == '{said}'"
+        self._until_known(f"sentinel-{self._rounds}-first")
+        self._until_known(f"sentinel-{self._rounds}-second")
+
+    def _until_known(self, name: str) -> None:
+        """Wait for a policy, a binding and a parameter of this name.
+
+        Those of the last name go when these are there: without any policy that has such parameters, a server
+        no longer follows them.
+        """
         rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}
-        metadata = {"name": "sentinel"}
+        refused = f"object.metadata.name == '{name}' && params.data.said == 'sentinel'"
+        said = f"{name} is known"
         spec = {
             "matchConstraints": {"resourceRules": [rule]},
             "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
             "validations": [{"expression": f"!({refused})", "message": said}],
         }
-        reference = {"name": "sentinel", "namespace": "default", "parameterNotFoundAction": "Deny"}
-        binding = {"policyName": "sentinel", "paramRef": reference, "validationActions": ["Deny"]}
+        reference = {"name": name, "namespace": "default", "parameterNotFoundAction": "Deny"}
+        binding = {"policyName": name, "paramRef": reference, "validationActions": ["Deny"]}
         for target, wanted in (
-            (_PARAMETERS, {"data": {"said": said}}),
+            (_PARAMETERS, {"data": {"said": "sentinel"}}),
             (_POLICIES, {"spec": spec}),
             (_BINDINGS, {"spec": binding}),
         ):
-            self._send("DELETE", f"{target}/sentinel")
-            status, _, made = self._send("POST", target, {"metadata": metadata, **wanted})
+            status, _, made = self._send("POST", target, {"metadata": {"name": name}, **wanted})
             assert status == 201, made
-        self._until(lambda: said in str(self._try_secret("refused")))
+        self._until(lambda: said in str(self._try_secret(name)))
+        for target in (_BINDINGS, _POLICIES, _PARAMETERS):
+            self._send("DELETE", f"{target}/{self._sentinel_before}")
+        self._sentinel_before = name
 
     def _try_secret(self, name: str) -> Any:
         """What comes of a creation that only sentinels look at, and that changes nothing."""
