@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
+
+from msgspec import structs
 
 from benchmarks._compare import compare
 from benchmarks._measure import Absent, Result, hold
 from benchmarks._page import write_report
 from benchmarks._peers import Peers
 from benchmarks._report import as_json, as_table, header
-from benchmarks._results import Outcome, load, outcome_of, run_of
+from benchmarks._results import Mismatch, Outcome, Run, load, minute, outcome_of, run_of
 from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
 
 BOUND: Final = 20.0  # seconds after which a row begins no further round
-QUICK: Final = 4.0
+QUICK: Final = 2.0
 REPORT: Final = Path(__file__).parent / "report"
 
 
@@ -62,21 +64,41 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
     except UnknownNames as names:
         say(f"no such benchmark: {names}\n{_listing(rows)}")
         return 2
-    peers = Peers(say)
     began, outcomes = datetime.now(UTC), list[Outcome]()
+    try:
+        kept = _kept(options.save, run_of((), quick=options.quick, began=began), rows)
+    except (Mismatch, ValueError) as reason:
+        say(f"{reason}; name another file, or remove this one")
+        return 2
+    peers, shared = Peers(say), dict[str, Any]()
     if not options.json:
         print(header(chosen), file=out, flush=True)
     for row in chosen:
         start = time.monotonic()
-        result = _measured(row, quick=options.quick, peers=peers, err=err)
+        result = _measured(row, quick=options.quick, peers=peers, shared=shared, err=err)
         print(as_json(row, result) if options.json else as_table(row, result, chosen), file=out, flush=True)
         if result is not None:
-            outcomes.append(outcome_of(row, result, time.monotonic() - start))
+            took, now = time.monotonic() - start, minute(datetime.now(UTC))
+            outcomes.append(outcome_of(row, result, took, measured=now))
         if options.save is not None:  # after each row, so that a run which is stopped has lost nothing
-            run_of(tuple(outcomes), quick=options.quick, began=began).save(options.save)
+            fresh = run_of(tuple(outcomes), quick=options.quick, began=began)
+            (kept.replaced_by(fresh) if kept else fresh).save(options.save)
     if len(outcomes) > 1:
         say(_durations(outcomes))
     return 0
+
+
+def _kept(file: Path | None, fresh: Run, rows: Sequence[Row]) -> Run | None:
+    """What the file holds already, without the rows that no longer exist; None if there is no such file."""
+    if file is None or not file.exists():
+        return None
+    found = load(file)
+    try:
+        found.must_fit(fresh)
+    except Mismatch as reason:
+        raise Mismatch(f"{file} cannot take these rows: {reason}") from None
+    names = {row.name for row in rows}
+    return structs.replace(found, rows=tuple(one for one in found.rows if one.name in names))
 
 
 def _durations(outcomes: Sequence[Outcome]) -> str:
@@ -88,13 +110,13 @@ def _durations(outcomes: Sequence[Outcome]) -> str:
     return f"{sum(took.values()):.0f} s in all: {each}"
 
 
-def _measured(row: Row, *, quick: bool, peers: Peers, err: TextIO) -> Result | None:
+def _measured(row: Row, *, quick: bool, peers: Peers, shared: dict[str, Any], err: TextIO) -> Result | None:
     def say(message: str) -> None:
         print(f"{row.name}: {message}", file=err, flush=True)
 
     with ExitStack() as stack:
         try:
-            contest = row.make(Setting(quick=quick, peers=peers, stack=stack))
+            contest = row.make(Setting(quick=quick, peers=peers, stack=stack, shared=shared))
             if row.once:
                 return hold(contest, row.unit, say, rounds=1, warm=False)
             return hold(contest, row.unit, say, bound=QUICK if quick else BOUND)
@@ -113,8 +135,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="a row, a prefix of rows such as decode.pods, or all"
     )
-    parser.add_argument("--quick", action="store_true", help="less data and less time: at least three rounds")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write the results to this file too")
+    parser.add_argument("--quick", action="store_true", help="less data, less time, fewer peers")
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE",
+        help="write the results to this file; other rows that it has stay",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
     return parser
 

@@ -3,40 +3,48 @@
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Final
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _WIDTH: Final = 720
-_LEFT: Final = 190  # what the names take
-_RIGHT: Final = 110  # what the figures take
+_RIGHT: Final = 90  # what the figures take
 _STEP: Final = 26
-_TOP: Final = 58
 _PLOT: Final = 200  # the height of what curves are drawn in
-_EDGE: Final = 40
+_EDGE: Final = 60
+# What a letter takes at most on average, for SVG measures no text.
+_LETTER: Final = 7
+_TITLE: Final = 84  # letters of a line
+_NOTE: Final = 108
 _COLOURS: Final = ("#1f6feb", "#cf222e", "#1a7f37", "#9a6700", "#8250df")
 
 STYLE: Final = (
     "text{font:13px system-ui,sans-serif;fill:#24292f}"
     ".title{font-weight:600;font-size:15px}.small{fill:#57606a;font-size:12px}"
     ".ours{fill:#1f6feb}.other{fill:#afb8c1}.axis{fill:none;stroke:#8c959f}"
+    ".grid{stroke:#8c959f;stroke-opacity:.3}"
     "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9198a1}"
     ".ours{fill:#4493f8}.other{fill:#656c76}}"
 )
 
 
-def bars(title: str, note: str, figures: Sequence[tuple[str, float]]) -> str:
-    """A chart of figures, the first of which is ours."""
-    height = _TOP + _STEP * len(figures) + 8
+def bars(
+    title: str, note: str, ours: Sequence[tuple[str, float]], others: Sequence[tuple[str, float]]
+) -> str:
+    """A chart of figures from zero on, ours above those of others."""
+    figures = [*ours, *others]
+    left = 16 + _LETTER * max(len(name) for name, _ in figures)
     longest = max(figure for _, figure in figures) or 1.0
-    lines = _opening(title, note, height)
+    head, top = _head(title, note)
+    lines = _opening(title, head, top + _STEP * len(figures) + 8)
     for number, (name, figure) in enumerate(figures):
-        y = _TOP + number * _STEP
-        width = max(1.0, (_WIDTH - _LEFT - _RIGHT) * figure / longest)
-        whose = "other" if number else "ours"
+        y = top + number * _STEP
+        width = max(1.0, (_WIDTH - left - _RIGHT) * figure / longest)
+        whose = "ours" if number < len(ours) else "other"
         lines += [
-            f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>',
-            f'<rect class="{whose}" x="{_LEFT}" y="{y}" width="{width:.1f}" height="18" rx="2"/>',
-            f'<text class="small" x="{_LEFT + width + 6:.1f}" y="{y + 13}">{readable(figure)}</text>',
+            f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>',
+            f'<rect class="{whose}" x="{left}" y="{y}" width="{width:.1f}" height="18" rx="2"/>',
+            f'<text class="small" x="{left + width + 6:.1f}" y="{y + 13}">{readable(figure)}</text>',
         ]
     return "\n".join([*lines, "</svg>"])
 
@@ -49,18 +57,27 @@ def readable(figure: float) -> str:
 def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float]]], *, log: bool) -> str:
     """A chart of figures over steps that have names, a line for each contender, the first of which is ours.
 
-    On a logarithmic scale if `log`: latencies of one chart may differ by a thousand.
+    On a logarithmic scale if `log`: latencies of one chart may differ by a thousand. Otherwise from zero on.
     """
     names = [name for name, _ in next(iter(series.values()))]
     scale = math.log10 if log else float
-    values = [scale(max(one, 1e-6)) for line in series.values() for _, one in line]
-    low, high = (min(values), max(values)) if log else (0.0, max(values))
-    bottom = _TOP + _PLOT
-    height = bottom + 30 + _STEP * len(series)
-    lines = [
-        *_opening(title, note, height),
-        f'<path class="axis" d="M{_EDGE} {_TOP}V{bottom}H{_WIDTH - _EDGE}"/>',
-    ]
+    figures = [max(one, 1e-6) for line in series.values() for _, one in line]
+    marks = _powers(figures) if log else [0.0, max(figures) / 2, max(figures)]
+    low, high = scale(marks[0]), scale(marks[-1])
+    head, top = _head(title, note)
+    bottom = top + _PLOT
+
+    def height(figure: float) -> float:
+        return bottom - _PLOT * (scale(figure) - low) / ((high - low) or 1.0)
+
+    lines = _opening(title, head, bottom + 30 + _STEP * len(series))
+    for mark in marks:
+        y = height(mark)
+        lines += [
+            f'<path class="grid" d="M{_EDGE} {y:.1f}H{_WIDTH - _EDGE}"/>',
+            f'<text class="small" x="{_EDGE - 6}" y="{y + 4:.1f}" text-anchor="end">{readable(mark)}</text>',
+        ]
+    lines.append(f'<path class="axis" d="M{_EDGE} {top}V{bottom}H{_WIDTH - _EDGE}"/>')
     step = (_WIDTH - 2 * _EDGE) / max(1, len(names) - 1)
     for at, name in enumerate(names):
         x = _EDGE + at * step
@@ -68,9 +85,8 @@ def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float
             f'<text class="small" x="{x:.0f}" y="{bottom + 16}" text-anchor="middle">{escape(name)}</text>'
         )
     for number, (name, line) in enumerate(series.items()):
-        share = [(scale(max(one, 1e-6)) - low) / ((high - low) or 1.0) for _, one in line]
         points = " ".join(
-            f"{_EDGE + at * step:.0f},{bottom - _PLOT * one:.1f}" for at, one in enumerate(share)
+            f"{_EDGE + at * step:.0f},{height(max(one, 1e-6)):.1f}" for at, (_, one) in enumerate(line)
         )
         colour = _COLOURS[number % len(_COLOURS)]
         y = bottom + 40 + number * _STEP
@@ -83,10 +99,26 @@ def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float
     return "\n".join([*lines, "</svg>"])
 
 
-def _opening(title: str, note: str, height: int) -> list[str]:
+def _powers(figures: Sequence[float]) -> list[float]:
+    """The powers of ten that enclose the figures."""
+    least, most = math.floor(math.log10(min(figures))), math.ceil(math.log10(max(figures)))
+    return [10.0**power for power in range(least, max(most, least + 1) + 1)]
+
+
+def _head(title: str, note: str) -> tuple[list[str], int]:
+    """Title and note, in as many lines as they need; and where the drawing may begin."""
+    lines: list[str] = []
+    y = 0
+    for text, style, letters, step in ((title, "title", _TITLE, 20), (note, "small", _NOTE, 18)):
+        for line in wrap(text, letters):
+            y += step
+            lines.append(f'<text class="{style}" x="0" y="{y}">{escape(line)}</text>')
+    return lines, y + 20
+
+
+def _opening(title: str, head: Sequence[str], height: int) -> list[str]:
     return [
         f'<svg xmlns="{_SVG}" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title)}">',
         f"<style>{STYLE}</style>",
-        f'<text class="title" x="0" y="18">{escape(title)}</text>',
-        f'<text class="small" x="0" y="38">{escape(note)}</text>',
+        *head,
     ]

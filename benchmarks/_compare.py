@@ -1,5 +1,7 @@
 """Two runs beside each other: what changed beyond noise."""
 
+import math
+
 from benchmarks._results import Outcome, Run
 
 Range = tuple[float, float]
@@ -37,7 +39,8 @@ def change(old: Outcome, new: Outcome) -> tuple[float, bool]:
     before, after = _ratio(old), _ratio(new)
     if before and after:
         return after[0] / before[0], _apart(before[1], after[1])
-    factor = new.ours / old.ours if old.more_is_better else old.ours / new.ours
+    better, worse = (new.ours, old.ours) if old.more_is_better else (old.ours, new.ours)
+    factor = better / worse if worse else math.inf if better else 1.0  # a figure may be nothing at all
     return factor, _apart(old.span, new.span)
 
 

@@ -50,6 +50,7 @@ class Contest(msgspec.Struct, frozen=True):
     baseline: Probe | None = None
     peers: Mapping[str, Probe] = {}
     also: Callable[[], Further] | None = None
+    rounds: int = ROUNDS  # at most, beside the one that warms up
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -93,7 +94,7 @@ def hold(
     unit: Unit,
     say: Callable[[str], None],
     *,
-    rounds: int = ROUNDS,
+    rounds: int | None = None,
     warm: bool = True,
     bound: float | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -108,7 +109,7 @@ def hold(
     ours: list[float] = []
     figures: dict[str, list[float]] = {name: [] for name in others}
     begun = clock()
-    for turn in range(0 if warm else 1, rounds + 1):
+    for turn in range(0 if warm else 1, (rounds or contest.rounds) + 1):
         if bound is not None and len(ours) >= FEWEST and clock() - begun > bound:
             break
         mine = contest.ours()

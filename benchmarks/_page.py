@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks._charts import bars, curves, readable
-from benchmarks._measure import Standing
+from benchmarks._pictures import pictured
 from benchmarks._results import Outcome, Run
 from benchmarks._rows import GROWTH, LATENCY
+from benchmarks._verdicts import behind, contenders, missed
 
 GROUPS: Final = {
     "cache": "Caches",
+    "cli": "The command line",
     "controller": "Controllers",
     "decode": "Decoding",
     "import": "Import",
@@ -25,8 +27,6 @@ GROUPS: Final = {
     "sim": "The simulator in process",
     "verbs": "Verbs",
 }
-# What the README shows.
-PICTURES: Final = {"decode": "decode.pods.metadata", "controller": "controller.throughput"}
 _STYLE: Final = (
     ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:760px;margin:2rem auto;"
     "padding:0 1rem}svg{width:100%;height:auto;margin:1rem 0}table{border-collapse:collapse;width:100%;"
@@ -39,60 +39,57 @@ def write_report(run: Run, into: Path) -> list[Path]:
     """Write all of it; the files."""
     into.mkdir(parents=True, exist_ok=True)
     files = {"README.md": markdown(run), "index.html": page(run)}
-    files |= {f"{name}.svg": chart(row) + "\n" for name, row in pictured(run).items()}
+    files |= {f"{name}.svg": picture + "\n" for name, (picture, _) in pictured(run).items()}
     for name, text in files.items():
         (into / name).write_text(text)
     return [into / name for name in files]
 
 
-def pictured(run: Run) -> dict[str, Outcome]:
-    """The rows that get a picture of their own, as far as they were measured."""
-    rows = {row.name: row for row in run.rows}
-    return {name: rows[row] for name, row in PICTURES.items() if row in rows}
-
-
-def contenders(row: Outcome) -> list[tuple[str, Standing | None]]:
-    """The others in a row, whether they were measured or not."""
-    baseline = [(row.against or "baseline", row.baseline)] if row.baseline else []
-    return [*baseline, *row.peers.items()]
-
-
-def chart(row: Outcome) -> str:
-    """The bars of a row."""
+def chart(row: Outcome) -> list[str]:
+    """The bars of a row, if there is more than one."""
     figures = [(name, other.figure) for name, other in contenders(row) if other]
+    if not figures:
+        return []
     better = "more" if row.more_is_better else "less"
-    return bars(row.says, f"{row.unit}, {better} is better", [("kubeproto", row.ours), *figures])
+    return [bars(row.says, f"{row.unit}, {better} is better", [("kubeproto", row.ours)], figures)]
 
 
 def markdown(run: Run) -> str:
     """A table for each group."""
     lines = ["# Benchmarks", "", *_introduction(run), ""]
+    for name, (_, says) in pictured(run).items():
+        lines += [f"![{says}]({name}.svg)", ""]
+    for title, found in verdicts(run):
+        lines += [f"## {title}", "", *(f"- {line}" for line in found), ""]
     for group, rows in groups(run):
         lines += [
             f"## {group}",
             "",
-            "| row | ours | beside | theirs | times better | from, to |",
-            "|---|---|---|---|---|---|",
+            "| row | ours | beside | theirs | times better | from, to | measured |",
+            "|---|---|---|---|---|---|---|",
         ]
         for row in rows:
             name = f"`{row.name}` {row.says}"
             ours = f"{readable(row.ours)} {row.unit}{share(run, row)}"
+            measured = row.measured
             for cells in _others(row) or [("", "", "", "")]:
-                lines.append("| " + " | ".join((name, ours, *cells)) + " |")
-                name = ours = ""
+                lines.append("| " + " | ".join((name, ours, *cells, measured)) + " |")
+                name = ours = measured = ""
         lines += ["", *(f"- `{row.name}`: {line}" for row in rows for line in further(row)), ""]
-    for name, row in pictured(run).items():
-        lines += [f"![{row.says}]({name}.svg)", ""]
     return "\n".join(lines)
 
 
 def page(run: Run) -> str:
     """One self-contained page: a chart and a table for each row."""
     body = ["<h1>Benchmarks</h1>", *(f"<p>{escape(line)}</p>" for line in _introduction(run) if line)]
+    body += [picture for picture, _ in pictured(run).values()]
+    for title, found in verdicts(run):
+        listed = "".join(f"<li>{escape(line.replace('`', ''))}</li>" for line in found)
+        body.append(f"<h2>{escape(title)}</h2><ul>{listed}</ul>")
     for group, rows in groups(run):
         body.append(f"<h2>{escape(group)}</h2>")
         for row in rows:
-            body += [f'<h3 id="{row.name}">{escape(row.name)}</h3>', chart(row), *drawn(row), _table(row)]
+            body += [f'<h3 id="{row.name}">{escape(row.name)}</h3>', *chart(row), *drawn(row), _table(row)]
             body += [
                 f"<p>{escape(line)}</p>" for line in (share(run, row).strip(" ()"), *further(row)) if line
             ]
@@ -101,6 +98,15 @@ def page(run: Run) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head><body>\n" + "\n".join(body) + "\n</body></html>\n"
     )
+
+
+def verdicts(run: Run) -> list[tuple[str, list[str]]]:
+    """What is said before all figures: where others are better, and which goals were missed."""
+    found = (
+        ("Where others are better (1 would be as good)", behind(run)),
+        ("Goals that were missed", missed(run)),
+    )
+    return [(title, lines) for title, lines in found if lines]
 
 
 def share(run: Run, row: Outcome) -> str:
@@ -145,8 +151,10 @@ def _introduction(run: Run) -> list[str]:
     machine = ", ".join(f"{name} {value}" for name, value in run.machine.items())
     versions = ", ".join(f"{name} {value}" for name, value in run.versions.items())
     quick = " Less data than in a full run." if run.quick else ""
+    times = sorted({run.began, *(row.measured for row in run.rows if row.measured)})
+    when = " to ".join(dict.fromkeys((times[0], times[-1])))
     return [
-        f"Measured {run.began}.{quick} Medians of interleaved rounds; times better above 1 is a win of ours.",
+        f"Measured {when}.{quick} Medians of interleaved rounds; times better above 1 is a win of ours.",
         f"The machine: {machine}.",
         f"Versions: {versions}.",
     ]
@@ -173,5 +181,7 @@ def _table(row: Outcome) -> str:
         for line in _others(row)
     )
     verdict = {True: "met", False: "missed", None: "not measured"}[row.met]
-    goal = f"<p>Goal: {escape(row.goal)}; {verdict}.</p>" if row.goal else ""
-    return (f"<table>{head}{cells}</table>" if cells else "") + goal
+    goal = f" Goal: {escape(row.goal)}; {verdict}." if row.goal else ""
+    said = f"<p>{escape(row.says)}: <strong>{readable(row.ours)} {escape(row.unit)}</strong>.{goal}"
+    when = f" Measured {escape(row.measured)}." if row.measured else ""
+    return f"{said}{when}</p>" + (f"<table>{head}{cells}</table>" if cells else "")

@@ -36,6 +36,7 @@ class Outcome(msgspec.Struct, frozen=True):
     met: bool | None = None
     limit: str = ""
     took: float = 0.0  # seconds, with all that was made for it
+    measured: str = ""  # when; a file may hold rows of several runs
 
     @property
     def group(self) -> str:
@@ -43,8 +44,12 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.name.partition(".")[0]
 
 
+class Mismatch(Exception):
+    """Two runs that cannot stand in one file; the message says why, and what to do."""
+
+
 class Run(msgspec.Struct, frozen=True):
-    """All that was measured in one run, and on what."""
+    """All that was measured in one run, or in several of the same kind, and on what."""
 
     began: str
     quick: bool
@@ -56,16 +61,40 @@ class Run(msgspec.Struct, frozen=True):
         """Write it."""
         path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
 
+    def replaced_by(self, fresh: "Run") -> "Run":
+        """Return this run with the rows that were measured anew in the place of the old ones."""
+        rows = {one.name: one for one in self.rows} | {one.name: one for one in fresh.rows}
+        versions = {**self.versions, **fresh.versions}
+        ordered = tuple(rows[name] for name in sorted(rows))
+        return msgspec.structs.replace(self, rows=ordered, versions=versions)
+
+    def must_fit(self, fresh: "Run") -> None:
+        """Raise `Mismatch` unless rows of `fresh` may stand beside these: quick or not, machine, versions."""
+        if self.quick != fresh.quick:
+            ours, other = ("a quick run", "a full one") if self.quick else ("a full run", "a quick one")
+            raise Mismatch(f"it holds {ours}, and this would be {other}")
+        both = ((self.machine, fresh.machine), (self.versions, fresh.versions))
+        changed = [
+            f"{name} was {old[name]} and is {new[name]}"
+            for old, new in both
+            for name in sorted(old.keys() & new.keys())
+            if old[name] != new[name]
+        ]
+        if changed:
+            raise Mismatch(", ".join(changed))
+
 
 def load(path: Path) -> Run:
     """Read a run; ValueError with the name of the file if it is none."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Run)
+        run = msgspec.json.decode(path.read_bytes(), type=Run)
     except (OSError, msgspec.MsgspecError) as error:
         raise ValueError(f"{path} is not a file of results: {error}") from error
+    dated = (one if one.measured else msgspec.structs.replace(one, measured=run.began) for one in run.rows)
+    return msgspec.structs.replace(run, rows=tuple(dated))
 
 
-def outcome_of(row: Row, result: Result, took: float = 0.0) -> Outcome:
+def outcome_of(row: Row, result: Result, took: float = 0.0, *, measured: str = "") -> Outcome:
     """What a row gave, as it is kept."""
     return Outcome(
         name=row.name,
@@ -82,13 +111,19 @@ def outcome_of(row: Row, result: Result, took: float = 0.0) -> Outcome:
         met=row.goal.met_by(aimed_at(row, result)) if row.goal else None,
         limit=row.limit,
         took=round(took, 1),
+        measured=measured,
     )
+
+
+def minute(at: datetime) -> str:
+    """A point in time as results have it."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def run_of(rows: tuple[Outcome, ...], *, quick: bool, began: datetime) -> Run:
     """A run on this machine."""
     return Run(
-        began=began.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"), quick=quick, machine=_machine(),
+        began=minute(began), quick=quick, machine=_machine(),
         versions={**{name: version(name) for name in _OURS}, **_pinned()}, rows=rows,
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ import pkgutil
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -51,9 +51,12 @@ class Goal(msgspec.Struct, frozen=True):
 class Setting:
     """What is around a row while it is measured: how much data, where peers live, what to close after it."""
 
-    def __init__(self, *, quick: bool, peers: Peers, stack: ExitStack) -> None:
+    def __init__(
+        self, *, quick: bool, peers: Peers, stack: ExitStack, shared: dict[str, Any] | None = None
+    ) -> None:
         self.quick = quick
         self.peers = peers
+        self.shared = {} if shared is None else shared  # what rows of one run leave for later ones
         self._stack = stack
 
     def size(self, full: int, quick: int) -> int:

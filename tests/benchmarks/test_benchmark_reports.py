@@ -13,9 +13,14 @@ import pytest
 from test_benchmark_rows import always, row, run
 
 from benchmarks import __main__ as command
+from benchmarks._charts import bars, curves
 from benchmarks._measure import Contest, Standing
 from benchmarks._page import drawn, further, share, write_report
+from benchmarks._pictures import pictured
 from benchmarks._results import Outcome, Run, load
+from benchmarks._verdicts import behind, missed
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def outcome(name: str, ours: float, span: tuple[float, float], ratio: Standing | None = None) -> Outcome:
@@ -47,6 +52,9 @@ def said(*arguments: str) -> tuple[int, str, str]:
             outcome("a", 2.0, (1.9, 2.1), Standing(10.0, 5.0, (4.9, 5.1))),
             "1  within the noise, s, by ratio",
         ),
+        (outcome("a", 0.0, (0.0, 0.0)), outcome("a", 0.0, (0.0, 0.0)), "1  within the noise, s, by figure"),
+        (outcome("a", 2.0, (1.0, 2.0)), outcome("a", 0.0, (0.0, 0.0)), "inf  better, s, by figure"),
+        (outcome("a", 0.0, (0.0, 0.0)), outcome("a", 2.0, (1.0, 2.0)), "0  WORSE, s, by figure"),
     ],
 )
 def test_a_change_is_one_beyond_what_the_rounds_differ(
@@ -106,23 +114,27 @@ def test_a_report_has_tables_a_page_that_needs_nothing_else_and_pictures(
         ours=9000.0, span=(1.0, 2.0), peers={"kopf": Standing(1000.0, 9.0, (8.0, 9.5)), "kr8s": None},
         goal="ratio ≥ 2", met=True,
     )  # fmt: skip
-    kept(outcome("decode.pods.metadata", 2.0, (1.9, 2.1), faster), peers).save(tmp_path / "run.json")
+    decoded = [
+        msgspec.structs.replace(outcome(f"decode.pods.{what}", 2.0, (1.9, 2.1), faster), more_is_better=True)
+        for what in ("metadata", "view", "typed")
+    ]
+    kept(*decoded, peers).save(tmp_path / "run.json")
     code, text, _ = said("report", str(tmp_path / "run.json"))
     assert code == 0
     files = {Path(line).name for line in text.splitlines()}
     assert files == {"README.md", "index.html", "decode.svg", "controller.svg"}
     written = (tmp_path / "report/README.md").read_text()
     assert (
-        "| `controller.throughput` empty reconciles <b> | 9,000 1/s | kopf | 1,000 | 9 | 8 to 9.5 |"
-        in written
+        "| `controller.throughput` empty reconciles <b> | 9,000 1/s | kopf | 1,000 | 9 | 8 to 9.5"
+        " | 2026-01-01 00:00 UTC |" in written
     )
-    assert "|  |  | kr8s | not measured |  |  |" in written
+    assert "|  |  | kr8s | not measured |  |  |  |" in written
     html = (tmp_path / "report/index.html").read_text()
-    assert "Goal: ratio ≥ 2; met." in html
+    assert "Goal: ratio ≥ 2; met. Measured 2026-01-01 00:00 UTC." in html
     assert "<b>" not in html
     assert not re.search(r"(?:src|href)=|url\(|@import", html)  # nothing is fetched
     picture = ElementTree.fromstring((tmp_path / "report/controller.svg").read_text())
-    widths = [float(bar.get("width", "")) for bar in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    widths = [float(bar.get("width", "")) for bar in picture.iter(f"{SVG}rect")]
     assert widths[0] == pytest.approx(9 * widths[1], rel=0.01)
 
 
@@ -130,10 +142,101 @@ def test_a_picture_of_a_row_that_was_not_measured_is_not_linked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "REPORT", tmp_path / "report")
-    kept(outcome("decode.pods.metadata", 2.0, (1.9, 2.1))).save(tmp_path / "run.json")
+    rows = [outcome(name, 2.0, (1.9, 2.1)) for name in ("decode.pods.view", "controller.throughput")]
+    kept(*rows).save(tmp_path / "run.json")
     said("report", str(tmp_path / "run.json"))
     linked = re.findall(r"\]\((.+\.svg)\)", (tmp_path / "report/README.md").read_text())
-    assert linked == ["decode.svg"]
+    assert linked == ["controller.svg"]
+
+
+def test_the_picture_of_decoding_has_each_of_our_depths_and_the_others_of_the_typed_row() -> None:
+    metadata, view, typed = (
+        msgspec.structs.replace(outcome(f"decode.pods.{what}", figure, (1, 1)), more_is_better=True)
+        for what, figure in (("metadata", 900.0), ("view", 800.0), ("typed", 100.0))
+    )
+    others = {"kr8s": Standing(2.0, 50.0, None), "kube-rs": Standing(300.0, 0.3, None), "kubesdk": None}
+    typed = msgspec.structs.replace(
+        typed, against="json.loads a line", baseline=Standing(40.0, 2.5, None), peers=others
+    )
+    picture, _ = pictured(kept(metadata, view, typed))["decode"]
+    texts = [one.text for one in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+    assert texts[2::2] == [
+        *("kubeproto, metadata alone", "kubeproto, typed when used", "kubeproto, every field typed"),
+        *("kube-rs", "json.loads (dicts)", "kr8s (dicts)"),
+    ]
+    assert texts[3::2] == ["900", "800", "100", "300", "40", "2"]
+
+
+def test_no_text_of_a_picture_is_cut_however_long_it_is() -> None:
+    name, title = "the imports that such a program needs in a process", "from an event on its way " * 12
+    for picture in (
+        bars(title, title, [("kubeproto", 1.0)], [(name, 2.0)]),
+        curves(title, title, {"kubeproto": [("10 %", 1.0), ("99 %", 30.0)]}, log=True),
+    ):
+        root = ElementTree.fromstring(picture)
+        width, height = (float(side) for side in root.get("viewBox", "").split()[2:])
+        words = " ".join(one.text or "" for one in root.iter(f"{SVG}text"))
+        assert words.count("from an event on its way") == 24
+        for one in root.iter(f"{SVG}text"):
+            assert float(one.get("y", "")) <= height
+            room = width if one.get("text-anchor") is None else float(one.get("x", ""))
+            if one.get("text-anchor") != "middle":
+                assert len(one.text or "") * 6 <= room
+
+
+def test_the_axis_of_a_curve_has_its_marks_where_its_figures_are() -> None:
+    latencies = curves("how long", "ms", {"ours": [("50 %", 0.2), ("99 %", 20.0)]}, log=True)
+    assert marks(latencies) == {"0.1": 200, "1": 133, "10": 67, "100": 0}
+    memory = curves("how much", "MB", {"ours": [("1", 10.0), ("2", 40.0)]}, log=False)
+    assert marks(memory) == {"0": 200, "20": 100, "40": 0}
+
+
+def marks(svg: str) -> dict[str, int]:
+    """What the axis says, and how far below its upper end."""
+    texts = [one for one in ElementTree.fromstring(svg).iter(f"{SVG}text") if one.get("text-anchor") == "end"]
+    highest = min(float(one.get("y", "")) for one in texts)
+    return {one.text or "": round(float(one.get("y", "")) - highest) for one in texts}
+
+
+def test_a_report_begins_with_what_was_not_reached(tmp_path: Path) -> None:
+    slow = msgspec.structs.replace(
+        outcome("a.slow", 2.0, (2, 2), Standing(1.0, 0.5, None)),
+        against="lightkube",
+        goal="ratio ≥ 3 (at least)",
+        met=False,
+        peers={"kopf": Standing(9.0, 4.5, None), "kube-rs": Standing(1.5, 0.75, None), "kr8s": None},
+    )
+    heavy = msgspec.structs.replace(outcome("b.heavy", 60.0, (60, 60)), goal="ours ≤ 50", met=False)
+    late = msgspec.structs.replace(
+        outcome("c.late", 3.0, (3, 3)),
+        goal="kube-rs ≥ 1",
+        met=False,
+        peers={"kube-rs": Standing(2.4, 0.8, None)},
+    )
+    fast = msgspec.structs.replace(
+        outcome("d.fast", 1.0, (1, 1), Standing(9.0, 9.0, None)), goal="ratio ≥ 3", met=True
+    )
+    run = kept(late, slow, heavy, fast)
+    assert behind(run) == ["`a.slow`: lightkube 0.5, kube-rs 0.75", "`c.late`: kube-rs 0.8"]
+    assert missed(run) == [
+        "`a.slow`: 0.5, and the goal is ratio ≥ 3 (at least)",
+        "`b.heavy`: 60, and the goal is ours ≤ 50",
+        "`c.late`: 0.8, and the goal is kube-rs ≥ 1",
+    ]
+    write_report(run, tmp_path)
+    for file in ("README.md", "index.html"):
+        written = (tmp_path / file).read_text()
+        assert written.count("lightkube 0.5, kube-rs 0.75") == 1
+        assert written.count("60, and the goal is ours ≤ 50") == 1
+    write_report(kept(fast), tmp_path)
+    assert "missed" not in (tmp_path / "README.md").read_text()
+
+
+def test_a_row_alone_has_no_chart_and_says_its_figure(tmp_path: Path) -> None:
+    write_report(kept(outcome("cache.x", 2.0, (1.9, 2.1))), tmp_path)
+    html = (tmp_path / "index.html").read_text()
+    assert "<svg" not in html
+    assert "<p>what cache.x does: <strong>2 s</strong>." in html
 
 
 def measured(also: dict[str, dict[str, float | None]], **fields: object) -> Outcome:

@@ -1,0 +1,53 @@
+"""The pictures of the README: who decodes pods how fast, and whose controllers reconcile how many objects."""
+
+from typing import Final
+
+from benchmarks._charts import bars
+from benchmarks._results import Outcome, Run
+
+# Our bars: what each does, and the row that measured it. The others are those of the last of these rows.
+_DECODE: Final = {
+    "metadata alone": "decode.pods.metadata",
+    "typed when used": "decode.pods.view",
+    "every field typed": "decode.pods.typed",
+}
+_CONTROLLER: Final = "controller.throughput"
+# What those make who do not type every field.
+_MAKES: Final = {
+    "json.loads a line": "json.loads (dicts)",
+    "kr8s": "kr8s (dicts)",
+    "pykube_ng": "pykube-ng (dicts)",
+    "kubesdk": "kubesdk (types what is read)",
+}
+
+
+def pictured(run: Run) -> dict[str, tuple[str, str]]:
+    """The pictures by name, each with what it shows in words, as far as their rows were measured."""
+    rows = {row.name: row for row in run.rows}
+    made: dict[str, tuple[str, str]] = {}
+    if all(name in rows for name in _DECODE.values()):
+        made["decode"] = _decode({what: rows[name] for what, name in _DECODE.items()})
+    if _CONTROLLER in rows:
+        made["controller"] = _controller(rows[_CONTROLLER])
+    return made
+
+
+def _decode(rows: dict[str, Outcome]) -> tuple[str, str]:
+    typed = rows["every field typed"]
+    title = "Pods of a watch, 5.8 KB each, decoded in a second"
+    note = "objects a second on one core, more is better; others type every field where nothing else is said"
+    ours = [(f"kubeproto, {what}", row.ours) for what, row in rows.items()]
+    return bars(title, note, ours, _others(typed)), title
+
+
+def _controller(row: Outcome) -> tuple[str, str]:
+    title = "Empty reconciles of 19,000 custom resources, from the socket on"
+    note = "reconciles a second, more is better"
+    return bars(title, note, [("kubeproto", row.ours)], _others(row)), title
+
+
+def _others(row: Outcome) -> list[tuple[str, float]]:
+    """The others of a row, the fastest first."""
+    standings = {row.against: row.baseline, **row.peers}
+    found = [(_MAKES.get(name, name), one.figure) for name, one in standings.items() if one]
+    return sorted(found, key=lambda pair: pair[1], reverse=row.more_is_better)
