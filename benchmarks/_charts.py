@@ -101,7 +101,7 @@ def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float
 
 def _powers(figures: Sequence[float]) -> list[float]:
     """The powers of ten that enclose the figures."""
-    least, most = math.floor(math.log10(min(figures))), math.ceil(math.log10(max(figures)))
+    least, most = int(math.log10(min(figures)) // 1), math.ceil(math.log10(max(figures)))
     return [10.0**power for power in range(least, max(most, least + 1) + 1)]
 
 

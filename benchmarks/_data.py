@@ -1,11 +1,13 @@
-"""What a server sends, made from a seed: pods, custom resources, watch streams and lists."""
+"""What a server sends, made from a seed: objects of three kinds, watch streams and lists."""
 
 import json
 import random
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from benchmarks._pods import go_json, pod, suffix, timestamp, uid
+
+Kind = Literal["pods", "crs", "configmaps"]
 
 SEGMENT: Final = 65536  # what one read of a busy socket gives
 _WORDS: Final = (
@@ -24,6 +26,20 @@ _AUTHORS: Final = ("Joseph Conrad", "Tove Jansson", "Herman Melville", "Ursula K
 _CONTINUE: Final = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJ4In0"
 
 
+def objects_of(kind: str, count: int, seed: int = 0, *, managed: bool = True) -> list[bytes]:
+    """Objects of a kind, with or without their managed fields."""
+    make = {"pods": pods, "crs": books, "configmaps": config_maps}[kind]
+    objects = make(count, seed)
+    return objects if managed else [_without_managed_fields(item) for item in objects]
+
+
+def _without_managed_fields(item: bytes) -> bytes:
+    """The object as a server writes one that has none; everything else keeps its bytes."""
+    obj = json.loads(item)
+    del obj["metadata"]["managedFields"]
+    return go_json(obj)
+
+
 def pods(count: int, seed: int = 0) -> list[bytes]:
     """Pods of about 5.7 KB, each as the JSON of one object, in Go's field order."""
     rng = random.Random(seed)
@@ -34,6 +50,45 @@ def books(count: int, seed: int = 0) -> list[bytes]:
     """Custom resources of about 660 bytes, every key sorted, as servers write what has no Go type."""
     rng = random.Random(seed)
     return [_book(index, rng) for index in range(count)]
+
+
+def config_maps(count: int, seed: int = 0) -> list[bytes]:
+    """ConfigMaps of about 1.5 KB that kubectl has applied, each in Go's field order."""
+    rng = random.Random(seed)
+    return [_config_map(index, rng) for index in range(count)]
+
+
+def _config_map(index: int, rng: random.Random) -> bytes:
+    settings = "\n".join(f"{rng.choice(_WORDS)}.{suffix(rng, 8)}: {suffix(rng, 24)}" for _ in range(24))
+    owned: dict[str, Any] = {
+        "f:data": {".": {}, "f:app.yaml": {}, "f:level": {}},
+        "f:metadata": {"f:labels": {"f:team": {}}},
+    }
+    return go_json(
+        {
+            "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "metadata": {
+                "name": f"settings-{index}-{suffix(rng, 5)}",
+                "namespace": f"team-{index % 20}",
+                "uid": uid(rng),
+                "resourceVersion": str(100_000 + index),
+                "creationTimestamp": timestamp(rng),
+                "labels": {"team": f"team-{index % 20}"},
+                "managedFields": [
+                    {
+                        "manager": "kubectl",
+                        "operation": "Apply",
+                        "apiVersion": "v1",
+                        "time": timestamp(rng),
+                        "fieldsType": "FieldsV1",
+                        "fieldsV1": owned,
+                    }
+                ],
+            },
+            "data": {"app.yaml": f"{settings}\n", "level": rng.choice(("debug", "info"))},
+        }
+    )
 
 
 def _book(index: int, rng: random.Random) -> bytes:

@@ -72,6 +72,26 @@ class Stopwatch:
         return self._clock() - start
 
 
+class Children:
+    """The CPU time of processes that this one starts, waits for and counts, each of them an event."""
+
+    def __init__(self) -> None:
+        self._spent: list[tuple[float, float]] = []
+
+    @contextmanager
+    def one(self) -> Generator[None]:
+        """Count the process that is started and waited for meanwhile."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        yield
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self._spent.append((after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime))
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """Seconds of CPU of a process, by itself and in the system: the medians."""
+        return middle(self._spent)
+
+
 def middle(spent: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """Return the medians of both figures; None if there are none."""
     if not spent:

@@ -14,10 +14,11 @@ from importlib import import_module
 from itertools import count
 from typing import Any
 
-from benchmarks._data import books, pods, watch_lines
+from benchmarks._data import objects_of, watch_lines
 from benchmarks._stopwatch import Stopwatch
 
 Run = Callable[[], "int | dict[str, Any]"]
+BUILT_IN = {"pods": "Pod", "configmaps": "ConfigMap"}  # what clients have classes for
 WAITING = frozenset(("live", "verbs"))  # for a server: their time is that of the clock on the wall
 
 
@@ -72,9 +73,10 @@ def part(name: str) -> Any:
 
 
 def watch_of(options: Any) -> bytes:
-    """Return the stream of a watch without bookmarks: `kind`, `objects` and `seed` say which."""
-    make = pods if options["kind"] == "pods" else books
-    return watch_lines(make(options["objects"], options["seed"]), bookmarks=0)
+    """Return the stream of a watch without bookmarks: `kind`, `objects`, `seed` and `managed` say which."""
+    managed = options.get("managed", True)
+    objects = objects_of(options["kind"], options["objects"], options["seed"], managed=managed)
+    return watch_lines(objects, bookmarks=0)
 
 
 def each_of(options: Any, verbs: Mapping[str, Callable[[str], None]]) -> Callable[[], int]:

@@ -1,4 +1,4 @@
-"""cloudcoil, on pydantic: pods and books as models, each checked as it is read."""
+"""cloudcoil, on pydantic: pods, ConfigMaps and books as models, each checked as it is read."""
 
 # /// script
 # requires-python = ">=3.11"
@@ -24,7 +24,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.peers._serve import each_of, part, serve, watch_of
+from benchmarks.peers._serve import BUILT_IN, each_of, part, serve, watch_of
 
 
 def book() -> Any:
@@ -51,7 +51,8 @@ def book() -> Any:
 
 def decode(options: Any) -> Callable[[], int]:
     """Do what its `watch` does with a line: `json.loads`, and `model_validate` of the object."""
-    kind = part("cloudcoil.models.kubernetes.core.v1").Pod if options["kind"] == "pods" else book()
+    core, named = part("cloudcoil.models.kubernetes.core.v1"), BUILT_IN.get(options["kind"])
+    kind = getattr(core, named) if named else book()
     lines = watch_of(options).decode().splitlines()
 
     def run() -> int:

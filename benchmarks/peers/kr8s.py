@@ -30,14 +30,15 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.peers._serve import each_of_async, part, serve, watch_of
+from benchmarks.peers._serve import BUILT_IN, each_of_async, part, serve, watch_of
 
 
 def decode(options: Any) -> Callable[[], int]:
     """Do what its `watch` does with a line: `json.loads`, and an object of its class around the dict."""
     objects = part("kr8s.objects")
-    kind: Any = objects.Pod
-    if options["kind"] != "pods":
+    if options["kind"] in BUILT_IN:
+        kind: Any = getattr(objects, BUILT_IN[options["kind"]])
+    else:
         kind = objects.new_class("Book", "example.technosophos.com/v1", namespaced=True)
     lines = watch_of(options).decode().splitlines()
     api = object()  # which it would ask the server with

@@ -1,4 +1,4 @@
-"""kubernetes, the official client: pods as its models, books as dicts."""
+"""kubernetes, the official client: pods and ConfigMaps as its models, books as dicts."""
 
 # /// script
 # requires-python = ">=3.11"
@@ -36,7 +36,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.peers._serve import each_of, part, serve, watch_of
+from benchmarks.peers._serve import BUILT_IN, each_of, part, serve, watch_of
 
 
 def core() -> Any:
@@ -48,7 +48,7 @@ def core() -> Any:
 def decode(options: Any) -> Callable[[], int]:
     """Put lines through `Watch.unmarshal_event`, as its `stream` does."""
     watch = part("kubernetes.watch").Watch()
-    kind = "V1Pod" if options["kind"] == "pods" else "object"
+    kind = f"V1{BUILT_IN[options['kind']]}" if options["kind"] in BUILT_IN else "object"
     lines = watch_of(options).decode().splitlines()
 
     def run() -> int:

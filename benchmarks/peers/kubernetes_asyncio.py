@@ -1,4 +1,4 @@
-"""kubernetes_asyncio, the official client's models over aiohttp: pods typed, books as dicts."""
+"""kubernetes_asyncio, the official client's models over aiohttp: pods, ConfigMaps typed, books as dicts."""
 
 # /// script
 # requires-python = ">=3.11"
@@ -28,13 +28,13 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.peers._serve import each_of_async, part, serve, watch_of
+from benchmarks.peers._serve import BUILT_IN, each_of_async, part, serve, watch_of
 
 
 def decode(options: Any) -> Callable[[], int]:
     """Put lines through `Watch.unmarshal_event`, as its `stream` does."""
     runner = asyncio.Runner()
-    kind = "V1Pod" if options["kind"] == "pods" else "object"
+    kind = f"V1{BUILT_IN[options['kind']]}" if options["kind"] in BUILT_IN else "object"
     lines = watch_of(options).splitlines()
 
     async def make() -> Any:  # its ApiClient wants a running loop

@@ -24,14 +24,14 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.peers._serve import each_of_async, part, serve, watch_of
+from benchmarks.peers._serve import BUILT_IN, each_of_async, part, serve, watch_of
 
 MODELS = "kube_models.api_v1.io.k8s.api.core.v1"
 
 
 def decode(options: Any) -> Callable[[], int]:
     """Do what its `watch_k8s_resources` does with a line: `json.loads`, and `from_dict`, lazily."""
-    resource = part(MODELS).Pod
+    resource = getattr(part(MODELS), BUILT_IN[options["kind"]])
     event = part("kubesdk.client").K8sResourceEvent[resource]
     lines = watch_of(options).decode().splitlines()
 

@@ -1,4 +1,4 @@
-"""lightkube, on msgspec too: pods typed as its classes, books as its generic kind.
+"""lightkube, on msgspec too: pods and ConfigMaps typed as its classes, books as its generic kind.
 A stream has no bookmarks: lightkube asks for none, and its Pod refuses those that servers send.
 """
 
@@ -27,13 +27,13 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from benchmarks.peers._serve import each_of, part, serve, watch_of
+from benchmarks.peers._serve import BUILT_IN, each_of, part, serve, watch_of
 
 
 def resource(kind: str) -> Any:
     """Return the class of a kind."""
-    if kind == "pods":
-        return part("lightkube.resources.core_v1").Pod
+    if kind in BUILT_IN:
+        return getattr(part("lightkube.resources.core_v1"), BUILT_IN[kind])
     create = part("lightkube.generic_resource").create_namespaced_resource
     return create("example.technosophos.com", "v1", "Book", "books")
 

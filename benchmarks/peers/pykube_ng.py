@@ -17,14 +17,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.peers._serve import each_of, part, serve, watch_of
+from benchmarks.peers._serve import BUILT_IN, each_of, part, serve, watch_of
 
 
 def resource(kind: str) -> Any:
     """Return the class of a kind."""
     objects = part("pykube.objects")
-    if kind == "pods":
-        return objects.Pod
+    if kind in BUILT_IN:
+        return getattr(objects, BUILT_IN[kind])
     names = {"version": "example.technosophos.com/v1", "endpoint": "books", "kind": "Book"}
     return type("Book", (objects.NamespacedAPIObject,), names)
 

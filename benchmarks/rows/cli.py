@@ -11,6 +11,7 @@ from typing import Final
 
 from benchmarks._measure import Absent, Contest, Further, Late, Probe
 from benchmarks._rows import MILLISECONDS, Goal, Row, Setting
+from benchmarks._stopwatch import Children
 from kubeproto import sim
 from kubeproto_serve import serving
 
@@ -23,6 +24,7 @@ class FreshCommand:
 
     def __init__(self, *command: str, **environment: str) -> None:
         self._command = command
+        self._children = Children()
         # As the import row: with the bytecode that the first run leaves behind.
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         self._environment = clean | environment
@@ -30,9 +32,15 @@ class FreshCommand:
     def __call__(self) -> float:
         return min(self._once() for _ in range(_BEST_OF))
 
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """Seconds of CPU of a process, from its start to its end."""
+        return self._children.spent
+
     def _once(self) -> float:
         start = time.perf_counter()
-        done = subprocess.run(self._command, env=self._environment, capture_output=True, check=False)
+        with self._children.one():
+            done = subprocess.run(self._command, env=self._environment, capture_output=True, check=False)
         took = time.perf_counter() - start
         if done.returncode:
             raise Absent(done.stderr.decode().strip() or f"{self._command[0]} failed")

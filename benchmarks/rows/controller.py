@@ -7,7 +7,7 @@ kopf, which has dicts.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from statistics import median, quantiles
@@ -17,9 +17,9 @@ import msgspec
 
 from benchmarks import _controller_program as program
 from benchmarks._contenders import Peer, Told, peers
-from benchmarks._controller_server import PACE, Course, controller_server
+from benchmarks._controller_server import FLOOD, PACE, Course, controller_server
 from benchmarks._controller_server import Options as ServerOptions
-from benchmarks._measure import Contest, Further, Probe, Unit
+from benchmarks._measure import ROUNDS, Absent, Contest, Further, Metered, Probe, Unit
 from benchmarks._peers import PeerProcess
 from benchmarks._rows import EVENTS_PER_SECOND, LATENCY, MEGABYTES, MILLISECONDS, Goal, Row, Setting
 
@@ -34,7 +34,7 @@ FAST_PACE: Final = 5_000.0
 
 def throughput(setting: Setting) -> Contest:
     """Reconciles a second of distinct objects, empty ones, and those of others in the same rounds."""
-    count = setting.size(19_000, quick=4_000)
+    count = setting.size(19_000, quick=2_000)
     url, begin = _ours(setting, ServerOptions(count, "burst"), program.Options("", "throughput", count))
 
     def figure(told: Any) -> float:
@@ -60,38 +60,100 @@ def hot(setting: Setting) -> Contest:
 
 
 def latency(setting: Setting, at: float, pace: float = PACE, course: Course = "paced") -> Contest:
-    """From an event's byte to the start of its reconcile, under so many events a second."""
-    count = setting.size(3_000, quick=400) if pace != SLOW_PACE else setting.size(300, quick=100)
-    if course == "flooded":
-        count = setting.size(500, quick=200)
-    url, begin = _ours(
-        setting, ServerOptions(count, course, pace=pace), program.Options("", "latency", count)
-    )
-    waits: dict[str, list[float]] = {}
+    """From an event's byte to the start of its reconcile, under so many events a second.
 
-    def figure(name: str) -> Callable[[Any], float]:
-        def middle(told: Any) -> float:
-            waits.setdefault(name, []).extend(told["waits"])
-            return float(quantiles(told["waits"], n=1000)[round(at * 10) - 1])
-
-        return middle
-
-    names = (
-        {"kopf": "kopf", **COMPILED} if pace != FAST_PACE else COMPILED
-    )  # kopf is behind at 5,000 a second
-    rivals: dict[str, Probe] = {
-        label: Peer(setting, name, "latency", count, figure(label), url=url, count=count)
-        for label, name in names.items()
-    }
+    Rows that differ in `at` alone read the same rounds if they are measured in one run.
+    """
+    measured: dict[str, Waits] = setting.shared.setdefault(f"latency, {course}, {pace:g} a second", {})
+    if not measured:
+        measured |= paced(setting, pace, course)
+    probes = {name: waits.at(at) for name, waits in measured.items()}
 
     def also() -> Further:
-        tenths = {name: quantiles(each, n=1000) for name, each in waits.items()}
+        tenths = {
+            name: quantiles(waits.all(), n=1000, method="inclusive")
+            for name, waits in measured.items()
+            if waits.all()
+        }
         return {
             f"{LATENCY} {percent:g} %": {name: one[round(percent * 10) - 1] for name, one in tenths.items()}
             for percent in (10, 25, 50, 75, 90, 95, 99, 99.9)
         }
 
-    return Contest(ours=Told(begin, count, figure("ours"), "ours"), peers=rivals, also=also)
+    known = len(measured["ours"].rounds)
+    rounds = known - 1 if known else ROUNDS
+    return Contest(ours=probes.pop("ours"), peers=probes, also=also, rounds=rounds)
+
+
+def paced(setting: Setting, pace: float, course: Course) -> dict[str, "Waits"]:
+    """Start whoever takes part in a row of latencies."""
+    count = setting.size(3_000, quick=400) if pace != SLOW_PACE else setting.size(300, quick=60)
+    if course == "flooded":
+        count = setting.size(500, quick=100)
+    sent = count * (FLOOD + 1) if course == "flooded" else count
+    url, begin = _ours(
+        setting, ServerOptions(count, course, pace=pace), program.Options("", "latency", count)
+    )
+    names = (
+        {"kopf": "kopf", **COMPILED} if pace != FAST_PACE else COMPILED
+    )  # kopf is behind at 5,000 a second
+    found = {"ours": Waits(lambda figure: Told(begin, count, figure, "ours", sent=sent))}
+    for label, name in names.items():
+        found[label] = Waits(partial(_rival, setting, name, count, sent, url))
+    return found
+
+
+def _rival(
+    setting: Setting, name: str, count: int, sent: int, url: str, figure: Callable[[Any], float]
+) -> Probe:
+    return Peer(setting, name, "latency", count, figure, sent=sent, url=url, count=count)
+
+
+class Waits:
+    """The latencies of a contender, round by round: measured by one row, and read by others too."""
+
+    def __init__(self, make: Callable[[Callable[[Any], float]], Probe]) -> None:
+        """`make` gives the probe, for what makes a figure of that which it tells."""
+        self.rounds: list[list[float]] = []
+        self._make = make
+        self._probe: Probe | None = None
+
+    def at(self, percent: float) -> Probe:
+        """Return a probe of this share: it measures, or goes through the rounds that were measured."""
+
+        def figure(waits: Sequence[float]) -> float:
+            return float(quantiles(waits, n=1000, method="inclusive")[round(percent * 10) - 1])
+
+        def told(answer: Any) -> float:
+            self.rounds.append(answer["waits"])
+            return figure(answer["waits"])
+
+        if self._probe is None:
+            self._probe = self._make(told)
+            return self._probe
+        return Again([figure(waits) for waits in self.rounds], self._probe)
+
+    def all(self) -> list[float]:
+        """Return what was measured after the round that warms up."""
+        return [wait for waits in self.rounds[1:] for wait in waits]
+
+
+class Again:
+    """A probe that repeats figures of rounds that are over."""
+
+    def __init__(self, figures: Sequence[float], measured: Probe) -> None:
+        self._figures = iter(figures)
+        self._measured = measured
+
+    def __call__(self) -> float:
+        for figure in self._figures:
+            return figure
+        raise Absent("it was not measured where these rounds were")
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """That of the rounds."""
+        return self._measured.spent if isinstance(self._measured, Metered) else None
 
 
 def rss(setting: Setting) -> Contest:
@@ -114,14 +176,19 @@ def rss(setting: Setting) -> Contest:
 
         return peer
 
-    return Contest(ours=once, peers={label: theirs(name) for label, name in COMPILED.items()})
+    # It hardly varies.
+    rivals = {label: theirs(name) for label, name in COMPILED.items()}
+    return Contest(ours=once, peers=rivals, rounds=setting.size(3, quick=1))
 
 
 def idle(setting: Setting) -> Contest:
     """What a hundred watches cost on which nothing happens."""
     seconds = setting.size(10, quick=1)
     _, begin = _ours(setting, ServerOptions(1, "silent"), program.Options("", "idle", seconds=seconds))
-    return Contest(ours=Told(begin, program.WATCHES, lambda told: float(told["idle"]), "ours"))
+    ours = Told(begin, program.WATCHES, lambda told: float(told["idle"]), "ours")
+    return Contest(
+        ours=ours, rounds=setting.size(3, quick=1)
+    )  # it hardly varies, and its seconds are waited for
 
 
 def _ours(

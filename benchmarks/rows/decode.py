@@ -7,27 +7,37 @@ lightkube gets no bookmarks.
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import Raw
 
 import kubeproto as kp
-from benchmarks._contenders import Ours, Peer, peers
-from benchmarks._data import books, list_page, pods, segments, watch_lines
+from benchmarks._contenders import Ours, Peer, left_out, peers, share
+from benchmarks._data import Kind, list_page, objects_of, pods, segments, watch_lines
 from benchmarks._measure import Contest, Further, Probe
+from benchmarks._readers import (
+    Book,
+    RawBook,
+    RawConfigMap,
+    RawPod,
+    Read,
+    copies,
+    events,
+    fed,
+    parsed,
+    using,
+)
 from benchmarks._rows import OBJECTS_PER_SECOND, Goal, Row, Setting
-from kubeproto.kinds.core_v1 import Pod
-from kubeproto.objects import encode
-from kubeproto.watching import ListDecoder, WatchDecoder, read_page
+from kubeproto.kinds.core_v1 import ConfigMap, Pod
 
 SEED: Final = 7
-Kind = Literal["pods", "crs"]
-Read = Callable[[Sequence[bytes]], int]
-"""Reads the segments of a stream or a body, and counts the events or objects that it reached."""
+# How many objects a stream has, and how many when quick.
+COUNTS: Final[dict[Kind, tuple[int, int]]] = {
+    "pods": (2_000, 400), "crs": (20_000, 4_000), "configmaps": (6_000, 1_200),
+}  # fmt: skip
 
 
 def json_lines(lines: Sequence[bytes]) -> int:
@@ -54,22 +64,47 @@ PYTHON: Final = {
 }
 
 
-def watch(setting: Setting, kind: Kind, ours: Read, *, everybody: bool = False) -> Contest:
-    """Ours against `json.loads` a line, lightkube or `everybody` in the same rounds; bookmarks aside."""
-    count = setting.size(2_000, quick=400) if kind == "pods" else setting.size(20_000, quick=4_000)
-    stream = watch_lines(pods(count, SEED) if kind == "pods" else books(count, SEED))
-    pieces, lines = segments(stream), stream.splitlines()
+QUICKLY: Final = ("lightkube",)  # who reads more than pods in a quick run too
+Beside = Literal["nobody", "lightkube", "everybody"]
+RIVALS: Final[dict[Beside, dict[str, str]]] = {
+    "nobody": {}, "lightkube": {"lightkube": "lightkube"}, "everybody": PYTHON,
+}  # fmt: skip
+
+
+def stream(
+    setting: Setting, kind: Kind, *, managed: bool = True, bookmarks: float = 0.02
+) -> tuple[int, bytes]:
+    """How many objects a row has, and their watch."""
+    count = setting.size(*COUNTS[kind])
+    return count, watch_lines(objects_of(kind, count, SEED, managed=managed), bookmarks=bookmarks)
+
+
+def watch(
+    setting: Setting, kind: Kind, ours: Read, *, managed: bool = True, beside: Beside = "lightkube"
+) -> Contest:
+    """Ours against `json.loads` a line, and others in the same rounds; bookmarks aside."""
+    count, text = stream(setting, kind, managed=managed)
+    pieces, lines = segments(text), text.splitlines()
     met = len(lines)
 
-    def figure(answer: Any) -> float:
-        return count / float(answer["seconds"])
+    def figure(met: int, answer: Any) -> float:
+        return met / float(answer["seconds"])
 
-    names = PYTHON if everybody else {"lightkube": "lightkube"}
+    names = RIVALS[beside]
     if kind == "crs":  # it types only kinds that stand in its models
         names = {label: name for label, name in names.items() if name != "kubesdk"}
-    rivals = peers(setting, names, "decode", count, figure, kind=kind, objects=count, seed=SEED)
-    if everybody:
-        rivals |= compiled(setting, kind, count, figure)
+    rivals: dict[str, Probe] = {}
+    for label, name in names.items():
+        if setting.quick and kind != "pods" and name not in QUICKLY:
+            rivals[label] = left_out
+            continue
+        some = share(name, count)
+        rivals[label] = Peer(
+            setting, name, "decode", some, partial(figure, some),
+            kind=kind, objects=some, seed=SEED, managed=managed,
+        )  # fmt: skip
+    if beside == "everybody":
+        rivals |= compiled(setting, kind, count, partial(figure, count), managed=managed)
     return Contest(
         ours=rate(lambda: ours(pieces), count, met),
         baseline=rate(lambda: json_lines(lines), count, met),
@@ -77,23 +112,24 @@ def watch(setting: Setting, kind: Kind, ours: Read, *, everybody: bool = False) 
     )
 
 
-def compiled(setting: Setting, kind: Kind, count: int, figure: Callable[[Any], float]) -> dict[str, Probe]:
+def compiled(
+    setting: Setting, kind: Kind, count: int, figure: Callable[[Any], float], *, managed: bool
+) -> dict[str, Probe]:
     """The peers in Go and Rust, which read the stream from a file: every field typed."""
     folder = Path(setting.keep(tempfile.TemporaryDirectory()))
     file = folder / "watch.json"
-    file.write_bytes(watch_lines(pods(count, SEED) if kind == "pods" else books(count, SEED), bookmarks=0))
+    file.write_bytes(stream(setting, kind, managed=managed, bookmarks=0)[1])
     made = peers(setting, {"kube-rs": "kube_rs"}, "decode", count, figure, kind=kind, file=str(file))
-    if kind == "pods":
+    if kind != "crs":
         for label, encoding in (("client-go, JSON", "json"), ("client-go, protobuf", "protobuf")):
             made[label] = Peer(setting, "client_go", "decode", count, figure, kind=encoding, file=str(file))
     return made
 
 
 def touched(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], int], int]) -> Further:
-    """Objects a second when 0, 10 or 100 of 100 objects are used: their labels, spec and status are read."""
-    count = setting.size(2_000, quick=400) if kind == "pods" else setting.size(20_000, quick=4_000)
-    stream = watch_lines(pods(count, SEED) if kind == "pods" else books(count, SEED))
-    pieces, lines = segments(stream), stream.splitlines()
+    """Objects a second when 0, 10 or 100 of 100 objects are used: their labels and own parts are read."""
+    count, text = stream(setting, kind)
+    pieces, lines = segments(text), text.splitlines()
     base = rate(lambda: json_lines(lines), count, len(lines))()
     figures = {
         f"{share} %": rate(partial(read, pieces, share), count, len(lines))() for share in (0, 10, 100)
@@ -131,115 +167,90 @@ def rate(run: Callable[[], int], objects: int, events: int) -> Ours:
     return Ours(run, events, lambda seconds: objects / seconds)
 
 
-class BookSpec(kp.Fields):
-    title: str
-    authors: list[str] = []
-    pages: int | None = None
+class Depth(msgspec.Struct, frozen=True):
+    """How far objects are read: the last word of a row's name, and a run for each kind."""
+
+    says: str
+    reads: Mapping[Kind, Read]
+    using: Mapping[Kind, type[kp.KubeObject]] = {}  # what is touched afterwards, if it is read lazily
+    names: Mapping[Kind, str] = {}
+    everybody: bool = False
 
 
-class BookStatus(kp.Fields):
-    copies: int | None = None
-    observed_generation: int | None = None
-    phase: str | None = None
+_SIZES: Final[dict[Kind, tuple[str, str]]] = {  # with managed fields, and without
+    "pods": ("pods of 5.8 KB", "pods of 4.2 KB, without managed fields"),
+    "crs": ("custom resources of 660 B", "custom resources of 450 B, without managed fields"),
+    "configmaps": ("ConfigMaps of 1.5 KB", "ConfigMaps of 1.3 KB, without managed fields"),
+}
+CLASSES: Final[dict[Kind, type[kp.KubeObject]]] = {"pods": Pod, "crs": Book, "configmaps": ConfigMap}
+METADATA: Final[dict[Kind, type[kp.KubeObject]]] = {
+    "pods": kp.Metadata[Pod], "crs": kp.Metadata[Book], "configmaps": kp.Metadata[ConfigMap],
+}  # fmt: skip
+RAW: Final[dict[Kind, type[kp.KubeObject]]] = {"pods": RawPod, "crs": RawBook, "configmaps": RawConfigMap}
+KINDS: Final[tuple[Kind, ...]] = ("pods", "crs", "configmaps")
 
 
-class Book(kp.Object[BookSpec, BookStatus], group="example.technosophos.com", version="v1"):
-    """The custom resource that `benchmarks._data.books` makes."""
+def what(kind: Kind, *, managed: bool) -> str:
+    """What a row reads, in words."""
+    return _SIZES[kind][0 if managed else 1]
 
 
-class RawPod(kp.KubeObject, version="v1", kind="Pod"):
-    """A pod whose every byte is parsed and whose metadata is typed; the rest stays JSON."""
-
-    spec: Raw
-    status: Raw
-
-
-def events(kind: type[kp.KubeObject], *, strict: bool = False) -> Read:
-    """Read a watch and reach each event."""
-
-    def read(pieces: Sequence[bytes]) -> int:
-        decoder = WatchDecoder(kind, strict=strict)
-        count = 0
-        for piece in pieces:
-            for _ in decoder.feed(piece):
-                count += 1
-        return count + len(decoder.finish())
-
-    return read
-
-
-def using(kind: type[kp.KubeObject]) -> Callable[[Sequence[bytes], int], int]:
-    """Read a watch and use a share of its objects, in hundredths."""
-
-    def read(pieces: Sequence[bytes], share: int) -> int:
-        decoder: WatchDecoder[Any] = WatchDecoder(kind)
-        count = due = 0
-        for piece in pieces:
-            for event in decoder.feed(piece):
-                count += 1
-                due += share
-                if due >= 100 and isinstance(event, kp.Added | kp.Modified | kp.Deleted):
-                    due -= 100
-                    use(event.object)
-        return count + len(decoder.finish())
-
-    return read
+DEPTHS: Final = {
+    "metadata": Depth(
+        "metadata only, each part of it typed when it is read; the rest is skipped",
+        {kind: events(METADATA[kind]) for kind in KINDS}, METADATA,
+    ),
+    "view": Depth(
+        "name, namespace, uid and version are read, the rest when it is used",
+        {kind: events(CLASSES[kind]) for kind in KINDS}, CLASSES, {"crs": "lazy"},
+    ),
+    "copy": Depth(
+        "the bytes of each copied out and checked", {kind: copies(CLASSES[kind]) for kind in KINDS}
+    ),
+    "strict": Depth(
+        "every byte is parsed, spec, status and data stay JSON",
+        {kind: events(RAW[kind], strict=True) for kind in KINDS},
+    ),
+    "typed": Depth(
+        "every field typed and checked; kr8s and pykube-ng make dicts, kubesdk types what is read, and of"
+        " custom resources all but cloudcoil and kube-rs make dicts",
+        {kind: events(CLASSES[kind], strict=True) for kind in KINDS},
+        everybody=True,
+    ),
+}  # fmt: skip
+# Of what Go writes in the order of its fields most bytes are skipped, so that no parser is the limit.
+SKIPPING: Final = ("metadata", "view")
+GOALS: Final = {
+    "decode.pods.metadata": 20.0,
+    "decode.pods.view": 20.0,
+    "decode.pods.copy": 10.0,
+    "decode.pods.strict": 5.0,
+    "decode.pods.typed": 3.0,
+    "decode.crs.lazy": 7.0,
+    "decode.crs.typed": 4.0,
+}
 
 
-def use(obj: Any) -> None:
-    """Read what a program reads of an object: its labels, and its own parts where it has them."""
-    _ = obj.metadata.labels
-    for name in ("spec", "status"):
-        getattr(obj, name, None)
+def _watch_row(kind: Kind, word: str, *, managed: bool) -> Row:
+    depth, without = DEPTHS[word], "" if managed else "unmanaged."
+    name = f"decode.{kind}.{without}{depth.names.get(kind, word)}"
+    beside: Beside = "everybody" if depth.everybody else "lightkube" if managed else "nobody"
 
-
-def copies(pieces: Sequence[bytes]) -> int:
-    """Read a watch and copy each object's own bytes out, as a store keeps them."""
-    decoder = WatchDecoder(Pod)
-    count = 0
-    for piece in pieces:
-        for event in decoder.feed(piece):
-            if isinstance(event, kp.Added | kp.Modified | kp.Deleted):
-                encode(event.object)
-            count += 1
-    return count + len(decoder.finish())
-
-
-def parsed(pieces: Sequence[bytes]) -> int:
-    """Read a page at once."""
-    count = 0
-    for _ in read_page(pieces[0], Pod):
-        count += 1
-    return count
-
-
-def fed(pieces: Sequence[bytes]) -> int:
-    """Read a page as it arrives."""
-    decoder = ListDecoder(Pod)
-    count = 0
-    for piece in pieces:
-        for _ in decoder.feed(piece):
-            count += 1
-    return count + len(decoder.finish())
-
-
-def _watch_row(
-    name: str, kind: Kind, read: Read, at_least: float, says: str, *, use: Any = None, everybody: bool = False
-) -> Row:
     def make(setting: Setting) -> Contest:
-        contest = watch(setting, kind, read, everybody=everybody)
-        if use is None:
+        rivals: Beside = "nobody" if setting.quick and not managed else beside
+        contest = watch(setting, kind, depth.reads[kind], managed=managed, beside=rivals)
+        if not managed or kind not in depth.using:
             return contest
-        return msgspec.structs.replace(contest, also=lambda: touched(setting, kind, using(use)))
+        return msgspec.structs.replace(contest, also=lambda: touched(setting, kind, using(depth.using[kind])))
 
     return Row(
         name,
         OBJECTS_PER_SECOND,
         make,
-        says=says,
+        says=f"{what(kind, managed=managed)}: {depth.says}",
         against="json.loads a line",
-        goal=Goal(at_least=at_least),
-        limit=f"limits.{kind}.msgspec",
+        goal=Goal(at_least=GOALS[name]) if name in GOALS else None,
+        limit=f"limits.{kind}.{without}{'memchr' if word in SKIPPING and kind != 'crs' else 'msgspec'}",
     )
 
 
@@ -256,36 +267,12 @@ def _page_row(name: str, read: Read, at_least: float, says: str, *, cut: bool) -
 
 
 ROWS: Final = (
-    _watch_row(
-        "decode.pods.metadata", "pods", events(kp.Metadata[Pod]), 20,
-        "pods: metadata only, each part of it typed when it is read; the rest is skipped",
-        use=kp.Metadata[Pod],
-    ),
-    _watch_row(
-        "decode.pods.view", "pods", events(Pod), 20,
-        "pods: name, namespace, uid and version are read, the rest is a view into the segment", use=Pod,
-    ),
-    _watch_row("decode.pods.copy", "pods", copies, 10, "pods, the bytes of each copied out and checked"),
-    _watch_row(
-        "decode.pods.strict", "pods", events(RawPod, strict=True), 5,
-        "pods: every byte is parsed, spec and status stay JSON",
-    ),
-    _watch_row(
-        "decode.pods.typed", "pods", events(Pod, strict=True), 3,
-        "pods: every field of spec and status typed and checked, by everybody but kr8s and pykube-ng (dicts)"
-        " and kubesdk (lazily)",
-        everybody=True,
-    ),
-    _watch_row(
-        "decode.crs.lazy", "crs", events(Book), 7,
-        "custom resources of 660 B: every byte is looked at, name, namespace, uid and version are read",
-        use=Book,
-    ),
-    _watch_row(
-        "decode.crs.typed", "crs", events(Book, strict=True), 4,
-        "custom resources, typed and checked; cloudcoil and kube-rs type them too, the others make dicts",
-        everybody=True,
+    *(
+        _watch_row(kind, word, managed=managed)
+        for kind in KINDS
+        for word in DEPTHS
+        for managed in (True, False)
     ),
     _page_row("list.pods.parse", parsed, 20, "10,000 pods in one body", cut=False),
     _page_row("list.pods.feed", fed, 15, "the same, as it arrives", cut=True),
-)  # fmt: skip
+)

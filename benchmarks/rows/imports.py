@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks._measure import Absent, Contest, Further, Late, Probe
 from benchmarks._pins import PROJECT
 from benchmarks._rows import MEGABYTES, SECONDS, Goal, Row, Setting
+from benchmarks._stopwatch import Children
 
 # What a program with that client begins with.
 MODULES: Final = {
@@ -47,7 +48,9 @@ print(took, pages)
 class FreshImport:
     """A probe: seconds of one import, the best of a few fresh interpreters, whose memory is remembered."""
 
-    def __init__(self, python: Path, module: str) -> None:
+    def __init__(self, python: Path, module: str, *, best_of: int = _BEST_OF) -> None:
+        self._best_of = best_of
+        self._children = Children()
         self._command = [str(python), "-c", _SCRIPT.format(module=module)]
         self._pages: list[int] = []
         # Without the bytecode that the first run leaves behind, all further ones would time the compiler.
@@ -56,18 +59,24 @@ class FreshImport:
         }
 
     def __call__(self) -> float:
-        return min(self._once() for _ in range(_BEST_OF))
+        return min(self._once() for _ in range(self._best_of))
 
     def _once(self) -> float:
-        done = subprocess.run(
-            self._command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
-        )
+        with self._children.one():
+            done = subprocess.run(
+                self._command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
+            )
         if done.returncode:
             raise Absent((done.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
         took, pages = done.stdout.split()
         if int(pages):
             self._pages.append(int(pages))
         return float(took)
+
+    @property
+    def spent(self) -> tuple[float, float] | None:
+        """Seconds of CPU of an interpreter, from its start to its end."""
+        return self._children.spent
 
     def resident(self) -> float | None:
         """MiB that the process held after the import; None where the system does not tell."""
@@ -86,7 +95,9 @@ def kubeproto(setting: Setting) -> Contest:
 
     def peer(name: str) -> Probe:
         def make() -> Probe:
-            imports[name] = FreshImport(setting.peers.python(name), MODULES[name])
+            # Theirs take up to a second each: in a quick run one interpreter a round has to do.
+            best_of = setting.size(_BEST_OF, quick=1)
+            imports[name] = FreshImport(setting.peers.python(name), MODULES[name], best_of=best_of)
             return imports[name]
 
         return Late(make)

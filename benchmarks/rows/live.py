@@ -16,11 +16,11 @@ from typing import Any, Final, Literal
 import trio
 
 import kubeproto as kp
-from benchmarks._contenders import Ours, kubeconfig, peers
+from benchmarks._contenders import Ours, Peer, kubeconfig, left_out, share
 from benchmarks._live_server import Address, live_server
-from benchmarks._measure import Contest
+from benchmarks._measure import Contest, Probe
+from benchmarks._readers import Book
 from benchmarks._rows import EVENTS_PER_SECOND, Goal, Row, Setting
-from benchmarks.rows.decode import Book
 from kubeproto import Api, BlockingTransport, Transport
 from kubeproto.config import Connection
 from kubeproto.kinds.core_v1 import Pod
@@ -31,6 +31,9 @@ from kubeproto_trio import TrioTransport
 SEED: Final = 7
 CONNECTIONS: Final = 100
 Kind = Literal["pods", "crs"]
+# How many events a watch has, and how many when quick; a hundred connections share more.
+COUNTS: Final[dict[Kind, tuple[int, int]]] = {"pods": (5_000, 1_000), "crs": (20_000, 4_000)}
+MORE: Final = 2
 Watch = Callable[[Connection, Any], int]
 """Watches once, over a new connection, and counts the events that it reached."""
 
@@ -107,20 +110,33 @@ OTHERS: Final[dict[Kind, dict[str, str]]] = {
 }
 
 
+SLOWLY: Final = ("kubernetes", "pykube_ng")  # in a quick run they are measured without TLS alone
+
+
 def contest(
     setting: Setting, kind: Kind, watch: Watch, *, tls: bool, gzip: bool = False, everybody: bool = False
 ) -> Contest:
     """Ours against lightkube, a plain socket in the same rounds; events a second."""
-    events = setting.size(10_000, quick=2_000) if kind == "pods" else setting.size(60_000, quick=10_000)
+    events = setting.size(*COUNTS[kind])
     address = setting.keep(live_server(kind, events, SEED, tls=tls, gzip=gzip))
     connection = Connection(server=address.url, ca=address.ca.encode())
     api: Api[Any] = kp.Api(Pod, namespace="default") if kind == "pods" else kp.Api(Book, namespace="default")
     file = setting.keep(kubeconfig(address.url, address.ca))
     names = {"lightkube": "lightkube", **(OTHERS[kind] if everybody else {})}
-    rivals = peers(
-        setting, names, "live", events, lambda told: events / float(told["seconds"]),
-        kind=kind, events=events, url=address.url, ca=address.ca, kubeconfig=str(file),
-    )  # fmt: skip
+
+    def figure(met: int, told: Any) -> float:
+        return met / float(told["seconds"])
+
+    rivals: dict[str, Probe] = {}
+    for label, name in names.items():
+        if setting.quick and tls and name in SLOWLY:
+            rivals[label] = left_out
+            continue
+        some = share(name, events)  # who needs fewer ends its watch before the server does
+        rivals[label] = Peer(
+            setting, name, "live", some, partial(figure, some),
+            kind=kind, events=some, url=address.url, ca=address.ca, kubeconfig=str(file),
+        )  # fmt: skip
     if not gzip:
         rivals["a plain socket and json.loads"] = rate(partial(by_hand, address), events)
     return Contest(
@@ -130,7 +146,7 @@ def contest(
 
 def connections(setting: Setting, kind: Kind) -> Contest:
     """A hundred watches at once in one loop, beside one watch of as many events."""
-    events = setting.size(60_000, quick=10_000) if kind == "crs" else setting.size(10_000, quick=2_000)
+    events = setting.size(*(MORE * count for count in COUNTS[kind]))
     one = setting.keep(live_server(kind, events, SEED, tls=False))
     many = setting.keep(live_server(kind, events // CONNECTIONS, SEED, tls=False))
     api: Api[Any] = kp.Api(Pod, namespace="default") if kind == "pods" else kp.Api(Book, namespace="default")

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, Literal
 
-from benchmarks._contenders import Ours, kubeconfig, peers
+from benchmarks._contenders import Ours, kubeconfig, left_out, peers
 from benchmarks._hammer import Server, hammer, real, simulated
 from benchmarks._measure import Contest, Probe
 from benchmarks._rows import Row, Setting
@@ -33,6 +33,9 @@ NAMES: Final = {
     name: name
     for name in ("cloudcoil", "kr8s", "kubernetes", "kubernetes_asyncio", "kubesdk", "lightkube", "pykube_ng")
 }
+
+
+QUICKLY: Final = ("lightkube", "kubesdk")  # who takes part in a quick run
 
 
 def over(server: Server) -> Connection:
@@ -105,6 +108,8 @@ def blocking(server: Server, verb: Verb, many: int) -> Generator[Callable[[], in
 
 def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Contest:
     """Ours on asyncio against lightkube, and everybody else in the same rounds."""
+    if control_plane and setting.quick:
+        left_out()
     many = setting.size(200, quick=50)
     server = setting.keep(real() if control_plane else simulated("--empty"))
     for number in range(THERE):
@@ -118,6 +123,9 @@ def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Conte
 
     rivals: dict[str, Probe] = {}
     for label, name in NAMES.items():
+        if setting.quick and name not in QUICKLY:
+            rivals[label] = left_out
+            continue
         rivals |= peers(
             setting, {label: name}, "verbs", many, lambda told: figure(float(told["seconds"])),
             verb=verb, count=many, there=THERE, prefix=name.replace("_", "-"), text=TEXT,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks._data import books, list_page, pods, segments, watch_lines
+from benchmarks._data import books, config_maps, list_page, objects_of, pods, segments, watch_lines
 
-PODS, BOOKS = pods(200, seed=3), books(200, seed=3)
+PODS, BOOKS, MAPS = pods(200, seed=3), books(200, seed=3), config_maps(200, seed=3)
 
 
 def pairs(text: bytes) -> list[tuple[str, Any]]:
@@ -21,7 +21,7 @@ def is_sorted(value: Any) -> bool:
     return json.dumps(value) == json.dumps(value, sort_keys=True)
 
 
-@pytest.mark.parametrize("make", [pods, books])
+@pytest.mark.parametrize("make", [pods, books, config_maps])
 def test_equal_seeds_give_equal_bytes_and_others_do_not(make: Any) -> None:
     assert make(5, seed=1) == make(5, seed=1)
     assert make(5, seed=1) != make(5, seed=2)
@@ -33,10 +33,11 @@ def test_the_sizes_are_those_of_the_goals() -> None:
     assert all(5500 <= len(pod) <= 6000 for pod in PODS)
     assert 640 <= mean(map(len, BOOKS)) <= 680
     assert all(620 <= len(book) <= 700 for book in BOOKS)
+    assert 1500 <= mean(map(len, MAPS)) <= 1580
 
 
 def test_objects_have_names_uids_and_versions_of_their_own() -> None:
-    for objects in (PODS, BOOKS):
+    for objects in (PODS, BOOKS, MAPS):
         metadata = [json.loads(item)["metadata"] for item in objects]
         assert len({(one["namespace"], one["name"]) for one in metadata}) == len(objects)
         assert len({one["uid"] for one in metadata}) == len(objects)
@@ -60,6 +61,30 @@ def test_a_pod_is_written_in_gos_order_with_managed_fields_last() -> None:
         assert is_sorted(pod["metadata"]["annotations"])
 
 
+def test_a_config_map_is_written_in_gos_order_with_text_of_many_lines() -> None:
+    for text in MAPS:
+        config_map = json.loads(text)
+        assert list(config_map) == ["kind", "apiVersion", "metadata", "data"]
+        assert list(config_map["metadata"])[-2:] == ["labels", "managedFields"]
+        assert is_sorted(config_map["metadata"]["managedFields"][0]["fieldsV1"])
+        assert is_sorted(config_map["data"])
+        assert config_map["data"]["app.yaml"].count("\n") == 24
+
+
+@pytest.mark.parametrize("kind", ["pods", "crs", "configmaps"])
+def test_objects_without_managed_fields_are_the_same_but_for_them(kind: str) -> None:
+    whole, without = objects_of(kind, 9, 3), objects_of(kind, 9, 3, managed=False)
+    for text, bare in zip(whole, without, strict=True):
+        assert b"managedFields" not in bare
+        obj = json.loads(text)
+        del obj["metadata"]["managedFields"]
+        assert pairs(bare) == list(obj.items())
+        # Byte by byte but for what is cut out, escapes and the order of the keys included.
+        start = text.index(b'"managedFields":[')
+        assert bare.startswith(text[:start].removesuffix(b","))
+        assert text.endswith(bare[-100:])
+
+
 def test_managed_fields_of_a_pod_take_their_share_and_hold_no_array() -> None:
     for text in PODS:
         managed = text[text.index(b',"managedFields":[') : text.index(b',"spec":')]
@@ -80,7 +105,7 @@ def test_every_key_of_a_custom_resource_is_sorted() -> None:
     assert isinstance(book["spec"]["authors"], list)
 
 
-@pytest.mark.parametrize("objects", [PODS, BOOKS])
+@pytest.mark.parametrize("objects", [PODS, BOOKS, MAPS])
 def test_a_watch_stream_has_a_line_an_object_and_bookmarks_between(objects: list[bytes]) -> None:
     lines = watch_lines(objects, bookmarks=0.1).splitlines()
     events = [json.loads(line) for line in lines]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks._measure import ROUNDS, Absent, Contest, Late, Probe, Unit, hold
 from benchmarks._stopwatch import Stopwatch
+from benchmarks.rows.cache import longest_pause
 
 TIME = Unit("s")
 RATE = Unit("events/s", more_is_better=True)
@@ -42,6 +43,13 @@ class Clock:
 def forever(cost: float) -> Iterator[float]:
     while True:
         yield cost
+
+
+def test_a_pause_is_that_of_the_collector_and_nothing_where_it_never_ran() -> None:
+    kept: list[object] = []
+    assert longest_pause(lambda: kept.append("x"))() == 0.0
+    assert longest_pause(lambda: [[index] for index in range(100_000)])() > 0.0
+    assert gc.get_freeze_count() == 0
 
 
 def test_there_are_at_least_seven_rounds() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks._contenders import Peer
-from benchmarks._measure import Absent, Contest, hold
+from benchmarks._contenders import FEWER, SLOW, Peer, share
+from benchmarks._data import Kind
+from benchmarks._measure import Absent, Contest, Metered, hold
 from benchmarks._peers import PeerProcess, Peers
 from benchmarks._pins import PINS, pinned_peers, requirements
 from benchmarks._rows import EVENTS_PER_SECOND, Setting
@@ -185,6 +186,9 @@ def test_an_import_is_timed_in_a_fresh_interpreter() -> None:
     assert 0 < probe() < 10
     resident = probe.resident()
     assert resident is None or 1 < resident < 1000
+    assert isinstance(probe, Metered)
+    assert probe.spent is not None
+    assert 0 < sum(probe.spent) < 10
 
 
 def test_a_module_that_cannot_be_imported_is_absent() -> None:
@@ -204,14 +208,41 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
         yield Setting(quick=True, peers=peers, stack=stack)
 
 
-@pytest.mark.parametrize("kind", ["pods", "crs"])
-def test_a_decode_row_measures_whoever_meets_every_event(setting: Setting, kind: decode.Kind) -> None:
+@pytest.mark.parametrize("kind", decode.KINDS)
+def test_a_decode_row_measures_whoever_meets_every_event(setting: Setting, kind: Kind) -> None:
     contest = decode.watch(setting, kind, cut_lines)
     assert contest.baseline is not None
     assert contest.ours() > 0
     assert contest.baseline() > 0
     with pytest.raises(Absent, match="lightkube"):
         contest.peers["lightkube"]()
+
+
+@pytest.mark.parametrize("kind", decode.KINDS)
+@pytest.mark.parametrize("word", list(decode.DEPTHS))
+@pytest.mark.parametrize("managed", [True, False])
+def test_each_kind_is_read_at_each_depth_with_and_without_managed_fields(
+    setting: Setting, kind: Kind, word: str, managed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(decode.COUNTS, kind, (40, 40))
+    # A read that misses an event is refused by the row itself.
+    contest = decode.watch(setting, kind, decode.DEPTHS[word].reads[kind], managed=managed, beside="nobody")
+    assert contest.peers == {}
+    names = {row.name for row in decode.ROWS}
+    last = decode.DEPTHS[word].names.get(kind, word)
+    assert f"decode.{kind}.{'' if managed else 'unmanaged.'}{last}" in names
+
+
+def test_a_row_without_managed_fields_reads_none(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(decode.COUNTS, "pods", (9, 9))
+    for managed in (True, False):
+        _, text = decode.stream(setting, "pods", managed=managed)
+        assert (b"managedFields" in text) is managed
+
+
+def test_a_client_that_needs_milliseconds_an_object_gets_a_tenth_of_them() -> None:
+    assert [share(name, 400) for name in ("lightkube", "kr8s", "kube_rs")] == [400, 400 // FEWER, 400]
+    assert set(SLOW) <= set(decode.PYTHON)
 
 
 def test_a_decode_row_refuses_a_run_that_misses_an_event(setting: Setting) -> None:

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use futures::{StreamExt, TryStreamExt};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::{
     Api, Client, Config, CustomResource, ResourceExt,
     api::{ObjectList, WatchEvent, WatchParams},
@@ -77,6 +77,7 @@ pub async fn run() -> Result<()> {
 async fn round(options: &Options, text: &str) -> Result<Value> {
     match (options.work.as_str(), options.kind.as_str()) {
         ("decode", "pods") => timed(|| decoded::<Pod>(text)),
+        ("decode", "configmaps") => timed(|| decoded::<ConfigMap>(text)),
         ("decode", _) => timed(|| decoded::<Book>(text)),
         ("list", _) => timed(|| Ok(serde_json::from_str::<ObjectList<Pod>>(text)?.items.len())),
         ("live", "pods") => watched(Api::<Pod>::namespaced(client(options)?, "default")).await,

@@ -1,0 +1,123 @@
+"""How a program of ours reads a watch or a list: the runs that the rows of decoding and of limits time."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+import kubeproto as kp
+from kubeproto.kinds.core_v1 import Pod
+from kubeproto.objects import encode
+from kubeproto.watching import ListDecoder, WatchDecoder, read_page
+
+Read = Callable[[Sequence[bytes]], int]
+"""Reads the segments of a stream or a body, and counts the events or objects that it reached."""
+
+
+class BookSpec(kp.Fields):
+    title: str
+    authors: list[str] = []
+    pages: int | None = None
+
+
+class BookStatus(kp.Fields):
+    copies: int | None = None
+    observed_generation: int | None = None
+    phase: str | None = None
+
+
+class Book(kp.Object[BookSpec, BookStatus], group="example.technosophos.com", version="v1"):
+    """The custom resource that `benchmarks._data.books` makes."""
+
+
+class RawPod(kp.KubeObject, version="v1", kind="Pod"):
+    """A pod whose every byte is parsed and whose metadata is typed; the rest stays JSON."""
+
+    spec: Raw
+    status: Raw
+
+
+class RawBook(kp.KubeObject, group="example.technosophos.com", version="v1", kind="Book"):
+    """The same of a custom resource."""
+
+    spec: Raw
+    status: Raw
+
+
+class RawConfigMap(kp.KubeObject, version="v1", kind="ConfigMap"):
+    """The same of a ConfigMap."""
+
+    data: Raw
+
+
+def events(kind: type[kp.KubeObject], *, strict: bool = False) -> Read:
+    """Read a watch and reach each event."""
+
+    def read(pieces: Sequence[bytes]) -> int:
+        decoder = WatchDecoder(kind, strict=strict)
+        count = 0
+        for piece in pieces:
+            for _ in decoder.feed(piece):
+                count += 1
+        return count + len(decoder.finish())
+
+    return read
+
+
+def using(kind: type[kp.KubeObject]) -> Callable[[Sequence[bytes], int], int]:
+    """Read a watch and use a share of its objects, in hundredths."""
+
+    def read(pieces: Sequence[bytes], share: int) -> int:
+        decoder: WatchDecoder[Any] = WatchDecoder(kind)
+        count = due = 0
+        for piece in pieces:
+            for event in decoder.feed(piece):
+                count += 1
+                due += share
+                if due >= 100 and isinstance(event, kp.Added | kp.Modified | kp.Deleted):
+                    due -= 100
+                    use(event.object)
+        return count + len(decoder.finish())
+
+    return read
+
+
+def use(obj: Any) -> None:
+    """Read what a program reads of an object: its labels, and its own parts where it has them."""
+    _ = obj.metadata.labels
+    for name in ("spec", "status", "data"):
+        getattr(obj, name, None)
+
+
+def copies(kind: type[kp.KubeObject]) -> Read:
+    """Read a watch and copy each object's own bytes out, as a store keeps them."""
+
+    def read(pieces: Sequence[bytes]) -> int:
+        decoder: WatchDecoder[Any] = WatchDecoder(kind)
+        count = 0
+        for piece in pieces:
+            for event in decoder.feed(piece):
+                if isinstance(event, kp.Added | kp.Modified | kp.Deleted):
+                    encode(event.object)
+                count += 1
+        return count + len(decoder.finish())
+
+    return read
+
+
+def parsed(pieces: Sequence[bytes]) -> int:
+    """Read a page at once."""
+    count = 0
+    for _ in read_page(pieces[0], Pod):
+        count += 1
+    return count
+
+
+def fed(pieces: Sequence[bytes]) -> int:
+    """Read a page as it arrives."""
+    decoder = ListDecoder(Pod)
+    count = 0
+    for piece in pieces:
+        for _ in decoder.feed(piece):
+            count += 1
+    return count + len(decoder.finish())

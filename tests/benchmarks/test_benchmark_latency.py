@@ -1,0 +1,111 @@
+"""Latencies: one row measures rounds, and rows that ask for another share of them read the same rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, cast
+
+import pytest
+
+from benchmarks._contenders import Told
+from benchmarks._measure import Absent, Metered, Probe, Unit, hold
+from benchmarks._peers import PeerProcess, Peers
+from benchmarks._rows import LATENCY, Setting
+from benchmarks.rows import controller
+from benchmarks.rows.controller import Waits
+
+MS = Unit("ms")
+
+
+class Rounds:
+    """A probe that is told other waits in each round, and counts them."""
+
+    def __init__(self, figure: Callable[[Any], float], worst: Iterator[float]) -> None:
+        self.figure, self.worst, self.count = figure, worst, 0
+
+    def __call__(self) -> float:
+        self.count += 1
+        worst = next(self.worst, None)
+        if worst is None:
+            raise Absent("it ended")
+        return self.figure({"waits": [1.0] * 50 + [worst] * 50})
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        return 2.0, 1.0
+
+
+@pytest.fixture
+def setting() -> Iterator[Setting]:
+    with ExitStack() as stack:
+        yield Setting(quick=True, peers=Peers(lambda _: None), stack=stack)
+
+
+def started(monkeypatch: pytest.MonkeyPatch, **worst: list[float]) -> list[Rounds]:
+    """Put these rounds in the place of programs."""
+    probes: list[Rounds] = []
+
+    def make(figures: list[float]) -> Callable[[Callable[[Any], float]], Probe]:
+        def probe(figure: Callable[[Any], float]) -> Probe:
+            probes.append(Rounds(figure, iter(figures)))
+            return probes[-1]
+
+        return probe
+
+    def paced(*_: object) -> dict[str, Waits]:
+        return {name: Waits(make(figures)) for name, figures in worst.items()}
+
+    monkeypatch.setattr(controller, "paced", paced)
+    return probes
+
+
+def test_rows_of_one_pace_read_the_same_rounds(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    probes = started(monkeypatch, ours=[90.0, 4.0, 2.0, 3.0], kopf=[80.0, 40.0, 20.0, 30.0])
+    first = hold(controller.latency(setting, at=25), MS, lambda _: None, rounds=3)
+    second = hold(controller.latency(setting, at=99), MS, lambda _: None)
+    assert [one.count for one in probes] == [4, 4]
+    assert (first.ours, first.span) == (1.0, (1.0, 1.0))
+    assert (second.ours, second.span) == (3.0, (2.0, 4.0))  # the round that warms up counts in neither
+    kopf = second.peers["kopf"]
+    assert kopf is not None
+    assert (kopf.figure, kopf.ratio) == (30.0, 10.0)
+    assert second.also["µs of CPU an event"] == {"ours": 3e6, "kopf": 3e6}
+    assert first.also[f"{LATENCY} 99 %"] == second.also[f"{LATENCY} 99 %"] == {"ours": 4.0, "kopf": 40.0}
+
+
+def test_another_pace_is_measured_by_itself(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    probes = started(monkeypatch, ours=[9.0] * 20)
+    hold(controller.latency(setting, at=50), MS, lambda _: None, rounds=3)
+    hold(controller.latency(setting, at=50, pace=controller.SLOW_PACE), MS, lambda _: None, rounds=3)
+    hold(controller.latency(setting, at=50, course="flooded"), MS, lambda _: None, rounds=3)
+    assert [one.count for one in probes] == [4, 4, 4]
+
+
+def test_who_was_absent_where_it_was_measured_is_absent_again(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started(monkeypatch, ours=[9.0] * 20, kopf=[9.0, 9.0])
+    said: list[str] = []
+    hold(controller.latency(setting, at=50), MS, said.append, rounds=3)
+    result = hold(controller.latency(setting, at=99), MS, said.append)
+    assert result.peers == {"kopf": None}
+    assert said == [
+        "kopf is not measured: it ended",
+        "kopf is not measured: it was not measured where these rounds were",
+    ]
+
+
+def test_cpu_time_is_divided_among_all_events_that_came() -> None:
+    class Process:
+        spent = (2.0, 1.0)  # of each of the events that it tells
+
+        def told(self, _: int) -> dict[str, float]:
+            return {"seconds": 1.0}
+
+    process = cast(PeerProcess, Process())
+    probe = Told(lambda: process, 10, lambda told: float(told["seconds"]), "ours", sent=40)
+    assert probe.spent is None
+    probe()
+    assert isinstance(probe, Metered)
+    assert probe.spent == (0.5, 0.25)
