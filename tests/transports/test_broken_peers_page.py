@@ -30,15 +30,15 @@ KEEP_ALIVE: Final[dict[str, int]] = code(asyncio_socket, "_KEEP_ALIVE")
 
 # The beginning of each row, the figures that it names, and the tests that try it.
 ROWS: Final[dict[str, tuple[list[float], list[str]]]] = {
-    "does not answer the dialling": (
+    "does not accept the TCP connection": (
         [asyncio_dialling.DIAL, trio_dialling.DIAL, httpx_exchange.CONNECT_TIMEOUT],
         ["test_a_server_that_is_silent_from_the_start_is_noticed_too"],
     ),
-    "accepts, and shakes no hands": (
+    "accepts, and does not complete the handshake": (
         [asyncio_dialling.SHAKE_HANDS, trio_dialling.SHAKE_HANDS, httpx_exchange.CONNECT_TIMEOUT],
         ["test_a_server_that_says_nothing_in_the_handshake_was_never_reached"],
     ),
-    "vanishes without a word": (
+    "vanishes silently": (
         [KEEP_ALIVE["TCP_KEEPIDLE"] + KEEP_ALIVE["TCP_KEEPINTVL"] * KEEP_ALIVE["TCP_KEEPCNT"]],
         ["test_a_kernel_that_refuses_keep_alive_is_no_reason_not_to_connect"],
     ),
@@ -121,7 +121,7 @@ ROWS: Final[dict[str, tuple[list[float], list[str]]]] = {
 
 def rows() -> list[str]:
     """The rows of the tables on the page, without their heads."""
-    heads = {"The server or the network", "Who", "It says"}
+    heads = {"The server or the network", "Who", "The server sends"}
     cells = [line[2:] for line in PAGE.splitlines() if line.startswith("| ")]
     return [row for row in cells if row.partition(" |")[0] not in heads]
 
