@@ -14,7 +14,7 @@
     │   ├── Conflict 409, AlreadyExists 409, Gone 410 (both reasons: Expired and Gone)
     │   └── TooManyRequests 429, InternalError 500, ServerTimeout 500, ServiceUnavailable 503, Timeout 504
     └── TransportError          bytes did not make it
-        ├── ConnectError        no connection came to be: nothing was sent
+        ├── ConnectError        no connection was made: nothing was sent
         └── DeadlineExceeded    the time that was given ran out
 
 What happens daily on a watch (a 410, a closed stream) is an event inside the machines, not an exception.
@@ -87,7 +87,7 @@ class TransportError(KubeprotoError):
 
 
 class ConnectError(TransportError):
-    """No connection came to be, so nothing was sent."""
+    """No connection was made, so nothing was sent."""
 
 
 class DeadlineExceeded(TransportError):

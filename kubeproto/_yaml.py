@@ -320,7 +320,7 @@ def _mapping(node: _Node) -> dict[str, Any]:
             continue
         key = _key(key_node)
         if key in members:
-            raise YamlError(f"the key {key!r} stands here twice", key_node.line)
+            raise YamlError(f"the key {key!r} occurs twice here", key_node.line)
         members[key] = _value(value_node)
     return merged | members
 
@@ -349,7 +349,7 @@ def _key(node: _Node) -> str:
             return _float_key(value)
         case _:
             raise YamlError(
-                "a key must be a text; if it looks like another value, put it in quotes", node.line
+                "a key must be a string; if it looks like another value, put it in quotes", node.line
             )
 
 

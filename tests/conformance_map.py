@@ -85,7 +85,7 @@ def mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
             case {"not": str() as why, **rest} if not rest and why.strip():
                 pass
             case _:
-                wrong.append(f"{row} = {form} is none of test, later (a known part) and not (a reason)")
+                wrong.append(f"{row} = {form} is not one of test, later (a known part) and not (a reason)")
     return wrong
 
 

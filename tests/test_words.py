@@ -16,7 +16,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDERS: Final = ("kubeproto", "runtime", "transports", "examples", "benchmarks", "tools", "tests", "docs")
-PAGES: Final = ("README.md", "CONTRIBUTING.md", ".importlinter")
+PAGES: Final = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "DESIGN.md", "SECURITY.md", ".importlinter")
 
 _NO_NOUN: Final = "longer|more\\b|such|other|need|way|news|progress|reason|trouble|edit|kind of"
 _SHELF: Final = r"\bshel(f|ves)\b"
@@ -46,6 +46,8 @@ REPLACED: Final = {
     r"\bput away\b": "give up",
     r"\b(gives?|gave|given) (it )?back\b": "return, release",
     rf"(?<!there )\b(is|was|are|were) no (?!{_NO_NOUN})[a-z]": "is not a",
+    r"\bfor ever\b": "forever",
+    r"\b(comes?|came) to be\b": "is made, was made",
 }
 
 # Most files use none of them, which one search over the whole text shows.
@@ -73,6 +75,9 @@ PERMITTED: Final = {
     ("runtime/kubeproto_runtime/writing/_draining.py", _MIRROR): "mirror pods, as Kubernetes calls them",
     ("tests/runtime/test_draining.py", _MIRROR): "mirror pods, as Kubernetes calls them",
     ("kubeproto/sim/_fixtures.py", _SHELF): _BOOKS,
+    ("CHANGELOG.md", _MIRROR): "mirror pods, as Kubernetes calls them",
+    ("DESIGN.md", _SHELF): "the books of the examples, in the entry on this test",
+    ("DESIGN.md", _WORLD): "named in the entry on this test",
     ("runtime/kubeproto_runtime/controllers/_finalizer.py", _SHELF): _BOOKS,
     ("kubeproto/sim/admission/_calls.py", _WORLD): "the body of a webhook that does not answer with a review",
     ("tests/admission/", _WORLD): _TEXT,

@@ -1,7 +1,7 @@
 """Makes a virtual environment of what a lock file pins, hash by hash, and this project, editable.
 
 It runs on a bare Python, so it uses the standard library alone. `.ready` is written last: a folder without
-it is half made, and is made anew.
+it is half made, and is made again.
 """
 
 from __future__ import annotations

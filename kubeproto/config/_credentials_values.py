@@ -15,7 +15,7 @@ from ._oidc import Discover, Redeem
 from ._plugin import TIMEOUT
 from ._secrets import Credentials
 
-FOR_EVER: Final = float("inf")
+FOREVER: Final = float("inf")
 
 
 class RenewalContext(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Holding(Struct, frozen=True, kw_only=True):
     credentials: Credentials
     since: float
     due: float
-    expires: float = FOR_EVER
+    expires: float = FOREVER
     doubts: int = 0
 
 

@@ -38,7 +38,7 @@ from ._urls import complete_server
 ALLOW_ALL: Final = PluginPolicy()
 
 INSECURE: Final = (
-    "insecure-skip-tls-verify is set: whoever stands between here and the server can read and change all"
+    "insecure-skip-tls-verify is set: anyone between here and the server can read and change all"
 )
 PLAIN: Final = "the server is reached without TLS, so no credentials are sent"
 

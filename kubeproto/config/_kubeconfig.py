@@ -178,7 +178,7 @@ def _checked(document: LocatedDocument, what: str) -> dict[str, Any]:
         for index, name in enumerate(listed):
             if name in listed[:index]:
                 line = document.line_of([key, index, "name"])
-                raise mistake(what, line, f"the {key[:-1]} {name!r} stands here twice")
+                raise mistake(what, line, f"the {key[:-1]} {name!r} occurs twice here")
     return value
 
 

@@ -51,7 +51,7 @@ class Plugin(Hiding, frozen=True, kw_only=True):
     def can_ask(self, *, terminal: bool) -> bool:
         """Return True if it may talk to a person. One that must is refused where there is none."""
         if self.mode == "Always" and not terminal:
-            raise ConfigError(f"the plugin {self.command!r} must talk to a person, and there is no terminal")
+            raise ConfigError(f"the plugin {self.command!r} is interactive, and there is no terminal")
         return terminal and self.mode != "Never"
 
 

@@ -32,7 +32,7 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
         return ""
     if name == "HTTP_PROXY" and environ.get("REQUEST_METHOD"):
         # A CGI program gets the header `Proxy:` of its caller under that very name.
-        raise ConfigError("HTTP_PROXY is not used in a CGI program, for whoever calls it could set it")
+        raise ConfigError("HTTP_PROXY is not used in a CGI program, because its callers could set it")
     if bypasses_proxy(_first(environ, "NO_PROXY", "no_proxy")[1], url.name, url.port):
         return ""
     if proxy.partition("://")[0].lower() not in PROXY_SCHEMES:

@@ -22,7 +22,7 @@ class Credentials(Hiding, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         # A line end would add a header, and most tokens with one were read from a file with two lines.
         if not (self.authorization.isascii() and self.authorization.isprintable()):
-            raise CredentialsError("the token or password holds a line end or another strange character")
+            raise CredentialsError("the token or password contains a line break or another invalid character")
 
     @property
     def pair(self) -> tuple[bytes, bytes]:

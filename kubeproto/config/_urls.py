@@ -103,7 +103,7 @@ def _read(url: str, what: str, schemes: tuple[str, ...]) -> Url:
     if not is_name(host.partition("%")[0]):
         raise ConfigError(f"{what} has a host of which a part is empty or longer than 63 characters")
     if "?" in url or "#" in url:
-        raise ConfigError(f"{what} has a query or a fragment, which leads nowhere")
+        raise ConfigError(f"{what} has a query or a fragment, which would be ignored")
     return Url(
         scheme=split.scheme,
         host=host.replace("%25", "%", 1),

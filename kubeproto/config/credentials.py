@@ -49,7 +49,7 @@ from msgspec.structs import replace
 from .._errors import LocalProtocolError
 from ..wire import exponential_backoff
 from ._credentials_values import (
-    FOR_EVER,
+    FOREVER,
     Abandoned,
     Action,
     Answered,
@@ -297,7 +297,7 @@ def _succeed(state: Renewing, credentials: Credentials, now: float, expires: flo
 
 def _hold(credentials: Credentials, now: float, expires: float | None) -> Holding:
     if expires is None:
-        return Holding(credentials=credentials, since=now, due=FOR_EVER)
+        return Holding(credentials=credentials, since=now, due=FOREVER)
     expires = max(expires, now + SHORTEST)
     due = expires - min(MARGIN, (expires - now) / 10)
     return Holding(credentials=credentials, since=now, due=due, expires=expires)

@@ -240,7 +240,7 @@ class Store(Generic[K]):
     def _entry(self, version: str, obj: K) -> CachedObject:
         """Return what is kept of an object: the text that it was received in, never one made of the object.
 
-        A long line may be broken behind its front, which was not read. The object exists nevertheless, so it
+        A long line may be broken after its front, which was not read. The object exists nevertheless, so it
         is kept without a text, and reading it raises `InvalidObject`.
         """
         try:

@@ -17,7 +17,7 @@
                             ▼
                          [B], leaf by B
 
-A leaf, the certificate that servers show, is issued anew by the newest authority when less than a third of
+A leaf, the certificate that servers show, is reissued by the newest authority when less than a third of
 its life is left or its names have changed. Three rules keep every handshake good: no leaf is shown whose
 authority a client does not know yet; no authority is forgotten whose leaf a server may still show; and an
 authority gets a successor only while its leaf has two thirds of its life left, because no other one can be

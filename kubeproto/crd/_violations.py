@@ -74,7 +74,7 @@ def duplicate(field: str, value: Any) -> Violation:
 
 
 def unsupported(field: str, value: Any, supported: Sequence[Any]) -> Violation:
-    """A value is none of the allowed ones."""
+    """A value is not one of the allowed ones."""
     shown = (show_value(one if isinstance(one, str) else show_value(one)) for one in supported)
     return Violation(
         "FieldValueNotSupported", field, value, f"supported values: {', '.join(shown)}" if supported else ""

@@ -40,7 +40,7 @@ T = TypeVar("T")
 #  - what was read must have a name, a uid, a version and, where the kind is namespaced, a namespace; where
 #    the class does not say which kind it is, a kind as well;
 #  - all else that an object has is left unread, and is looked for in the whole text when it is touched.
-# Only a key that stands twice in one object could be read two ways, and JSON gives that no meaning.
+# Only a key that occurs twice in one object could be read two ways, and JSON gives that no meaning.
 FRONT_MARKS: Final = (b',"labels":{', b',"managedFields":[', b'},"spec":')
 # No identity is shorter than this: `{"metadata":{"name":"","uid":"…","resourceVersion":""}}`.
 FRONT_SKIP: Final = 90

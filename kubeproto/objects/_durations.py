@@ -97,13 +97,13 @@ def _count(text: str, terms: str) -> int:
                 f"{text!r} is not a duration: a unit is missing after {number or '.' + fraction}"
             )
         if unit not in _UNITS:
-            raise ValueError(f"{text!r} is not a duration: {unit!r} is none of ns, us, ms, s, m and h")
+            raise ValueError(f"{text!r} is not a duration: {unit!r} is not one of ns, us, ms, s, m and h")
         total += int(number or 0) * _UNITS[unit] + _fraction(fraction, _UNITS[unit])
     return total
 
 
 def _fraction(digits: str, unit: int) -> int:
-    """The nanoseconds behind the point, by Go's floating-point steps, so that both sides read the same."""
+    """The nanoseconds after the point, by Go's floating-point steps, so that both sides read the same."""
     value, scale = 0, 1.0
     for digit in digits:
         if value > _LARGEST // 10 or value * 10 + int(digit) > _LARGEST + 1:

@@ -51,7 +51,7 @@ class FieldSelector(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> "FieldSelector":
-        r"""Read `metadata.name=a,spec.nodeName!=b`; in values `\`, `,` and `=` stand behind a backslash."""
+        r"""Read `metadata.name=a,spec.nodeName!=b`; in values `\`, `,` and `=` follow a backslash."""
         return cls(tuple(_requirements(text)))
 
     @classmethod
@@ -90,7 +90,7 @@ def _requirements(text: str) -> Iterator[FieldRequirement]:
 def _unescaped(text: str, value: str) -> str:
     def literal(found: re.Match[str]) -> str:
         if found[0] == "=":
-            raise ValueError(f"field selector {text!r}: in a value '=' must stand behind a backslash")
+            raise ValueError(f"field selector {text!r}: in a value '=' must follow a backslash")
         if found[1] not in ("\\", ",", "="):
             raise ValueError(f"field selector {text!r}: {found[0]!r} escapes nothing")
         return found[1]

@@ -144,7 +144,7 @@ def _constant(text: str) -> Any:
     try:
         return float(text) if "." in text else int(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number, true, false or a quoted text") from None
+        raise ValueError(f"{text!r} is not a number, true, false or a quoted string") from None
 
 
 def _select(step: JsonStep, value: Any) -> Iterable[Any]:

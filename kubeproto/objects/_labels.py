@@ -193,7 +193,7 @@ class _Parser:
 
     def _unexpected(self, wanted: str) -> ValueError:
         found = repr(self._next()) if self._tokens else "the end"
-        return ValueError(f"label selector {self._text!r}: found {found} where {wanted} should stand")
+        return ValueError(f"label selector {self._text!r}: found {found} where {wanted} is expected")
 
 
 _OPERATORS: Final[dict[str, Operator]] = {

@@ -137,7 +137,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands here twice")
+        raise ValueError(f"the key {twice!r} occurs twice here")
     return made
 
 

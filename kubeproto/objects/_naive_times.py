@@ -35,7 +35,7 @@ def _find(value: Any) -> str | None:
         return "" if value.utcoffset() is None else None
     parts: list[tuple[str, Any]] = []
     if isinstance(value, Struct):
-        # Names that a class has at hand: `structs.fields` reads its annotations anew each time, for 0.1 ms.
+        # Names that a class has at hand: `structs.fields` reads its annotations again each time, for 0.1 ms.
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
         parts = [(f".{wire}", getattr(value, name)) for wire, name in names]
     elif is_object(value):

@@ -40,7 +40,7 @@ class Quantity(Amount):
             self._count, self._format = value * _ONE, "DecimalSI"
         else:
             # A float would bring its rounding along, and True is not an amount.
-            raise TypeError(f"a quantity is made from text or an int, not from {value!r}")
+            raise TypeError(f"a quantity is made from a string or an int, not from {value!r}")
 
     @staticmethod
     def parse(text: str) -> "Quantity":

@@ -19,7 +19,7 @@ class GroupVersionKind(Struct, frozen=True, order=True):
         """From `apiVersion` and `kind` as objects carry them."""
         group, slash, version = api_version.rpartition("/")
         if not version or (slash and not group) or "/" in group or not kind:
-            raise ValueError(f"no kind of the API: apiVersion {api_version!r}, kind {kind!r}")
+            raise ValueError(f"not a kind of the API: apiVersion {api_version!r}, kind {kind!r}")
         return cls(group, version, kind)
 
     @property

@@ -39,7 +39,7 @@ _VALUE, _FIRST_VALUE, _KEY, _FIRST_KEY, _COLON, _REST = range(6)
 
 
 def members(text: bytes | Raw) -> dict[str, Raw]:
-    """Return the members of a JSON object, each as JSON; a key that stands twice has the last value."""
+    """Return the members of a JSON object, each as JSON; a key that occurs twice has the last value."""
     try:
         return _members(text)
     except TooDeep:

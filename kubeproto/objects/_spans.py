@@ -2,7 +2,7 @@
 
 Most are found without a look at the bytes around them: a line of a watch is noted as it came, and what is the
 object's own in it is found when somebody wants it. Segments are immutable and never copied, so a span stays
-valid for ever and keeps its segment alive.
+valid forever and keeps its segment alive.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The values that msgspec does not know by itself go in and out of JSON as text: quantities, exact times.
 
-They are told by their `parse`, so that reading objects without them need not import them.
+They are recognized by their `parse`, so that reading objects without them need not import them.
 """
 
 from __future__ import annotations

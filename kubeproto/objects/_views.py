@@ -56,7 +56,7 @@ _SOURCE_KEY: Final = "--source"
 _write: Final = msgspec.json.encode
 
 # Before it gets its text, the metadata of a view has a number, which counts all that have been made. If
-# reading one event has made two, then a key stands twice in it, and its text cannot be told from its ends.
+# reading one event has made two, then a key occurs twice in it, and its text cannot be told from its ends.
 NEXT_NUMBER: Final = count().__next__
 
 

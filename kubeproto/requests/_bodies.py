@@ -58,7 +58,7 @@ def json_patch(operations: Sequence[Mapping[str, Any]]) -> bytes:
         members = _OPERATIONS.get(str(operation.get("op")))
         if members is None:
             raise InvalidRequest(
-                f"operation {index}: {operation.get('op')!r} is none of {', '.join(_OPERATIONS)}"
+                f"operation {index}: {operation.get('op')!r} is not one of {', '.join(_OPERATIONS)}"
             )
         for member in members:
             if member not in operation:

@@ -89,7 +89,7 @@ class _RootReading(Struct, frozen=True):
                 return LegacyRoot(tuple(group.to_group() for group in groups if group.versions))
             case _:
                 raise RemoteProtocolError(
-                    f"its body is a {kind or 'thing without a kind'}, no discovery document"
+                    f"its body is a {kind or 'thing without a kind'}, not a discovery document"
                 )
 
 
@@ -106,7 +106,7 @@ def discovery_root(path: str, *, etag: str = "") -> Request[RootAnswer]:
     if path not in _ROOTS:
         raise InvalidRequest(f"{path!r} is not a root of the API: {' or '.join(_ROOTS)}")
     if not (etag.isascii() and etag.isprintable()):
-        raise InvalidRequest(f"{etag!r} cannot stand in a header")
+        raise InvalidRequest(f"{etag!r} is not valid in a header")
     return Request(
         "GET",
         path,

@@ -33,7 +33,7 @@ def check_subresource(
         )
     if home is None and name not in _declared(kind, resource, otherwise=name):
         raise InvalidRequest(
-            f"a {resource.kind} has no subresource {name!r} (subresource({name!r}) asks for it all the same)"
+            f"a {resource.kind} has no subresource {name!r} (subresource({name!r}) requests it anyway)"
         )
 
 

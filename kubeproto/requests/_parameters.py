@@ -97,12 +97,12 @@ def list_query(
         raise InvalidRequest("resource_version_match says how to read a resource_version, and there is none")
     if resource_version_match and continue_:
         raise InvalidRequest(
-            "continue_ goes on at the version of its token: resource_version_match has no place"
+            "continue_ uses the version of its token: resource_version_match has no place"
         )
     if resource_version_match == "Exact" and resource_version == "0":
         raise InvalidRequest('resource_version "0" means any version: it cannot be matched by Exact')
     if continue_ and resource_version not in ("", "0"):
-        raise InvalidRequest("continue_ goes on at the version of its token: resource_version has no place")
+        raise InvalidRequest("continue_ uses the version of its token: resource_version has no place")
     return given(
         ("labelSelector", selector("label_selector", label_selector)),
         ("fieldSelector", selector("field_selector", field_selector)),
@@ -222,7 +222,7 @@ def deletion_options(
 def selector(what: str, value: object) -> str:
     """Return the text of a selector: as it was given, or as a typed one writes it."""
     if not isinstance(value, str | Selector | FieldSelector):
-        raise InvalidRequest(f"{what}: {value!r} is not a selector; give a text or a typed selector")
+        raise InvalidRequest(f"{what}: {value!r} is not a selector; give a string or a typed selector")
     return str(value)
 
 
@@ -250,7 +250,7 @@ def duration(value: Timeout) -> str:
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
     """Refuse a word that the server does not know; empty means the server's default."""
     if value and value not in choices:
-        raise InvalidRequest(f"{what}: {value!r} is none of {', '.join(choices)}")
+        raise InvalidRequest(f"{what}: {value!r} is not one of {', '.join(choices)}")
 
 
 def check_whole(what: str, value: int, *, at_least: int) -> None:

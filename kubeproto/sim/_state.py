@@ -83,7 +83,7 @@ class ClusterExtension(Protocol):
         ...
 
     def resume(self) -> None:
-        """Begin anew after a restart; what is stored is reported by `on_event` after that."""
+        """Begin again after a restart; what is stored is reported by `on_event` after that."""
         ...
 
 

@@ -72,7 +72,7 @@ class CommandChannels:
     def __init__(self, protocol: str) -> None:
         if protocol not in (V5, V4):
             raise LocalProtocolError(
-                f"{protocol!r} is not a channel protocol of exec or attach that is spoken here"
+                f"{protocol!r} is not a supported channel protocol of exec or attach"
             )
         self.exited: Exited | None = None
         self._protocol = protocol
@@ -121,15 +121,15 @@ class CommandChannels:
     def close(self) -> None:
         """The server has closed the WebSocket, which is right once it has sent how the command ended."""
         if self._status and self.exited is None:
-            raise RemoteProtocolError("what the server says of the command's end is not a Status")
+            raise RemoteProtocolError("the server's report of how the command ended is not a Status")
         if self.exited is None:
-            raise TransportError("the server closed and did not tell how the command ended")
+            raise TransportError("the server closed without reporting how the command ended")
 
     def _end(self, data: bytes) -> Exited | None:
         # One message in every server that was observed, but the protocol has a stream here.
         self._status += data
         if self.exited is not None or len(self._status) > _MAX_STATUS:
-            raise RemoteProtocolError("the server says too much of how the command ended")
+            raise RemoteProtocolError("the server's report of how the command ended is too long")
         try:
             status = msgspec.json.decode(self._status, type=Status)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -6,7 +6,7 @@ front is decoded; `FRONT_MARKS` in `objects` says why this is sound. Whatever fa
 once more by itself, and only then called `Malformed`. A watch whose objects have no such front stops trying.
 
 How bytes are cut never matters to an event, and neither does what came in the same chunk. It may decide when
-a mistake is seen: a line that is broken behind its front is `Malformed`, or it is an event whose object
+a mistake is seen: a line that is broken after its front is `Malformed`, or it is an event whose object
 raises when read. Two events on a line, or one on two, come from no server, and are `Malformed`.
 """
 

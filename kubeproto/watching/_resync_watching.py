@@ -62,7 +62,7 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
 
         case Watching(), Closed() if _is_mute(state, now):
             # A watch at a version that the server will reach in years looks like this, and never ends.
-            context = note(_settle(state, now), "watch", "watches stay open and say nothing", now)
+            context = note(_settle(state, now), "watch", "watches stay open without an event", now)
             return relist(context, context.version, now, report(context))
         case Watching(SyncContext(version=version), since, opened), Closed() if (
             now - opened < SHORT and version == since

@@ -270,7 +270,7 @@ def _endless(state: First | Following | Whole, page: Listed) -> str:
     if not page.count and state.empty + 1 >= MAX_EMPTY_PAGES:
         return f"{MAX_EMPTY_PAGES} pages in a row have a token for the next page, and no object"
     most = max(_MAX_PAGES, _MAX_OBJECTS // max(state.plan.limit, 1))
-    return f"the list goes on after {most} pages" if state.pages >= most else ""
+    return f"the list continues after {most} pages" if state.pages >= most else ""
 
 
 def _ask(state: First | Following | Whole, now: float, *before: Action) -> tuple[State, tuple[Action, ...]]:

@@ -196,7 +196,7 @@ class ChunkedBody:
             _check_trailers(data[at : at + found.start()])
             self.finished, self.rest = True, data[at + found.end() :]
         elif len(data) - at > _MAX_TRAILERS:
-            raise RemoteProtocolError(f"the trailers of the response go on after {_MAX_TRAILERS} bytes")
+            raise RemoteProtocolError(f"the trailers of the response continue after {_MAX_TRAILERS} bytes")
         else:
             self._kept = data[at:]
 

@@ -1,6 +1,6 @@
 """Whether a single request is sent again, and when: a pure function of request, outcome, attempt and time.
 
-Two questions decide. *May the failed attempt have been carried out?* Not if no connection came to be, nor
+Two questions decide. *May the failed attempt have been carried out?* Not if no connection was made, nor
 after a 429, nor where the server itself asks to come back. *What if it was, and is carried out again?* That
 is the request's `Safety`::
 

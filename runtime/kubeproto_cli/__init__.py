@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
 
     0: done. 1: it failed, and standard error has one line that says why. 2: the command line is wrong.
-    130: Ctrl-C. 141: whoever read the output has gone away.
+    130: Ctrl-C. 141: the reader of the output has closed the pipe.
     """
     try:
         # Imported here: Ctrl-C during the imports is to end without a traceback, too.

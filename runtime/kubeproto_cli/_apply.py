@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @planning_options
 @click.option("--dry-run", is_flag=True, help="Say what would be done, after dry runs on the server.")
-@click.option("--partial", is_flag=True, help="If some objects are refused, apply the others all the same.")
+@click.option("--partial", is_flag=True, help="If some objects are refused, apply the others anyway.")
 @connection_options()
 def apply(connection: ConnectionOptions, dry_run: bool, partial: bool, **given: Any) -> None:
     """Apply files, folders or standard input, by server-side apply.

@@ -22,13 +22,13 @@ _WEEK = 7 * 24 * 3600.0
     cls=Command,
     examples=[
         ("a node", "kubeproto drain node-1"),
-        ("with pods that nothing makes anew, and with those that keep data on the node",
+        ("with pods that nothing recreates, and with those that keep data on the node",
          "kubeproto drain node-1 --force --delete-emptydir-data"),
         ("for five minutes at most", "kubeproto drain node-1 --timeout 5m"),
     ],
 )  # fmt: skip
 @click.argument("node")
-@click.option("--force", is_flag=True, help="Evict pods that no controller makes anew: they are lost.")
+@click.option("--force", is_flag=True, help="Evict pods that no controller recreates: they are lost.")
 @click.option("--delete-emptydir-data", is_flag=True, help="Evict pods whose data are in an emptyDir: lost.")
 @click.option("--ignore-daemonsets", is_flag=True, help="As for kubectl; pods of DaemonSets are always left.")
 @click.option(

@@ -1,4 +1,4 @@
-"""`kubeproto get`: objects as a table of the server, or as YAML, JSON, names or columns of one's own."""
+"""`kubeproto get`: objects as a table of the server, or as YAML, JSON, names or custom columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         ("one object as YAML", "kubeproto get deploy/web -o yaml"),
         ("two kinds, by label", "kubeproto get pods,services -l app=web"),
         ("one JSON object a line, read page by page", "kubeproto get pods -A -o jsonl"),
-        ("columns of one's own", "kubeproto get po -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName"),
+        ("custom columns", "kubeproto get po -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName"),
         ("values", "kubeproto get pod web -o jsonpath='{.status.podIP}'"),
     ],
 )  # fmt: skip

@@ -42,7 +42,7 @@ _FIRST_SCREEN: Final = "\x1b[?1049l"
 
 
 class LiveRows:
-    """The rows of one watch, and which of them are to be read anew."""
+    """The rows of one watch, and which of them are to be read again."""
 
     def __init__(self, client: Client, api: BoundApi[Dynamic], selection: Selected) -> None:
         self.api = api

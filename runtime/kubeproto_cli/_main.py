@@ -63,7 +63,7 @@ COMMANDS: Final = {
         "kubeproto_cli._replay:replay", "Serve what `kubeproto record` has written, with its timing."
     ),
     "run": LazyCommand(
-        "kubeproto_cli._run:run", "Run an operator, and start it anew when one of its files changes."
+        "kubeproto_cli._run:run", "Run an operator, and restart it when one of its files changes."
     ),
     "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
     "wait": LazyCommand("kubeproto_cli._wait:wait", "Wait for a condition, a value, creation or deletion."),

@@ -1,4 +1,4 @@
-"""Objects as YAML, JSON, JSON lines, names, columns of one's own, or by a JSONPath template."""
+"""Objects as YAML, JSON, JSON lines, names, custom columns, or by a JSONPath template."""
 
 from __future__ import annotations
 

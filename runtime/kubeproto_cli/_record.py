@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "duration",
     type=seconds,
     metavar="DURATION",
-    help="How long to record behind the objects that there are, such as 10m.",
+    help="How long to record after the existing objects, such as 10m.",
 )
 @click.option("--selector", "-l", default="", metavar="LABELS", help="Only objects with these labels.")
 @click.option("--field-selector", default="", metavar="FIELDS", help="Only objects with these fields.")

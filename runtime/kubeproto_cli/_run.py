@@ -1,4 +1,4 @@
-"""`kubeproto run`: an operator at work, started anew when its files change."""
+"""`kubeproto run`: an operator at work, restarted when its files change."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ SUPERVISED = "_KUBEPROTO_SUPERVISED"
     "--load", multiple=True, type=click.Path(dir_okay=False), metavar="FILE",
     help="With --simulated: objects that are there at the start.",
 )  # fmt: skip
-@click.option("--reload/--no-reload", default=True, help="Whether to start it anew when a file changes.")
+@click.option("--reload/--no-reload", default=True, help="Whether to restart it when a file changes.")
 @click.option("--define", is_flag=True, help="Apply the definitions of its kinds first, as --simulated does.")
 def run(connection: ConnectionOptions, **given: Any) -> int:
-    """Run an operator, and start it anew when one of its files changes.
+    """Run an operator, and restart it when one of its files changes.
 
     OPERATOR is a function that takes a client and returns an Operator, what Controller.run() returned, or
     several of these. SIGTERM, Ctrl-C and a change of a file let it end its runs and give up its lease; a

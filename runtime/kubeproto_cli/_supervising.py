@@ -1,4 +1,4 @@
-"""`Supervisor`: a process that is started anew when a file changes, and told to end before it is killed.
+"""`Supervisor`: a process that is restarted when a file changes, and told to end before it is killed.
 
 ::
 
@@ -64,7 +64,7 @@ def changed(before: FileTimes, after: FileTimes) -> list[str]:
 
 
 class Supervisor:
-    """Runs a command until a signal comes; with a `root`, anew when a Python file below it changes."""
+    """Runs a command until a signal comes; with a `root`, again when a Python file below it changes."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], root: Path | None) -> None:
         self._command = command
@@ -102,7 +102,7 @@ class Supervisor:
             finally:
                 status = await self._drain(process)
             if reason == "ended" and self._root is not None:
-                note(f"# it ended with status {status}; a change of a file starts it anew")
+                note(f"# it ended with status {status}; it is restarted when a file changes")
                 reason = await self._first(None)
             if reason == "stopped":
                 return 0
@@ -122,7 +122,7 @@ class Supervisor:
             async def altered(root: Path) -> None:
                 while not (paths := changed(self._seen, file_times(root))):
                     await anyio.sleep(_INTERVAL)
-                note(f"# {os.path.relpath(paths[0])} changed: starting anew")
+                note(f"# {os.path.relpath(paths[0])} changed: restarting")
                 reasons.append("changed")
                 tasks.cancel_scope.cancel()
 

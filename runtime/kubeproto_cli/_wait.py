@@ -90,7 +90,7 @@ def _path_and_value(text: str) -> tuple[str, str | None]:
     elif text[end:] and equals != "=":
         raise click.UsageError(f"--for jsonpath={text}: expected {{PATH}} or {{PATH}}=VALUE")
     if equals and not value:
-        raise click.UsageError(f"--for jsonpath={text}: there is no value behind the equals sign")
+        raise click.UsageError(f"--for jsonpath={text}: there is no value after the equals sign")
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         value = value[1:-1]
     return path, value if equals else None

@@ -18,7 +18,7 @@ Scope: TypeAlias = Literal["cluster", "namespaces", "own"]
 
 
 class RequiredAccess(Struct, frozen=True, order=True, omit_defaults=True):
-    """A verb on a resource (or subresource, behind a slash).
+    """A verb on a resource (or subresource, after a slash).
 
     It is asked for in all namespaces or of the cluster, in the namespaces whose objects the operator
     reconciles, or in its own, the one that it runs in. `name` is for one object alone; requests that name

@@ -238,7 +238,7 @@ def job_complete() -> Presence[KubeObject]:
 
 
 def predicate(holds: Callable[[K], bool], name: str = "") -> Presence[K]:
-    """A condition of one's own: a function that is called with each state of the object."""
+    """A custom condition: a function that is called with each state of the object."""
     told = name or getattr(holds, "__name__", "").replace("<lambda>", "") or "as it should be"
 
     def missing(obj: K | None) -> str:

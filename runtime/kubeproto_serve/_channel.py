@@ -32,7 +32,7 @@ class SocketChannel:
     """One connection. `receive` returns nothing once the client has closed.
 
     `waiting` is True while it is the client's turn: no request of it is being answered. `limit` is how long
-    what the channel waits for may take, None for ever; `steps` counts what it did not wait for in vain.
+    what the channel waits for may take, None forever; `steps` counts what it did not wait for in vain.
     """
 
     def __init__(self, stream: ByteStream, limits: Limits) -> None:

@@ -7,7 +7,7 @@
     {"delay":0.0,"type":"SYNCED"}
     {"delay":1.25,"type":"MODIFIED","object":{…}}
 
-`delay` is in seconds behind the line before. What stands before SYNCED was there when the recording began.
+`delay` is in seconds after the line before. What stands before SYNCED was there when the recording began.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RecordingHead(Struct, frozen=True, kw_only=True):
 
 
 class RecordedEvent(Struct, frozen=True, omit_defaults=True):
-    """One line: what happened, how many seconds behind the line before, and the object."""
+    """One line: what happened, how many seconds after the line before, and the object."""
 
     delay: float
     type: Literal["ADDED", "MODIFIED", "DELETED", "SYNCED"]

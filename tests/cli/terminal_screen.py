@@ -34,7 +34,7 @@ class Screen:
         return "\n".join(self.lines)
 
     def resize(self, rows: int, columns: int) -> None:
-        """Take another size: lines are cut and not wrapped anew, and the cursor's line stays in sight."""
+        """Take another size: lines are cut and not wrapped again, and the cursor's line stays in sight."""
         above = max(0, self.row - rows + 1)
         kept = self._cells[above : above + rows]
         self.scrolled += ["".join(row).rstrip() for row in self._cells[:above]]

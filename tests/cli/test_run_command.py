@@ -113,7 +113,7 @@ def test_a_change_starts_the_operator_anew_against_the_same_cluster(program: Pat
             client.apply_manifests(NOTE, field_manager="test")
         text_becomes(kubeconfig, "FIRST")
         program.write_text(OPERATOR.replace("FIRST", "SECOND"))
-        run.read_until("# notes.py changed: starting anew")
+        run.read_until("# notes.py changed: restarting")
         run.read_until("drained: every run has ended")
         text_becomes(kubeconfig, "SECOND")
         assert "drained: every run has ended" in run.end()
@@ -125,7 +125,7 @@ def test_a_mistake_is_shown_and_its_correction_starts_it(program: Path) -> None:
     program.write_text("def operator(client:\n")
     with running(program.parent, "notes.py:operator", "--simulated") as run:
         kubeconfig = run.kubeconfig()
-        said = run.read_until("# it ended with status 1; a change of a file starts it anew")
+        said = run.read_until("# it ended with status 1; it is restarted when a file changes")
         assert "SyntaxError" in said
         program.write_text(OPERATOR)
         run.read_until(SYNCED)

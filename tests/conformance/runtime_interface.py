@@ -102,7 +102,7 @@ class Rig(Protocol):
         ...
 
     async def nodes(self, client: Client) -> None:
-        """Let pods run, until cancelled, so that deployments come to be available and jobs complete."""
+        """Let pods run, until cancelled, so that deployments become available and jobs complete."""
         ...
 
 

@@ -54,7 +54,7 @@ _SAME: Final = (
 
 
 def plain(body: Any) -> str:
-    """A body with one name for whatever is drawn, counted or measured anew each time."""
+    """A body with one name for whatever is drawn, counted or measured again each time."""
     match body:
         case {"base64": str() as encoded}:
             text = gzip.decompress(base64.b64decode(encoded)).decode()

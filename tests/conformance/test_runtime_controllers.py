@@ -87,7 +87,7 @@ def test_a_controller_keeps_what_it_owns_watches_what_it_needs_and_says_how_it_s
 
 
 def test_a_controller_that_finds_all_in_order_comes_to_rest(rig: Rig) -> None:
-    """What it writes comes back as a change: a condition with a new time each run would go round for ever."""
+    """What it writes comes back as a change: a condition with a new time each run would go round forever."""
 
     async def main(client: Client) -> None:
         results: list[Result] = []

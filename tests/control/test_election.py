@@ -182,7 +182,7 @@ ROWS: Final[dict[str, Row]] = {
         Looking(seen(OTHERS)),
         (SendGet(105, 111),),
     ),
-    "cannot look, and asked to wait for ever": (
+    "cannot look, and asked to wait forever": (
         Checking(seen(), 109),
         Failed(Throttled("slow", 429, 1e9)),
         Checking(seen(), 109),

@@ -598,7 +598,7 @@ def test_wq_11_what_was_handed_out_and_done_is_not_held() -> None:
     assert [ref() for ref in refs] == [None] * 3
 
 
-def test_wq_11_keys_that_change_their_place_for_ever_leave_little_behind() -> None:
+def test_wq_11_keys_that_change_their_place_forever_leave_little_behind() -> None:
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
     low = Key()
     queue.add(low, 0, priority=LOW)

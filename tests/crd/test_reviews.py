@@ -103,8 +103,8 @@ def test_a_change_that_changes_nothing_sends_no_patch_and_a_deletion_cannot_be_c
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"", "no AdmissionReview with a request"),
-        (b"[]", "no AdmissionReview with a request"),
+        (b"", "not an AdmissionReview with a request"),
+        (b"[]", "not an AdmissionReview with a request"),
         (
             b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
             "missing required field `request`",
@@ -214,7 +214,7 @@ def test_a_bug_in_a_converter_is_not_an_answer() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"{", "no ConversionReview with a request"),
+        (b"{", "not a ConversionReview with a request"),
         (
             b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}',
             "missing required field `request`",

@@ -1,4 +1,4 @@
-"""A figure of speed that a page repeats is that of docs/speed.md: whoever measures anew changes both."""
+"""A figure of speed that a page repeats is that of docs/speed.md: whoever measures again changes both."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The manifests beside the examples are what the command prints, with the rights that a test has recorded.
 
-After a change of an example: ``python tests/examples/test_example_manifests.py`` writes both files anew.
+After a change of an example: ``python tests/examples/test_example_manifests.py`` writes both files again.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def fuzz_page(data: bytes) -> None:
         assert page is None
         return
     if page is None or not _is_json(body, unique_keys=True):
-        return  # what stands twice may be read twice
+        return  # what occurs twice may be read twice
     told = [_item(one) for one in items if not isinstance(one, Malformed)]
     if kind is not kp.Dynamic:  # what stands behind the items comes too late to name their kind
         assert told == [_item(one) for one in page.items]

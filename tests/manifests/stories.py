@@ -90,7 +90,7 @@ async def a_hello_comes_and_goes(user: Client, said: Said) -> None:
     )
     assert (await hellos.get("old")).spec.replicas == 1
     secrets = user.api(Secret, namespace=NAMESPACE_OF_HELLO)
-    await secrets.merge_patch(WEBHOOKS, {"data": {"tls.crt": ""}})  # the leader makes it anew
+    await secrets.merge_patch(WEBHOOKS, {"data": {"tls.crt": ""}})  # the leader makes it again
 
     async def is_whole() -> bool:
         return bool(((await secrets.get(WEBHOOKS)).data or {})["tls.crt"])

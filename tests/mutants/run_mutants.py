@@ -31,7 +31,7 @@ TREE: Final = (
 )  # fmt: skip
 SOURCE_ROOTS: Final = ("", "transports", "runtime", "tests")
 
-# A mutant may well loop for ever; the tests of one area take less than a minute.
+# A mutant may well loop forever; the tests of one area take less than a minute.
 PATIENCE: Final = 300.0
 
 
@@ -52,7 +52,7 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stale(Exception):
-    """A mutant no longer fits the tree: it must be written anew."""
+    """A mutant no longer fits the tree: it must be written again."""
 
 
 def load(path: Path) -> list[Mutant]:

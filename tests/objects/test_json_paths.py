@@ -67,7 +67,7 @@ def test_a_path_finds_all_that_is_there(path: str, found: list[Any]) -> None:
     "path", [".a[", ".a[x]", ".a[?(x)]", ".a b", ".a..", ".a[?(@.b==c)]", "...a", ".a{b}", "x" * 5000]
 )
 def test_what_is_not_a_path_is_named(path: str) -> None:
-    with pytest.raises(ValueError, match=r"JSONPath|filter|quoted text|longer"):
+    with pytest.raises(ValueError, match=r"JSONPath|filter|quoted string|longer"):
         JsonPath.parse(path)
 
 

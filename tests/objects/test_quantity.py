@@ -146,7 +146,7 @@ def test_what_is_not_a_quantity_is_refused_with_a_sentence_that_shows_it(text: s
 
 @pytest.mark.parametrize("value", [0.5, True, None, b"1"])
 def test_only_text_and_ints_make_a_quantity(value: object) -> None:
-    with pytest.raises(TypeError, match="made from text or an int"):
+    with pytest.raises(TypeError, match="made from a string or an int"):
         Quantity(value)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
 

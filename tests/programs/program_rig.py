@@ -161,7 +161,7 @@ class Line:
 
     @contextmanager
     def cut(self) -> Generator[None]:
-        """Reset every connection, and let none come to be until the block is left."""
+        """Reset every connection, and let none be made until the block is left."""
         self._proxy.closed = True
         self._portal.call(self._proxy.cut)
         yield

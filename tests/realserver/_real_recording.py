@@ -129,7 +129,7 @@ class _Incoming:
 
 
 def scrubbed(exchanges: list[Exchange]) -> list[Exchange]:
-    """The same conversation with something of the same length for what is secret or drawn anew each time."""
+    """The same conversation with something of the same length for what is secret or drawn again each time."""
     texts = [text for one in exchanges for text in (one.target, one.body, one.said)]
     uids = dict.fromkeys(re.findall(_UID, "\n".join(texts)))
     times = sorted({*re.findall(_TIME, "\n".join(texts))})

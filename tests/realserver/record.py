@@ -1,4 +1,4 @@
-"""Records every conversation anew: ``python tests/realserver/run.py record [NAME...]``."""
+"""Records every conversation again: ``python tests/realserver/run.py record [NAME...]``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens when history is forgotten: by a compaction of etcd, and by a server that starts anew."""
+"""What happens when history is forgotten: by a compaction of etcd, and by a server that starts again."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def test_a_root_that_is_refused_is_an_error() -> None:
     state = Discovering()
     with pytest.raises(kp.Forbidden):
         state.received(state.requests[0], 403, (), b"")
-    with pytest.raises(kp.RemoteProtocolError, match="no discovery document"):
+    with pytest.raises(kp.RemoteProtocolError, match="not a discovery document"):
         state.received(state.requests[0], 200, (), b'{"kind":"ConfigMap"}')
 
 

@@ -69,7 +69,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("any version", lambda: CONFIG_MAPS.list(resource_version="0", resource_version_match="Exact")),
     ("resource_version has no place", lambda: CONFIG_MAPS.list(continue_="x", resource_version="7")),
     (
-        "none of NotOlderThan",
+        "not one of NotOlderThan",
         lambda: CONFIG_MAPS.list(resource_version="7", resource_version_match=wrong("Newest")),
     ),
     ("limit", lambda: CONFIG_MAPS.list(limit=-1)),
@@ -91,7 +91,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("no namespace", lambda: NAMESPACES.create(Namespace(metadata=kp.ObjectMeta(name="a", namespace="b")))),
     ("without a name", lambda: CONFIG_MAPS.replace(named(""))),
     ("'other'", lambda: CONFIG_MAPS.replace(named("a", namespace="other"))),
-    ("none of Ignore", lambda: CONFIG_MAPS.create(named("a"), field_validation=wrong("strict"))),
+    ("not one of Ignore", lambda: CONFIG_MAPS.create(named("a"), field_validation=wrong("strict"))),
     ("128 bytes", lambda: CONFIG_MAPS.create(named("a"), field_manager="m" * 129)),
     ("not v1 ConfigMap", lambda: CONFIG_MAPS.create(wrong(Foo(spec=FooSpec())))),
     (
@@ -125,7 +125,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("unexpected keyword", lambda: CONFIG_MAPS.merge_patch("a", {}, force=True)),  # type: ignore[call-arg] # pyright: ignore
     # deletions
     ("grace_period", lambda: CONFIG_MAPS.delete("a", grace_period=-1)),
-    ("none of Background", lambda: CONFIG_MAPS.delete("a", propagation=wrong("Later"))),
+    ("not one of Background", lambda: CONFIG_MAPS.delete("a", propagation=wrong("Later"))),
     # namespaces
     ("only list and watch", lambda: EVERYWHERE.get("a")),
     ("only list and watch", lambda: EVERYWHERE.create(named("a"))),
@@ -163,7 +163,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("tail_lines", lambda: PODS.follow_log("p", tail_lines=-1)),
     ("all streams", lambda: PODS.log("p", tail_lines=5, stream="Stderr")),
     ("limit_bytes", lambda: PODS.log("p", limit_bytes=0)),
-    ("none of All", lambda: PODS.log("p", stream=wrong("stdout"))),
+    ("not one of All", lambda: PODS.log("p", stream=wrong("stdout"))),
     ("needs a command", lambda: PODS.exec("p", [])),
     ("list of words", lambda: PODS.exec("p", "ls -l")),
     ("beside tty", lambda: PODS.exec("p", ["sh"], tty=True, stderr=True)),
@@ -173,10 +173,10 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("each once", lambda: PODS.port_forward("p", [80, 80])),
     ("not a port", lambda: PODS.port_forward("p", [0])),
     ("not a port", lambda: PODS.port_forward("p", [65536])),
-    ("none of None", lambda: CONFIG_MAPS.as_table(include_object=wrong("All"))),
+    ("not one of None", lambda: CONFIG_MAPS.as_table(include_object=wrong("All"))),
     # the server
     ("nothing to exclude", lambda: health("livez", check="etcd", exclude=["ping"])),
-    ("none of livez", lambda: health(wrong("metrics"))),
+    ("not one of livez", lambda: health(wrong("metrics"))),
     ("not a root", lambda: discovery_root("/version")),
 ]
 

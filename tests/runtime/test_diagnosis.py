@@ -178,8 +178,8 @@ def put(where: str, **values: Any) -> Callable[[Setup], None]:
 
 # How it is broken, which check finds it, what it finds, and what is to be done.
 BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
-    "invalid YAML": (write(b"a: [\n"), "kubeconfig", "line ", "mend that line"),
-    "not a kubeconfig": (write(b"kind: Pod\n"), "kubeconfig", "not a Config of v1", "mend that line"),
+    "invalid YAML": (write(b"a: [\n"), "kubeconfig", "line ", "correct that line"),
+    "not a kubeconfig": (write(b"kind: Pod\n"), "kubeconfig", "not a Config of v1", "correct that line"),
     "no current context": (
         put("document", **{"current-context": ""}),
         "context",
@@ -204,7 +204,7 @@ BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
         put("user", username="me", password="s3cret"),
         "settings",
         "takes one of them",
-        "mend this setting",
+        "correct this setting",
     ),
     "missing token file": (
         use_missing_token_file,
@@ -246,7 +246,7 @@ BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
         use_other_authority,
         "connection",
         "issued by 'the authority of the cluster', whom",
-        "get the kubeconfig anew",
+        "get the kubeconfig again",
     ),
     "wrong host name": (
         put("cluster", **{"tls-server-name": "kubernetes.example.com"}),

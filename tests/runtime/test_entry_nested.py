@@ -144,7 +144,7 @@ class Editor:
             setattr(held, name, None)
             del text[name]
         elif isinstance(below, Text) or (value is None and not holds_parts(below)):
-            # A part that is built anew where one was is merged into that, as a test of its own says.
+            # A part that is built again where one was is merged into that, as a test of its own says.
             new, text[name] = self.made(below)
             setattr(held, name, new)
 

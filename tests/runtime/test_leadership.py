@@ -185,7 +185,7 @@ def test_what_is_written_after_the_lease_is_refused_and_what_is_read_is_not(back
                 assert len(refused) == 11
                 assert "POST /api/v1/namespaces/default/configmaps was not sent" in refused[0]
                 assert "the lease default/books" in refused[0]
-                await api.create(config("of-nobody"))  # this task is none of the operator's
+                await api.create(config("of-nobody"))  # this task is not one of the operator's
                 tasks.cancel_scope.cancel()
 
     on(backend, body)

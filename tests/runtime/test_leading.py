@@ -283,7 +283,7 @@ def test_a_candidate_stands_once_at_a_time(go: Go) -> None:
             leading = LeaderElector(client, name="books", identity="a")
             tasks.start_soon(leading.run, acting.as_("a"))
             await anyio.sleep(1)
-            with pytest.raises(RuntimeError, match="stands already"):
+            with pytest.raises(RuntimeError, match="is running already"):
                 await leading.run(acting.as_("a"))
             assert repr(leading) == "<a, a candidate for default/books>"
             tasks.cancel_scope.cancel()

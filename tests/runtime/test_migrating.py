@@ -177,7 +177,7 @@ def set_spec(spec: dict[str, Any], found: CustomResourceDefinition) -> None:
 
 
 @pytest.mark.parametrize("conflicts", [4, 5])
-def test_a_conflict_is_met_by_another_attempt_and_not_for_ever(conflicts: int) -> None:
+def test_a_conflict_is_met_by_another_attempt_and_not_forever(conflicts: int) -> None:
     cluster = cluster_of("b1")
     faults = sim.Faults(cluster, script=[sim.ForceConflict()] * conflicts)
     with simulated_blocking(cluster, faults=faults) as client:

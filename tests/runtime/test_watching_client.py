@@ -1,4 +1,4 @@
-"""`follow`: the events of one kind for ever, exact whatever happens, in the task that iterates."""
+"""`follow`: the events of one kind forever, exact whatever happens, in the task that iterates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def shown(event: Told[Book]) -> str:
             return "Malformed"
 
 
-def test_it_begins_with_what_is_there_and_goes_on_for_ever(go: Go) -> None:
+def test_it_begins_with_what_is_there_and_goes_on_forever(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))

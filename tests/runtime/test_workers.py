@@ -420,7 +420,7 @@ def test_whatever_is_added_and_fails_no_key_runs_twice_at_once_and_none_is_lost(
             cut(work, error)
             if min(durations) < 3:
                 rig.queue.retry(work.key, anyio.current_time())
-            else:  # what always takes too long would be tried for ever
+            else:  # what always takes too long would be tried forever
                 served[work.key] = anyio.current_time()
 
         rig.workers._cut = retry_cut

@@ -117,7 +117,7 @@ def test_two_faults_wait_for_a_request_that_both_fit() -> None:
     assert (status, events(body)[0][1]["code"]) == (200, 503)
 
 
-def test_no_connection_comes_to_be() -> None:
+def test_no_connection_is_made() -> None:
     with pytest.raises(kp.ConnectError):
         read(sim.Faults(cluster(), script=[sim.RefuseConnection()]), GET)
 
@@ -176,7 +176,7 @@ def test_what_is_drawn_is_drawn_from_the_seed_and_stops_when_it_is_calm() -> Non
     assert lines(1)[-1].endswith("-> 200")
 
 
-def test_a_transcript_keeps_the_latest_requests_and_does_not_grow_for_ever() -> None:
+def test_a_transcript_keeps_the_latest_requests_and_does_not_grow_forever() -> None:
     faults = sim.Faults(cluster())
     faults.cluster.keeps_log = False
     for number in range(20_010):

@@ -1,4 +1,4 @@
-"""The book on fields that is written from memory is the one that would be written anew."""
+"""The book on fields that is written from memory is the one that would be written again."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ class Runner:
         self.arms.update(kept["arms"])
         self.runs, self.seconds, self.spent = kept["runs"], kept["seconds"], kept["spent"]
         self.failed += [(seed, found) for seed, found in kept["failed"]]
-        sys.stdout.write(f"going on after {self.runs} runs, as {self.path} says; delete it to begin anew\n")
+        sys.stdout.write(f"going on after {self.runs} runs, as {self.path} says; delete it to begin again\n")
 
     def _keep(self) -> None:
         kept = {

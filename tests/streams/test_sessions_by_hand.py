@@ -65,7 +65,7 @@ def run(running: Coroutine[Any, Any, T]) -> T:
         except StopIteration as done:
             result: T = done.value
             return result
-    raise AssertionError("it waits for ever")
+    raise AssertionError("it waits forever")
 
 
 def waits(running: Coroutine[Any, Any, Any], steps: int = 5) -> None:

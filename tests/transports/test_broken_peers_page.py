@@ -50,12 +50,12 @@ ROWS: Final[dict[str, tuple[list[float], list[str]]]] = {
     "sends a body byte by byte": ([], ["test_a_body_that_drips_is_left_when_the_time_is_up"]),
     "sends more than": (
         [code(_exchange, "_MAX_INTERIM")],
-        ["test_what_is_not_a_body_does_not_go_on_for_ever", "test_eight_interim_responses_are_passed_over"],
+        ["test_what_is_not_a_body_does_not_go_on_forever", "test_eight_interim_responses_are_passed_over"],
     ),
     "sends a head of more than": ([MAX_HEAD >> 10], ["test_a_head_of_66_kb_is_refused_however_it_comes"]),
     "sends a chunk extension": (
         [code(_bodies, "_MAX_LINE") >> 10, code(_bodies, "_MAX_TRAILERS") >> 10],
-        ["test_what_is_not_a_body_does_not_go_on_for_ever"],
+        ["test_what_is_not_a_body_does_not_go_on_forever"],
     ),
     "sends gzip": ([_inflate.MAX_RATIO, 16], ["test_no_flood_takes_memory"]),
     "a call (": (

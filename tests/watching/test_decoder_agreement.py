@@ -226,7 +226,7 @@ def test_a_key_that_stands_twice_breaks_nothing(one: str, two: str) -> None:
 
 
 def test_a_kind_without_fronts_stops_trying_and_a_mixed_population_keeps_its_order() -> None:
-    # A line that is broken behind its front is an event if it was read from there.
+    # A line that is broken after its front is an event if it was read from there.
     front = line("front", labels=True)[:-4] + b"\n"
     none = line("none", labels=False)
     decoder: WatchDecoder[Any] = WatchDecoder(Settings)

@@ -454,7 +454,7 @@ def test_dynamic_objects_know_their_resource_only_for_the_errors() -> None:
 
 def test_a_kind_without_namespaces_is_read_from_its_front() -> None:
     text = line("a", pad=3_000).replace(b'"namespace":"n",', b"").replace(b"Widget", b"Realm")
-    text = text[:-4] + b"\n"  # broken behind its front, where nobody looks
+    text = text[:-4] + b"\n"  # broken after its front, where nobody looks
     assert isinstance(read(text, kind=Realm)[0], Added)
     assert isinstance(read(text.replace(b"Realm", b"Widget"))[0], Malformed)
 

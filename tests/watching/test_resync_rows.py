@@ -680,7 +680,7 @@ def test_a_server_without_bookmarks_is_found_out_and_then_left_in_peace() -> Non
     assert watch.idle == 75.0
 
 
-def test_a_watch_at_a_version_that_a_restored_server_has_not_reached_does_not_hang_for_ever() -> None:
+def test_a_watch_at_a_version_that_a_restored_server_has_not_reached_does_not_hang_forever() -> None:
     driver = play(
         Page(900, [book("a", 800)]), Stream(lasts=75.0, end=TimedOut("silence")), Stream(lasts=500.0),
         AHEAD, Page(50, [book("a", 40)]), OPEN,

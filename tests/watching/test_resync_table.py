@@ -372,7 +372,7 @@ row(
     Discard(), report(AHEAD, "list"), send_list(1.0, 0.8, **ASK_LATEST),
 )  # fmt: skip
 row(
-    "a version refused for ever", Listing(OLD, AFTER_7), Failed(WRONG),
+    "a version refused forever", Listing(OLD, AFTER_7), Failed(WRONG),
     Listing(failed(OLD, WRONG, "list", 10.0), LATEST),
     Discard(), report(WRONG, "list"), send_list(10.0, **ASK_LATEST),
 )  # fmt: skip
@@ -391,7 +391,7 @@ for outcome, wait, spread in (
 ):  # fmt: skip
     for name, state, before in (("Opening", Opening(OLD), ()), ("Watching", watching(), (Close(),))):
         row(
-            f"{name} goes on after {outcome}", state, Failed(outcome),
+            f"{name} continues after {outcome}", state, Failed(outcome),
             Opening(failed(OLD, outcome, wait=wait)),
             *before, report(outcome), send_watch("7", wait, spread),
         )  # fmt: skip
@@ -509,7 +509,7 @@ row(
     "ends before it could speak", watching(quiet, opened=60.0), Closed(), Opening(asked(OLD)), send_watch("7")
 )
 mute = context(version="7", endpoint=DEAF, mute=2)
-says_nothing = SyncFailure(NOW, "watch", "watches stay open and say nothing")
+says_nothing = SyncFailure(NOW, "watch", "watches stay open without an event")
 row(
     "ends mute again", watching(mute, opened=20.0), Closed(),
     Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),

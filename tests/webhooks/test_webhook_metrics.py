@@ -43,7 +43,7 @@ def samples(operator: Operator) -> dict[str, float]:
 
 
 async def check(admission: Admission[Book]) -> None:
-    """As long as a book has pages, but for one that is broken, and one that takes for ever."""
+    """As long as a book has pages, but for one that is broken, and one that takes forever."""
     pages = admission.object.spec.pages or 0
     if pages == 13:
         raise RuntimeError("a bug in a handler")
@@ -106,7 +106,7 @@ class Breaking(WebhookApplication):
         raise OSError("of a subclass")
 
 
-def test_a_call_that_breaks_is_a_500_and_not_in_flight_for_ever(backend: Backend) -> None:
+def test_a_call_that_breaks_is_a_500_and_not_in_flight_forever(backend: Backend) -> None:
     async def main() -> None:
         application = Breaking(Webhooks(Book).validate(check))
         server = WebhookServer(application, CertificateFiles("a", "b"))

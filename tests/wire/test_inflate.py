@@ -178,7 +178,7 @@ def test_a_long_honest_life_earns_no_larger_bomb() -> None:
 
 
 def test_a_stream_of_days_never_reaches_a_total() -> None:
-    # 40 to 1 for ever: each piece earns more than it spends, so the allowance of a dense piece stays.
+    # 40 to 1 forever: each piece earns more than it spends, so the allowance of a dense piece stays.
     inflater = Inflater(max_size=1 << 20)
     event = gzip.compress(b"x" * 4_000 + bytes(range(256)))
     dense = gzip.compress(bytes(900_000))

@@ -1,4 +1,4 @@
-"""Write the table anew from what kubectl gets of a new control plane, on standard input.
+"""Write the table again from what kubectl gets of a new control plane, on standard input.
 
 ::
 

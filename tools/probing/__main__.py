@@ -1,4 +1,4 @@
-"""Writes kubeproto/sim/kinds/builtin.json anew: ``make probe`` asks a real server, in about two minutes."""
+"""Writes kubeproto/sim/kinds/builtin.json again: ``make probe`` asks a real server, in about two minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the table anew: `python -m tools.protobuf`. It needs Go, which fetches the modules if need be."""
+"""Write the table again: `python -m tools.protobuf`. It needs Go, which fetches the modules if need be."""
 
 import argparse
 import json

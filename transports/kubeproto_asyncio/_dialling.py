@@ -24,7 +24,7 @@ SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as 
 async def dial(
     lines: AsyncioByteStreams, connection: Connection, trust: ReloadingTLS[Contexts]
 ) -> AsyncioByteStream:
-    """Open a connection; a `ConnectError` if none comes to be, whatever the reason."""
+    """Open a connection; a `ConnectError` if none can be made, whatever the reason."""
     host, port = connection.address
     clock = asyncio.get_running_loop().time
     try:

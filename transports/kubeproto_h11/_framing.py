@@ -127,7 +127,7 @@ class Framing:
         self._pieces.append(data)
         self._size += len(data)
         if self._size > self._max_message:
-            raise RemoteProtocolError(f"a message of the server goes on after {self._max_message} bytes")
+            raise RemoteProtocolError(f"a message of the server continues after {self._max_message} bytes")
         if finished:
             messages.append(data if len(self._pieces) == 1 else b"".join(self._pieces))
             self._pieces, self._size = [], 0

@@ -1,4 +1,4 @@
-"""`ReloadingTLS`: TLS settings that are made anew when the file of the CA has changed."""
+"""`ReloadingTLS`: TLS settings that are made again when the file of the CA has changed."""
 
 from __future__ import annotations
 

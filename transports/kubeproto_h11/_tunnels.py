@@ -73,7 +73,7 @@ class HttpTunnel:
             raise ConnectError(f"the proxy refuses: it responds with {answer.status}{asks}")
         if self._exchange.rest:
             # It can only be the proxy's, for a server says nothing before TLS begins.
-            raise RemoteProtocolError("the proxy goes on talking after it has opened the tunnel")
+            raise RemoteProtocolError("the proxy sends more after it has opened the tunnel")
         return b""
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class HttpxTransport:
     """Carries requests over an `httpx.AsyncClient`: yours, with its `base_url`, or one made for a connection.
 
-    Yours stays open when this is closed, and keeps its own ways: its headers, its limits (100 connections,
+    Yours stays open when this is closed, and keeps its settings: its headers, its limits (100 connections,
     unless you say otherwise), its authentication. Redirects are never followed.
     """
 
@@ -41,7 +41,7 @@ class HttpxTransport:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the idle connections. What is still being answered is closed by who reads it."""
+        """Close the idle connections. A response that is still being read is closed by its reader."""
         if self._owned:
             with anyio.CancelScope(shield=True):
                 await self._client.aclose()
@@ -75,7 +75,7 @@ class HttpxTransport:
         async def note(name: str, info: Mapping[str, Any]) -> None:
             trace.note(name, info)
             if name.endswith(".receive_response_headers.started"):
-                # The whole head is to come in this time; httpx would begin anew with each byte of it. A
+                # The whole head is to come in this time; httpx would begin again with each byte of it. A
                 # proxy's consent to a tunnel comes with the connection.
                 seconds = CONNECT_TIMEOUT if info["request"].method == b"CONNECT" else idle
                 by = math.inf if seconds is None else anyio.current_time() + seconds

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class BlockingHttpxTransport:
     """Carries requests over an `httpx.Client`: yours, with its `base_url`, or one made for a connection.
 
-    Yours stays open when this is closed, and keeps its own ways: its headers, its limits (100 connections,
+    Yours stays open when this is closed, and keeps its settings: its headers, its limits (100 connections,
     unless you say otherwise), its authentication. Redirects are never followed. Threads may share one.
     """
 
@@ -49,7 +49,7 @@ class BlockingHttpxTransport:
         self.close()
 
     def close(self) -> None:
-        """Close the idle connections. What is still being answered is closed by who reads it."""
+        """Close the idle connections. A response that is still being read is closed by its reader."""
         if self._owned:
             self._client.close()
 

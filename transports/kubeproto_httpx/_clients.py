@@ -15,7 +15,7 @@ from ._network import merge_chunks
 from ._tls import proxy_context, server_context
 
 # Each watch holds a connection as long as it lives, and a program may have thousands; httpx's own limit of
-# 100 would let the next one wait for ever. Idle ones are dropped before balancers do it (often after 60 s).
+# 100 would let the next one wait forever. Idle ones are dropped before balancers do it (often after 60 s).
 _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=50.0)
 
 # Seconds, and how often. A peer that vanished is noticed after 30 + 4 x 15 s; Go first asks after 30.

@@ -1,4 +1,4 @@
-"""`Patience`: a timeout of the blocking client that ends at a time, and not anew with each read.
+"""`Patience`: a timeout of the blocking client that ends at a time, and not again with each read.
 
 httpcore takes a number of seconds from a request and hands it, as it is, to every read of the connection. So
 a server that sends a byte before each of them runs out is never given up. This number knows when it ends.

@@ -23,7 +23,7 @@ SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as 
 
 
 async def dial(connection: Connection, trust: ReloadingTLS[Contexts]) -> TrioByteStream:
-    """Open a connection; a `ConnectError` if none comes to be, whatever the reason."""
+    """Open a connection; a `ConnectError` if none can be made, whatever the reason."""
     host, port = connection.address
     try:
         with until(trio.current_time() + DIAL, f"nothing answered within {DIAL:g} s"):

@@ -1,6 +1,6 @@
 """CEL functions on quantities and semantic versions, which have functions of the same names.
 
-The library has no types for them, so each is a map with its canonical form. Of quantities nine digits behind
+The library has no types for them, so each is a map with its canonical form. Of quantities nine digits after
 the point are exact.
 """
 
@@ -26,7 +26,7 @@ def succeeds(read: Callable[[str], object], text: str) -> bool:
 
 
 def _quantity(text: str) -> dict[str, Any]:
-    # Nine digits behind the point are exact, and equal quantities have equal text whatever their suffix.
+    # Nine digits after the point are exact, and equal quantities have equal text whatever their suffix.
     try:
         return {"quantity": str(_count(Quantity.parse(text)))}
     except ValueError:

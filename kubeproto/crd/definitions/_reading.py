@@ -148,7 +148,7 @@ def read_definition(data: bytes | str | dict[str, Any]) -> DefinedKind:
         else:
             spec = _read_definition(data.encode() if isinstance(data, str) else data).spec
     except (msgspec.MsgspecError, RecursionError, InvalidObject) as error:
-        raise InvalidObject(f"no CustomResourceDefinition of apiextensions.k8s.io/v1: {error}") from None
+        raise InvalidObject(f"not a CustomResourceDefinition of apiextensions.k8s.io/v1: {error}") from None
     name = f"{spec.names.plural}.{spec.group}"
     if sum(one.storage for one in spec.versions) != 1:
         raise InvalidObject(f"{name}: exactly one version must be the stored one")

@@ -86,7 +86,7 @@ def read_admission(body: bytes) -> AdmissionRequest:
     try:
         review = _read_review(body)
     except InvalidObject as error:
-        raise RemoteProtocolError(f"no AdmissionReview with a request: {error}") from None
+        raise RemoteProtocolError(f"not an AdmissionReview with a request: {error}") from None
     if (review.api_version, review.kind) != (_API, "AdmissionReview"):
         raise RemoteProtocolError(f"not {_API} AdmissionReview but {review.api_version} {review.kind}")
     return review.request

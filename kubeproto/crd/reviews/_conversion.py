@@ -49,7 +49,7 @@ def read_conversion(body: bytes) -> ConversionRequest:
     try:
         review = _read_review(body)
     except InvalidObject as error:
-        raise RemoteProtocolError(f"no ConversionReview with a request: {error}") from None
+        raise RemoteProtocolError(f"not a ConversionReview with a request: {error}") from None
     if (review.api_version, review.kind) != (_API, "ConversionReview"):
         raise RemoteProtocolError(f"not {_API} ConversionReview but {review.api_version} {review.kind}")
     return review.request

@@ -258,7 +258,7 @@ class _Walk:
         keys, notes = unwrap(keys)
         is_text = keys in (str, Any) or (isinstance(keys, type) and issubclass(keys, str))
         if not is_text and not (get_origin(keys) is Literal and all(type(k) is str for k in get_args(keys))):
-            raise refused(path, f"the keys of a map are text, not {_name(keys)}")
+            raise refused(path, f"the keys of a map are strings, not {_name(keys)}")
         if any(isinstance(note, msgspec.Meta) for note in notes):
             raise refused(path, "Kubernetes cannot check the keys of a map; a Rule on the map can")
         if unwrap(values)[0] in (Any, object):
@@ -280,7 +280,7 @@ def _enum(values: Sequence[Any], path: str) -> Schema:
         return {"type": "integer", "enum": values}
     if kinds == {int, str}:
         return {**_copy(_INT_OR_STRING), "enum": values}
-    raise refused(path, f"an enum holds texts or whole numbers, not {values!r}")
+    raise refused(path, f"an enum has strings or integers, not {values!r}")
 
 
 def _allow_null(schema: Schema) -> None:

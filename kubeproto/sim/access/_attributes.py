@@ -39,7 +39,7 @@ class Attributes(Struct, frozen=True, kw_only=True):
 
     @property
     def combined(self) -> str:
-        """The resource, with its subresource behind a slash."""
+        """The resource, with its subresource after a slash."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 

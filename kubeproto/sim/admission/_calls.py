@@ -71,7 +71,7 @@ class WebhookReply(Struct, frozen=True):
     """The outcome of a call: a status and a body, or the text of the failure.
 
     `sent` is the body of the call, where that was made for an earlier try of the same request: what is drawn
-    anew for each try, such as the uid of the review, is not what the webhook has seen.
+    again for each try, such as the uid of the review, is not what the webhook has seen.
     """
 
     status: int = 0

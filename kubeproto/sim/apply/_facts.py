@@ -100,7 +100,7 @@ NOTHING_KNOWN: Final[Facts] = Facts("any", rest=lambda: NOTHING_KNOWN)
 
 
 def facts_of_kind(gvk: GroupVersionKind) -> Facts:
-    """Return the facts of a built-in kind; KeyError if there is none of that name."""
+    """Return the facts of a built-in kind; KeyError if none has that name."""
     from ...kinds import table
 
     return _type(table().type_of(gvk))

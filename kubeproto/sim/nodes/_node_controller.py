@@ -137,7 +137,7 @@ class NodeController:
         self._evictions = dict(other._evictions)
 
     def resume(self) -> None:
-        """Begin anew with what is stored, after a restart: the nodes stay, the logs of containers do not."""
+        """Begin again with what is stored, after a restart: the nodes stay, the logs of containers do not."""
         machines = [run.machine for run in self._runs.values()]
         self._begin()
         for machine in machines:

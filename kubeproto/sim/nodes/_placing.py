@@ -103,7 +103,7 @@ def tolerates(spec: Json, taint: Json) -> bool:
 
 
 def tolerated_for(spec: Json, taint: Json) -> float | None:
-    """For how many seconds a pod tolerates a taint: infinity for ever, None not at all."""
+    """For how many seconds a pod tolerates a taint: infinity forever, None not at all."""
     found: list[float] = []
     for one in listed(spec, "tolerations"):
         if one_tolerates(one, taint):

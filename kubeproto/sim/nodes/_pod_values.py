@@ -16,7 +16,7 @@ RestartPolicy: TypeAlias = Literal["Always", "OnFailure", "Never"]
 class ContainerPlan(Struct, frozen=True, kw_only=True, gc=False):
     """How a container behaves. It starts `starts_after` seconds after its turn has come, is ready
     `ready_after` seconds later, and ends `takes` seconds after its start with `code`; without `takes` it runs
-    for ever. With `unpullable`, which says why, its image cannot be pulled and it never starts.
+    forever. With `unpullable`, which says why, its image cannot be pulled and it never starts.
     """
 
     starts_after: float = 0.0

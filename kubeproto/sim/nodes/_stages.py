@@ -106,7 +106,7 @@ class Stages:
         return twin
 
     def resume(self) -> None:
-        """Begin anew with what is stored, after a restart."""
+        """Begin again with what is stored, after a restart."""
         self._dirty, self._scheduled, self._due = {}, {}, []
 
     def _find(self, place: Place) -> tuple[Served, Stored] | None:

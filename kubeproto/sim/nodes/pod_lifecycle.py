@@ -32,7 +32,7 @@ Rules
   then the pod has failed. A sidecar (an init container that always restarts) lets the next one start as soon
   as it runs, and is no reason for the pod to go on.
 - A container that ends is started again as its pod's policy says: a second later the first time, then after
-  10 s, 20 s and so on, 300 s at most, as a kubelet does. Whoever ran for ten minutes begins anew.
+  10 s, 20 s and so on, 300 s at most, as a kubelet does. Whoever ran for ten minutes begins again.
 - A pod is finished when all its containers are over and none is started again. It has failed if one of them
   ended with another code than 0.
 - A pod that is deleted ends at the latest when its grace period is over. A later deletion can shorten that.

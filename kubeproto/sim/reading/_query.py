@@ -23,7 +23,7 @@ _NUMBER: Final = re.compile(r"[+-]?\d+")
 _LARGEST: Final = 2**63
 _DURATION: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)")
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_FOUND: Final = re.compile(r"found (?:'(.*)'|\"(.*)\"|the end) where (.*) should stand", re.DOTALL)
+_FOUND: Final = re.compile(r"found (?:'(.*)'|\"(.*)\"|the end) where (.*) is expected", re.DOTALL)
 _EXPECTED: Final = {
     "a key": "expected: identifier",
     "a value": "expected: identifier",

@@ -57,7 +57,7 @@ def _needs_no_budget(state: ServerState, pod: Json) -> bool:
     phase = member(pod, "status").get("phase")
     if phase in ("Succeeded", "Failed") or pod["metadata"].get("deletionTimestamp"):
         return True
-    # Where there are no nodes every pod is pending for ever, and budgets could not be tried at all.
+    # Where there are no nodes every pod is pending forever, and budgets could not be tried at all.
     return phase == "Pending" and state.nodes is not None
 
 

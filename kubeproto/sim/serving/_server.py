@@ -326,7 +326,7 @@ def _allowed_time(limit: str) -> float:
 
 
 def _warn_of_orphans(served: Served, options: DeleteOptions, warnings: list[str]) -> None:
-    """Warn whoever deletes a Job without a word about its pods."""
+    """Warn if a Job is deleted without saying what happens to its pods."""
     silent = options.propagation_policy is None and options.orphan_dependents is None
     if served.full_name == "jobs.batch" and silent:
         warnings.append(_ORPHANS)

@@ -1,4 +1,4 @@
-"""The status of quotas: what the objects of a namespace take, counted anew when something goes.
+"""The status of quotas: what the objects of a namespace take, counted again when something goes.
 
 What comes is charged by the server as it is stored. So it is enough to count when a quota is new or has
 changed, and when an object is deleted, ends, or asks for less.

@@ -3,10 +3,10 @@
 A sync goes through these in order, and stops at the first that has something to do (with `Parallel` it does
 the first two for all pods at once):
 
-1. each ordinal has a pod that runs, is ready and available; one that has ended is deleted, to be made anew;
+1. each ordinal has a pod that runs, is ready and available; one that has ended is deleted, to be made again;
 2. pods beyond the number of replicas go, the highest ordinal first;
 3. with `RollingUpdate`, pods of another revision go, the highest ordinal first and down to `partition`, one
-   at a time; 1 makes each of them anew from the new template. Ordinals below `partition` stay at the old one.
+   at a time; 1 recreates each of them from the new template. Ordinals below `partition` stay at the old one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Quotas: a write that would take more of a namespace than its quotas allow is refused.
 
 What is taken is charged to the status of the quota with the write itself, so that two writes cannot both have
-the last of it; a controller counts anew when something goes.
+the last of it; a controller counts again when something goes.
 """
 
 from __future__ import annotations

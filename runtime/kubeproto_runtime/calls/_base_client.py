@@ -95,7 +95,7 @@ class BaseClient(ClientCore):
     async def open(
         self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Streamed[E]]:
-        """Send a request whose response goes on, and read it as it comes. Nothing is retried."""
+        """Send a request whose response is a stream, and read it as it arrives. Nothing is retried."""
         await self.admit()
         transport = transport_of(self)
         async with AsyncExitStack() as sending:
@@ -190,7 +190,7 @@ class BaseClient(ClientCore):
 
 
 class Streamed(Generic[E]):
-    """A response that goes on: iterate over its events, a list for each chunk."""
+    """A streamed response: iterate over its events, a list for each chunk."""
 
     def __init__(self, incoming: Incoming, decoder: Decoder[E]) -> None:
         self.status = incoming.status

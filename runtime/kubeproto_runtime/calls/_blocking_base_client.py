@@ -83,7 +83,7 @@ class BlockingBaseClient(ClientCore):
     def open(
         self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingStreamed[E]]:
-        """Send a request whose response goes on, and read it as it comes. Nothing is retried."""
+        """Send a request whose response is a stream, and read it as it arrives. Nothing is retried."""
         self.admit()
         with ExitStack() as sending:
             with self.tracing.request(request, self.transport, self.now()) as traced:
@@ -153,7 +153,7 @@ class BlockingBaseClient(ClientCore):
 
 
 class BlockingStreamed(Generic[E]):
-    """A response that goes on: iterate over its events, a list for each chunk."""
+    """A streamed response: iterate over its events, a list for each chunk."""
 
     def __init__(self, incoming: BlockingIncoming, decoder: Decoder[E]) -> None:
         self.status = incoming.status

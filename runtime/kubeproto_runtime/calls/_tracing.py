@@ -71,7 +71,7 @@ class Tracing:
         """Let the spans of a task have no parent.
 
         A task that goes on in the background has inherited the span in which it was started, a reconcile
-        that asked for a cache, say, and would add to it for ever.
+        that asked for a cache, say, and would add to it forever.
         """
         context: Any = sys.modules.get("opentelemetry.context")
         if context is None:

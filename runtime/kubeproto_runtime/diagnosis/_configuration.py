@@ -78,7 +78,7 @@ def _file(path: str, *, alone: bool, in_pod: bool) -> Generator[Check, None, Kub
     try:
         config = read_kubeconfig(content, path)
     except ConfigError as error:
-        yield failed("kubeconfig", str(error), "mend that line, or get the file anew from the cluster")
+        yield failed("kubeconfig", str(error), "correct that line, or get the file again from the cluster")
         return None
     yield passed(
         "kubeconfig", f"{path} has {len(config.contexts)} context{'s' * (len(config.contexts) != 1)}"
@@ -93,7 +93,7 @@ def _context(
     name = overrides.context or merged.current_context
     known = [one.name for one in merged.contexts]
     listed = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")
-    choose = f"choose one of {listed}" if known else "the file has none: get it anew from the cluster"
+    choose = f"choose one of {listed}" if known else "the file has none: get it again from the cluster"
     if not name and not overrides.cluster:
         if _IN_POD in environ:
             return True
@@ -160,4 +160,4 @@ def _advice(said: str) -> str:
             "a path in a kubeconfig is relative to its folder: put the file there, or get a kubeconfig"
             " that holds what the file has (`kubectl config view --flatten`)"
         )
-    return "mend this setting in the kubeconfig, or get the file anew from the cluster"
+    return "correct this setting in the kubeconfig, or get the file again from the cluster"

@@ -56,7 +56,7 @@ def examine_credentials(config: Config, now: float) -> Iterator[Check]:
 
 
 def _missing_file(path: str) -> str:
-    return f"the kubeconfig names {path} for its user: put the file there, or get the kubeconfig anew"
+    return f"the kubeconfig names {path} for its user: put the file there, or get the kubeconfig again"
 
 
 def _plugin(command: str, hint: str) -> Check:
@@ -80,7 +80,7 @@ def _text_of(identity: Identity) -> str:
 def _token(token: str, path: str, now: float) -> Check:
     source = f"a token from {path}" if path else "a token"
     if not token:
-        return failed("credentials", f"{path} is empty", "write a token into it, or get the kubeconfig anew")
+        return failed("credentials", f"{path} is empty", "write a token into it, or get the kubeconfig again")
     claims = _claims(token)
     expiry = claims.get("exp")
     if not isinstance(expiry, int | float):

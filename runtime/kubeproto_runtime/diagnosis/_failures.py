@@ -80,7 +80,7 @@ def explain_failure(
         return said, "check $HTTPS_PROXY and $NO_PROXY, and the proxy-url of the kubeconfig"
     if not connection.secure:
         return said, "if the server speaks TLS, write https:// into the kubeconfig; else check that it runs"
-    return said, "check that the server runs and what stands between: a VPN, a firewall, a proxy"
+    return said, "check that the server runs and what is in between: a VPN, a firewall, a proxy"
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
@@ -121,7 +121,7 @@ def _of_verification(
         else "the system, as the kubeconfig has no certificate-authority"
     )
     return f"the certificate of the server was issued{issuer}, whom {trusted} does not trust ({said})", (
-        "get the kubeconfig anew from the cluster: it may have been made anew under the same address"
+        "get the kubeconfig again from the cluster: it may have been recreated under the same address"
     )
 
 
@@ -133,6 +133,6 @@ def _of_tls(error: ssl.SSLError, at: str) -> tuple[str, str] | None:
         )
     if any(one in reason for one in _OURS_REFUSED):
         return f"{at} refuses the client certificate", (
-            "the cluster may have been made anew, or its authority replaced: get the kubeconfig anew"
+            "the cluster may have been recreated, or its CA replaced: get the kubeconfig again"
         )
     return None

@@ -27,7 +27,7 @@ _SKEW: Final = 60.0
 _WRONG_SERVER: Final = (
     "correct the server of the kubeconfig: the host, the port, and the path if a gateway wants one"
 )
-_REFUSED: Final = "log in again as the cluster's provider says, or get the kubeconfig anew"
+_REFUSED: Final = "log in again as the cluster's provider says, or get the kubeconfig again"
 _SHOWN: Final = 6
 # What every account may ask about itself.
 _ABOUT_ITSELF: Final = ("authentication.k8s.io", "authorization.k8s.io")
@@ -178,7 +178,7 @@ async def examine_rights(
     elif not (review.status and review.status.incomplete):
         yield failed(
             "rights", f"the account may do nothing in {namespace}",
-            f"somebody with the right to has to grant it: `kubectl create rolebinding NAME -n {namespace}"
+            f"ask somebody who may grant it: `kubectl create rolebinding NAME -n {namespace}"
             " --clusterrole=view --user=ACCOUNT` (a ServiceAccount: --serviceaccount=NAMESPACE:NAME)",
         )  # fmt: skip
     else:

@@ -147,7 +147,7 @@ class LeaderElector:
         default.
         """
         if self._running:
-            raise RuntimeError(f"{self!r} stands already")
+            raise RuntimeError(f"{self!r} is running already")
         self._running = True
         try:
             await self._run(work)

@@ -250,7 +250,7 @@ class ContainerLog:
         changed.set()
 
     def _warn(self, error: KubeprotoError) -> None:
-        # A log in which nothing was written for some minutes is read anew, which is no news.
+        # A log in which nothing was written for some minutes is read again, which is no news.
         level = logging.DEBUG if isinstance(error, DeadlineExceeded) else logging.WARNING
         level = self._logged.level(level, str(error), anyio.current_time())
         _log.log(level, "the log of %s/%s: %s", self.pod, self.container, error)

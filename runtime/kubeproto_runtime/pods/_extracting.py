@@ -148,7 +148,7 @@ class Extraction:
         """Return the parts of a name below what was asked for; what is not below it ends the copy."""
         parts = tuple(part for part in name.split("/") if part not in ("", "."))
         if name.startswith("/") or ".." in parts or parts[: len(self._name)] != self._name or "\0" in name:
-            raise CopyError(f"the archive names {name!r}, which leads out of what was asked for", self.copied)
+            raise CopyError(f"the archive names {name!r}, which is outside of the request", self.copied)
         return parts[len(self._name) :]
 
     def _make_folders(self, path: Path) -> None:

@@ -37,7 +37,7 @@ class LocalListener:
             self._socket = socket.create_server(address[:2], family=family, backlog=_QUEUE)
         except OSError as error:
             raise OSError(
-                error.errno, f"{host}:{port} cannot be listened on: {error.strerror or error}"
+                error.errno, f"{host}:{port} cannot be used to listen: {error.strerror or error}"
             ) from error
         self._socket.setblocking(False)
         self.port: int = self._socket.getsockname()[1]

@@ -213,7 +213,7 @@ def _write_runs(page: _Page, all_of: list[ControllerStats]) -> None:
             page.sample(f"controller_runtime_{name}", (("controller", one.name),), sample[name])
     for name, says in (
         ("waits_total", "Keys that waited until the caches showed what their last run had written."),
-        ("timeouts_total", "Those of them that waited for a second in vain."),
+        ("timeouts_total", "Those of them that gave up after a second."),
         ("wait_seconds_total", "Seconds that they waited, together."),
     ):
         page.family(f"kubeproto_own_writes_{name}", "counter", says)

@@ -15,7 +15,7 @@ from kubeproto.objects import is_object, json_equal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What a server sets anew with every write, or for every object.
+# What a server sets again with every write, or for every object.
 _NOISE: Final = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 _VERSIONS: Final = ("resourceVersion", "generation")
 _SECRET_FIELDS: Final = ("data", "stringData")

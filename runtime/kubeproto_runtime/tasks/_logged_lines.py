@@ -2,7 +2,7 @@
 
 Backoffs alone do not see to that. A run that fails, succeeds on its next attempt and is called again by a
 change can fail in the same way within milliseconds, for as long as changes come: its attempts are counted
-anew each time. And a list that fails in two ways by turns is retried after 0.8 s, as with Go's reflectors.
+again each time. And a list that fails in two ways by turns is retried after 0.8 s, as with Go's reflectors.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 An operator that reconciles towards a desired state ends in the same state whatever happened on the way. One
 that counts events, or does two things of which the second is lost if it dies in between, does not.
 
-Each run begins anew: a cluster can be forked in the middle, the memory of an operator cannot.
+Each run begins again: a cluster can be forked in the middle, the memory of an operator cannot.
 """
 
 from __future__ import annotations

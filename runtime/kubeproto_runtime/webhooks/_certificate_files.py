@@ -51,7 +51,7 @@ class CertificateFiles:
         self._seen: tuple[object, ...] = ()
         self._context: ssl.SSLContext | None = None
         self.reads = 0  # how often the files were read
-        self.failed_reads = 0  # of these, how often in vain
+        self.failed_reads = 0  # of these, how many of them failed
 
     def __repr__(self) -> str:
         return f"CertificateFiles{self._paths}"

@@ -71,7 +71,7 @@ class WebhookOptions(Struct, frozen=True, kw_only=True):
 def mutating(
     kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
 ) -> MutatingWebhook:
-    """Return what a server is told of a defaulting webhook."""
+    """Return the configuration of a defaulting webhook."""
     from kubeproto.kinds.admissionregistration_v1 import MutatingWebhook
 
     name = f"default.{kind.resource.plural}.{kind.resource.group}"
@@ -81,7 +81,7 @@ def mutating(
 def validating(
     kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
 ) -> ValidatingWebhook:
-    """Return what a server is told of a validating webhook."""
+    """Return the configuration of a validating webhook."""
     from kubeproto.kinds.admissionregistration_v1 import ValidatingWebhook
 
     name = f"validate.{kind.resource.plural}.{kind.resource.group}"

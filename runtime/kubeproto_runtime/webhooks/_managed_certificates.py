@@ -122,7 +122,7 @@ class ManagedCertificates:
                         if before is None and self._context is not None:
                             task_status.started()
                     case _:
-                        pass  # a Secret that was deleted is made anew by the leader
+                        pass  # a Secret that was deleted is made again by the leader
 
     async def renew(self) -> None:
         """Keep the Secret and the bundles current, until cancelled: the work of the leader."""
@@ -200,7 +200,7 @@ class ManagedCertificates:
     async def _publish(self, bundle: bytes, now: float) -> bool:
         """Put the bundle wherever it is missing, and note which authorities stood everywhere already.
 
-        Return whether that worked. If not, the authority that is known issues certificates all the same.
+        Return whether that worked. If not, the authority that is known still issues certificates.
         """
         from ._issuing import ids_in
 

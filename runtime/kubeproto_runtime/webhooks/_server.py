@@ -65,7 +65,7 @@ class WebhookServer:
 
     @property
     def certificate_reads(self) -> tuple[int, int] | None:
-        """How often the files of the certificate were read, and how often in vain; None without files."""
+        """How often the certificate's files were read, and how many of these failed; None without files."""
         files = self.certificates
         return (files.reads, files.failed_reads) if isinstance(files, CertificateFiles) else None
 

@@ -43,7 +43,7 @@ def pem(leaf: trustme.LeafCert) -> tuple[bytes, bytes]:
 
 
 def issue() -> Certificates:
-    """A set of them, made anew."""
+    """A set of them, made again."""
     ca, stranger = trustme.CA(), trustme.CA()
     return Certificates(
         ca,

@@ -31,7 +31,7 @@ def chunk(piece: bytes) -> bytes:
 
 
 def answering(*answers: bytes) -> Script:
-    """Answer the requests of each connection in turn, the last answer for ever; then wait for the client."""
+    """Answer the requests of each connection in turn, the last answer forever; then wait for the client."""
 
     async def script(peer: Peer) -> None:
         turn = 0

@@ -18,7 +18,7 @@ from kubeproto.config import Connection
 
 Serve = Callable[..., Server]
 
-# More waits than this has no request; a mistake in the suite would otherwise go on for ever.
+# More waits than this has no request; a mistake in the suite would otherwise go on forever.
 MANY: Final = 400
 
 WORK: Final = {"get": get("/sized"), "post": post(b"x" * 300_000, "/sized"), "watch": get("/watch")}
@@ -56,7 +56,7 @@ async def cancel_once(transport: Transport, head: Head, number: int, server: Ser
     tasks = living_tasks()
     reached = await cancelled_at(number, work)
     await until(lambda: living_tasks() <= tasks)
-    # It was cancelled once, and not for ever.
+    # It was cancelled once, and not forever.
     assert (await fetch(transport, get("/sized"))).body == HELLO
     # One may be kept for the next request. The server may yet have to hear of one that came to nothing.
     await until(lambda: server.open_connections <= 1)

@@ -91,7 +91,7 @@ FLOODS: Final = {
 
 
 @pytest.mark.parametrize("what", FLOODS)
-def test_what_is_not_a_body_does_not_go_on_for_ever(rig: Rig, serve: Serve, what: str) -> None:
+def test_what_is_not_a_body_does_not_go_on_forever(rig: Rig, serve: Serve, what: str) -> None:
     with pytest.raises(RemoteProtocolError):
         fetched(rig, serve(flood(*FLOODS[what])), timeout=LONG)
 
