@@ -5,7 +5,7 @@
     KubeprotoError
     ├── LocalProtocolError      you: a bug on this side
     │   └── InvalidRequest      a request that must not be sent (also a ValueError)
-    ├── RemoteProtocolError     the server, or what stands before it: garbage, an endless line
+    ├── RemoteProtocolError     the server, or a proxy before it: garbage, an endless line
     │   ├── InvalidObject       an object that does not fit its type
     │   └── ResponseTooLarge    a response longer than the client reads
     ├── ApiError                the server said no, in the regular way: it carries the Status
@@ -53,8 +53,8 @@ def _escaped(text: str, limit: int, kept: str, size: int) -> str:
 class KubeprotoError(Exception):
     """The root of every error that this project raises on purpose.
 
-    Its text is of a length for logs, and holds no control characters but line ends: parts of it came from a
-    server or a caller. What is in `args` is whole.
+    Its text is short enough for logs, and has no control characters but line ends: parts of it came from a
+    server or a caller. `args` has it in full.
     """
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class KubeprotoError(Exception):
 
 
 class LocalProtocolError(KubeprotoError):
-    """This side did what the protocol does not allow: a bug in the calling program."""
+    """The caller did what the protocol does not allow: a bug in the calling program."""
 
 
 class InvalidRequest(LocalProtocolError, ValueError):
@@ -71,7 +71,7 @@ class InvalidRequest(LocalProtocolError, ValueError):
 
 
 class RemoteProtocolError(KubeprotoError):
-    """The other side sent what the protocol does not allow."""
+    """The server sent what the protocol does not allow."""
 
 
 class InvalidObject(RemoteProtocolError):

@@ -28,7 +28,7 @@ _AWAIT_CHANGE: Final = AwaitChange()
 
 
 def requeue(*, after: float, priority: int | None = None) -> Action:
-    """Call again after so many seconds; ValueError for a time that is negative or never comes."""
+    """Call again after so many seconds; ValueError if the number is negative or not finite."""
     if not (isfinite(after) and after >= 0.0):
         raise ValueError(f"requeue after {after!r}: the seconds must be finite and not negative")
     return Requeue(float(after), priority)

@@ -1,4 +1,4 @@
-"""The standby phase of the election: another leads, or nobody does, or the lease is being taken."""
+"""The standby phase of the election: another process leads, or none does, or the lease is being acquired."""
 
 from __future__ import annotations
 

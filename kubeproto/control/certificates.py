@@ -22,7 +22,7 @@ its life is left or its names have changed. Three rules keep every handshake goo
 authority a client does not know yet; no authority is forgotten whose leaf a server may still show; and an
 authority gets a successor only while its leaf has two thirds of its life left, because no other one can be
 issued until the successor is known. To publish an authority may take that long. Each step is one write, and
-what has been written says where things stand: another leader goes on from there.
+what has been written shows the state: another leader continues from there.
 
 Times are Unix times. Nothing here makes a key or a certificate: who performs an action does.
 """
@@ -133,7 +133,7 @@ def decide(
     """Return what to do next.
 
     `hosts` are the names that the leaf has to be good for; `published` says of authorities since when they
-    are known to stand wherever clients look.
+    are known to every client.
     """
     if chain is None or not chain.authorities or now >= chain.authorities[-1].ends:
         return Begin()

@@ -52,15 +52,15 @@ Rules
   Go's client would go on until its deadline.
 - A leader writes without reading: the version that it knows shows whether anybody else has written. If that
   fails, it reads at once, and writes once more. If that fails too, it reads again after a retry period.
-- A lease with the own name in it is the own one, also after a restart: it is renewed, and counts no
-  transition.
-- A lease that names a holder and no duration is given the own duration.
+- A lease that has the candidate's own name in it is its own, also after a restart: it is renewed, and this
+  does not count as a transition.
+- A lease that names a holder and no duration is treated as having the candidate's own duration.
 - In a coordinated election the server writes a name into the lease. A candidate then renews one with its own
   name, as long as that has not expired and no other is preferred, and takes or creates none. Go's client
   would lead until it expires when another is preferred; here that ends it.
 - Releasing the lease reads it first: it may be another's by now. It takes no longer than the renew deadline.
 - One request is under way at a time, and the driver reports the outcome of each, except after `Abandon`.
-- The clock should go on while the machine sleeps (CLOCK_BOOTTIME, where there is a choice): a leader that
+- The clock should also run while the machine sleeps (CLOCK_BOOTTIME, where there is a choice): a leader that
   was suspended has to know.
 """
 

@@ -253,7 +253,7 @@ def _declare(namespace: dict[str, Any], types: dict[str, Any], defaults: dict[st
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class KubeObject(Struct, metaclass=KubeMeta, rename="camel", omit_defaults=True):
-    """The root of all kinds: what every object of the API has. ConfigMap and its like derive from it."""
+    """The root of all kinds: what every object of the API has. ConfigMap and similar kinds derive from it."""
 
     resource: ClassVar[Resource]
     definition: ClassVar[Definition | None]

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class ObjectList(Struct, Generic[T], kw_only=True):
     """A list as the server sends it: the items of one page, and the page's own metadata.
 
-    What was in the list but does not fit the kind is in `malformed`, so that one bad object hides no other.
+    Items that do not fit the kind are in `malformed`, so that one bad object does not hide the others.
     """
 
     items: list[T]

@@ -41,8 +41,8 @@ class WatchDecoder(Generic[K]):
     the memory of the chunk it came in. With `strict` all but their metadata is typed at once, as by `decode`.
     With `checked` nothing more is typed, but every byte is read, so that a line that is broken anywhere is
     `Malformed`: what a Store is to keep is read in one pass this way, and in two otherwise.
-    A status outside 2xx makes the whole body one `Failed`. An endless line, a broken gzip stream or a cut
-    inside an event is a `RemoteProtocolError`.
+    A status outside 2xx makes the whole body one `WatchFailed`. An endless line, a broken gzip stream or a
+    cut inside an event is a `RemoteProtocolError`.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class Bookmark(Struct, frozen=True, gc=False):
 
 
 class WatchFailed(Struct, frozen=True, gc=False):
-    """The server ends the watch and gives the reason: a 410 and its kin."""
+    """The server ends the watch and gives the reason, such as a 410."""
 
     status: Status
 

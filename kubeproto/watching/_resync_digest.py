@@ -42,7 +42,7 @@ _version_of: Final = attrgetter("object.metadata.resource_version")
 def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     """Return the events of a chunk, cut where the machine must decide, each part with its summary.
 
-    Mostly that is one part. The initial-events-end bookmark ends a part, because what follows is live; an
+    Usually that is one part. The initial-events-end bookmark ends a part, because what follows is live; an
     ERROR ends them all. A chunk without a whole event has a summary too: it shows that the server is alive.
     """
     if not chunk:

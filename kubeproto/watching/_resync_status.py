@@ -25,7 +25,7 @@ class SyncStatus(Struct, frozen=True, gc=False):
     `synced`: there is a snapshot, and it was complete at `version`. `live`: a watch keeps it so. `why` is a
     sentence that says why it is not live, "" if it is. `heard` is the time of the last byte, `silent` the
     seconds since; None before there was one. `failures` counts those without progress between them, and
-    `trouble` is the last thing that went wrong, be it over or not.
+    `failure` is the last thing that went wrong, whether it is over or not.
     """
 
     synced: bool

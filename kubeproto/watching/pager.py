@@ -24,8 +24,8 @@ Rules
   which cannot expire on the way. The plan may choose otherwise: to fail, or to continue with the token that
   the server offers. The rest is then of another version than the beginning: such a list is not a snapshot
   (`Done.consistent`), and no watch may start from it.
-- The fallback is tried once, and a server that responds with the token it was asked with would do so for
-  ever: both end the list. So does anything else that a server could continue forever: the same page under
+- The fallback is tried once, and a server that responds with the token it was asked with would do so
+  forever: both end the list. So does anything else that a server could continue forever: the same page under
   another token, page after page without an object, more pages than any list has, and a token or a version
   that is too long to be sent back.
 - A 410 on page 1 is for the caller: the version it asked for is too old. So are retries.

@@ -117,8 +117,8 @@ class Signal(Protocol):
 class BlockingIncoming(Protocol):
     """The blocking twin of `Incoming`.
 
-    One that has an `abort()` lets another thread end its read, which then fails or ends; a cache that is
-    stopped needs not wait for the server then.
+    If it has an `abort()`, another thread can end its read, which then fails or returns; a cache that is
+    stopped need not wait for the server then.
     """
 
     @property

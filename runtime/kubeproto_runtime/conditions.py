@@ -7,7 +7,7 @@
     await books.wait_for("moby-dick", deleted(book.metadata.uid))
     await books.wait_for("moby-dick", lambda book: book.spec.pages > 500)
 
-A condition reads an object as JSON, so that it fits each depth of typing. A function of one's own gets the
+A condition reads an object as JSON, so that it fits each depth of typing. Your own function gets the
 object.
 """
 

@@ -6,8 +6,8 @@
     handler.setFormatter(logs.TextFormatter() if sys.stderr.isatty() else logs.JsonFormatter())
     logging.basicConfig(level="INFO", handlers=[handler])
 
-Nothing here is set up by itself: how a program logs is its own affair. Both show what a record carries beside
-its message: from `ctx.logger` that is the object, why and how often it is reconciled, and which run it was.
+Nothing here is set up by itself: how a program logs is up to the program. Both show what a record carries
+beside its message: from `ctx.logger` that is the object, why and how often it is reconciled, and which run it was.
 """
 
 from __future__ import annotations

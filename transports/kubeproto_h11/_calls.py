@@ -68,7 +68,7 @@ class Call(Generic[L]):
 
     @property
     def over(self) -> bool:
-        """True if all was said on both sides, so that the line can be used again."""
+        """True if both sides are done, so that the connection can be reused."""
         return self._sent and self._exchange.reusable
 
     def may_replay_after(self, error: BaseException) -> bool:
@@ -194,7 +194,7 @@ class Calling(Generic[L]):
         return IncomingResponse(head, answer, call)
 
     def end(self, incoming: IncomingResponse[L]) -> None:
-        """Whoever asked needs no more of the response."""
+        """Return the connection of a response that is not needed any more to the pool, or close it."""
         call = incoming.leave()
         if call is None:
             return
@@ -230,7 +230,7 @@ class Calling(Generic[L]):
             raise
 
     def hang_up(self, socket: WebSocketStream[L]) -> None:
-        """Whoever had the WebSocket is done with it, or was called off."""
+        """Close the connection of a WebSocket that is not needed any more."""
         self._lending.discard(socket.line)
 
     async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], ResponseHead]:

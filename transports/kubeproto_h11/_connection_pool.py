@@ -64,7 +64,7 @@ class ConnectionPool(Generic[L]):
         self._numbers: dict[L, int] = {}
 
     async def take(self, *, fresh: bool = False) -> L:
-        """A line on which nothing is being said: one that was kept, or a new one; if `fresh`, a new one."""
+        """Return an idle connection, or a new one; if `fresh`, always a new one."""
         while True:
             ticket = next(self._tickets)
             line = await self._ask(ticket, fresh=fresh)
@@ -75,19 +75,19 @@ class ConnectionPool(Generic[L]):
             self.discard(line)
 
     def release(self, line: L) -> None:
-        """Take back a line that can be used again."""
+        """Return a connection that can be reused to the pool."""
         line.used = True
         self._advance(Released(self._numbers[line]))
 
     def discard(self, line: L) -> None:
-        """Take back a line that cannot."""
+        """Close a connection that cannot be reused."""
         line.close()
         number = self._numbers.pop(line)
         del self._lines[number]
         self._advance(Lost(number))
 
     def close(self) -> None:
-        """Close all lines; who uses one meets a `TransportError`."""
+        """Close all connections; a request that uses one fails with a `TransportError`."""
         self._advance(Ended())
         for line in self._lines.values():
             line.close()

@@ -34,7 +34,7 @@ class CloseReason(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """True if all had been said."""
+        """True if it was a normal close, with the code 1000 or without a code."""
         return self.code in (_NORMAL, _WITHOUT_CODE)
 
 
@@ -55,7 +55,7 @@ class Framing:
 
     @property
     def open(self) -> bool:
-        """True until one side has said farewell."""
+        """True until one side has sent a close frame."""
         return self._wsproto.state is ConnectionState.OPEN
 
     @property
@@ -86,12 +86,12 @@ class Framing:
         return self._wsproto.send(TextMessage(data=message))
 
     def ping(self) -> bytes:
-        """The bytes that ask the server whether it is there."""
+        """Return the bytes of a ping."""
         self._must_be_open()
         return self._wsproto.send(Ping())
 
     def close(self) -> bytes:
-        """The bytes that say farewell; none if that was said."""
+        """Return the bytes of a close frame; none if one was sent."""
         return self._wsproto.send(CloseConnection(code=_NORMAL)) if self.open else b""
 
     def _take(self, event: Event, messages: list[bytes]) -> None:

@@ -28,7 +28,7 @@ class ReloadingTLS(Generic[C]):
 
     @property
     def settings(self) -> C:
-        """To be asked for before each handshake."""
+        """The settings for the next handshake; the file of the CA is looked at each time."""
         if self._connection.ca_file:
             # A file that is gone, half written or garbage changes nothing: the next handshake looks again.
             with suppress(OSError, ConfigError):

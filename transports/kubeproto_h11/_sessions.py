@@ -33,7 +33,7 @@ class Tls(Protocol):
     """What `ssl.SSLObject` can do."""
 
     def do_handshake(self) -> None:
-        """Agree with the other side."""
+        """Take the next step of the handshake."""
         ...
 
     def read(self, size: int, /) -> bytes:
@@ -41,7 +41,7 @@ class Tls(Protocol):
         ...
 
     def write(self, data: bytes, /) -> int:
-        """Say something."""
+        """Encrypt these bytes."""
         ...
 
 
@@ -64,7 +64,7 @@ class Session:
         return self._outgoing.read() if self._outgoing.pending else b""
 
     def shake_hands(self, data: bytes = b"") -> bool:
-        """Take what came; True when both sides agree."""
+        """Take received bytes; return True when the handshake is complete."""
         self._incoming.write(data)
         try:
             self._tls.do_handshake()
@@ -73,7 +73,7 @@ class Session:
         return True
 
     def decrypt(self, data: bytes) -> bytes:
-        """Take what came; give what it says."""
+        """Take received bytes; return them decrypted."""
         self._incoming.write(data)
         pieces: list[bytes] = []
         try:
@@ -87,7 +87,7 @@ class Session:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def encrypt(self, data: bytes) -> bytes:
-        """Say this; give what is to be sent."""
+        """Take bytes to send; return them encrypted."""
         self._tls.write(data)
         return self.outgoing
 
@@ -103,7 +103,7 @@ class Sessions:
         return bool(self._stack)
 
     def add(self, session: Session) -> None:
-        """From now on this one, too; inside the others."""
+        """Add a session, inside the others."""
         self._stack = (*self._stack, session)
 
     @property
@@ -118,7 +118,7 @@ class Sessions:
         return b"".join(unsent)
 
     def decrypt(self, data: bytes) -> bytes:
-        """What came, without its wrappings."""
+        """Return received bytes, decrypted by all sessions."""
         for depth, session in enumerate(self._stack):
             data = session.decrypt(data) if data else b""
             if own := session.outgoing:
@@ -126,7 +126,7 @@ class Sessions:
         return data
 
     def encrypt(self, data: bytes) -> bytes:
-        """What is to be sent, in its wrappings."""
+        """Return bytes to send, encrypted by all sessions."""
         return self._wrapped(data, len(self._stack)) if data else b""
 
     def _wrapped(self, data: bytes, depth: int) -> bytes:

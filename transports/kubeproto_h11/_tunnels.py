@@ -36,7 +36,7 @@ class Tunnel(Protocol):
         ...
 
     def feed(self, data: bytes) -> bytes:
-        """Take what the proxy said; give what to say next."""
+        """Take bytes from the proxy; return those to send next."""
         ...
 
 
@@ -61,11 +61,11 @@ class HttpTunnel:
 
     @property
     def done(self) -> bool:
-        """True when the proxy has said yes."""
+        """True when the proxy has opened the tunnel."""
         return self._exchange.answer is not None
 
     def feed(self, data: bytes) -> bytes:
-        """Take what the proxy said."""
+        """Take bytes from the proxy."""
         self._exchange.feed(data)
         answer = self._exchange.answer
         if answer is not None and not 200 <= answer.status < 300:
@@ -89,7 +89,7 @@ class SocksTunnel:
         self.outgoing = b"\5\2\0\2" if self._credentials else b"\5\1\0"
 
     def feed(self, data: bytes) -> bytes:
-        """Take what the proxy said; give what to say next."""
+        """Take bytes from the proxy; return those to send next."""
         self._kept += data
         return self._read()
 

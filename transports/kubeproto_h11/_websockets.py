@@ -33,7 +33,7 @@ L = TypeVar("L", bound=ByteStream)
 # forget a silent connection after 60 at the earliest.
 PING: Final = 30.0
 
-# Seconds for the server's farewell after ours.
+# Seconds to wait for the server's close frame after ours.
 CLOSE: Final = 1.0
 
 
@@ -89,7 +89,7 @@ class WebSocketStream(Generic[L]):
             raise TransportError(f"{self._name}: {error}") from error.__cause__
 
     async def close(self) -> None:
-        """Say farewell, and wait for the server's, but not for long. Whatever fails, all was said."""
+        """Send a close frame, and wait a moment for the server's. Errors are ignored: this is the end anyway."""
         with suppress(KubeprotoError):
             by = self._clock() + CLOSE
             await self._send(self._framing.outgoing + self._framing.close())

@@ -1,7 +1,7 @@
 """Server-side apply and strategic merge patches as functions: who owns which field, and what a merge gives.
 
-The simulated server stands on them. By themselves they say what an apply would do to an object at hand: what
-Go offers as structured-merge-diff and strategicpatch. What a kind's lists and maps are is in `Facts`, from
+The simulated server uses them. They can also be used alone, to find out what an apply would do to an object,
+like Go's structured-merge-diff and strategicpatch. What a kind's lists and maps are is in `Facts`, from
 the API's description (`facts_of_kind`) or from the schema of a custom resource (`facts_of_schema`);
 `kubeproto.sim.apply.fieldsets` reads and writes the fields of managedFields.
 """

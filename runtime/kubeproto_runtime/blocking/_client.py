@@ -69,8 +69,8 @@ class BlockingClient(BlockingObjectVerbs):
     def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
         """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
 
-        Kinds are looked up on the server. It stops at what is refused, with a `ApplyError` that says which
-        object it was; a text that cannot be read is an `InvalidManifest` that names the line.
+        Kinds are looked up on the server. It stops at the first object that is refused, with an
+        `ApplyError` that names it; a text that cannot be read is an `InvalidManifest` that names the line.
         """
         return self.run(apply(self, manifests, options))
 
@@ -78,8 +78,8 @@ class BlockingClient(BlockingObjectVerbs):
         """Rewrite all objects of a custom kind in the version that is stored now; see `Migrating`.
 
         `kind` is a class, or the name of a definition. Versions before it go from ``status.storedVersions``
-        and can then be taken out of the definition. A `MigrationError` says what stands in the way; then
-        nothing has gone, and it may be run again.
+        and can then be taken out of the definition. A `MigrationError` says what prevents that; then
+        no version was removed, and it may be run again.
         """
         return self.run(migrate(self, kind, options))
 

@@ -223,7 +223,7 @@ class BlockingReflector(Generic[K]):
             self._spawn(self._attend)
 
     def stop(self) -> None:
-        """Stop following, and wake whoever waits. What is cached can still be read."""
+        """Stop following, and wake the threads that wait. What is cached can still be read."""
         self._following.stop()
         with self._changed:
             self._stopped = True

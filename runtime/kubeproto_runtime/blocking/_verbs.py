@@ -239,7 +239,7 @@ class BlockingApi(BlockingBound[K]):
     def pages(
         self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> BlockingPages[K]:
-        """Iterate over a long list page by page: ``for page in books.pages()``; see `Pages`."""
+        """Iterate over a long list page by page: ``for page in books.pages()``; see `BlockingPages`."""
         paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
         return BlockingPages(self.client, paging)
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class UnknownKind(KindNotServed):
-    """The server serves no resource of a name. `name` is that, `similar` what may have been meant."""
+    """The server serves no resource of this name. `similar` are the names that may have been meant."""
 
     def __init__(self, name: str, similar: tuple[str, ...], stale: tuple[str, ...]) -> None:
         super().__init__(Resource("", "", name, name))

@@ -73,8 +73,8 @@ class Client(ObjectVerbs):
     async def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
         """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
 
-        Kinds are looked up on the server. It stops at what is refused, with a `ApplyError` that says which
-        object it was; a text that cannot be read is an `InvalidManifest` that names the line.
+        Kinds are looked up on the server. It stops at the first object that is refused, with an
+        `ApplyError` that names it; a text that cannot be read is an `InvalidManifest` that names the line.
         """
         return await self.run(apply(self, manifests, options))
 
@@ -82,8 +82,8 @@ class Client(ObjectVerbs):
         """Rewrite all objects of a custom kind in the version that is stored now; see `Migrating`.
 
         `kind` is a class, or the name of a definition. Versions before it go from ``status.storedVersions``
-        and can then be taken out of the definition. A `MigrationError` says what stands in the way; then
-        nothing has gone, and it may be run again.
+        and can then be taken out of the definition. A `MigrationError` says what prevents that; then
+        no version was removed, and it may be run again.
         """
         return await self.run(migrate(self, kind, options))
 

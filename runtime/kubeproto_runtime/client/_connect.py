@@ -70,7 +70,7 @@ def connect(
     ``async with connect() as client:`` gives the client, until the context is left.
 
     `kubeconfig` is a path that replaces all other files; `context`, `cluster`, `user` and `namespace`
-    choose from them; `impersonate` acts as another user; `headers` and `user_agent` go with every request;
+    select from them; `impersonate` acts as another user; `headers` and `user_agent` go with every request;
     `plugins` says which programs may be started for credentials. With a `config` no files are read.
     `transport` is the name of an installed one, or a function that makes one from a `Connection`; by default
     the best that is installed for the running event loop. `client` has further parameters of `Client`.

@@ -162,7 +162,7 @@ class BoundApi(Bound[K]):
     def pages(
         self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> ListPages[K]:
-        """Iterate over a long list page by page: ``async for page in books.pages()``; see `Pages`."""
+        """Iterate over a long list page by page: ``async for page in books.pages()``; see `ListPages`."""
         paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
         return ListPages(self.client, paging)
 

@@ -100,7 +100,7 @@ class Events:
                 await self._wake.wait()
 
     def stop(self) -> None:
-        """Let `run` come to its end."""
+        """Make `run` end."""
         self._stopping = True
         self._wake.set()
 
@@ -140,7 +140,7 @@ def _reference(thing: KubeObject | ObjectReference | ObjectRef[Any]) -> KubeObje
 
 @asynccontextmanager
 async def recording(client: Client, *, controller: str, instance: str) -> AsyncGenerator[Events]:
-    """Events that are sent in the background until the block is left, and up to two seconds longer."""
+    """Return Events that are sent in the background until the block is left, and up to two seconds longer."""
     events = Events(client, controller=controller, instance=instance)
     error: Exception | None = None
     async with anyio.create_task_group() as tasks:

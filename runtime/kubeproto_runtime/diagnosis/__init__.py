@@ -1,4 +1,4 @@
-"""What is wrong with a kubeconfig, a server or the rights of an account, and what to do about each.
+"""Checks of a kubeconfig, a server and the rights of an account, with what to do about each problem.
 
 ``for check in await diagnose(): print(check)``. The command `kubeproto doctor` prints the same.
 """

@@ -38,7 +38,7 @@ class LoopClock:
 
 
 class BootClock:
-    """A clock that goes on while the machine sleeps, where the system has one.
+    """A clock that also runs while the machine sleeps, where the system has one.
 
     A leader on a laptop, or in a virtual machine that is paused, then sees within a second of waking up that
     its time is over. It is what `LeaderElector` uses on an ordinary event loop.

@@ -84,10 +84,10 @@ OperatorPart: TypeAlias = Run | Callable[[], Coroutine[Any, Any, None]]
 class Operator:
     """Runs controllers side by side until stopped; with an election, only while this process leads.
 
-    `port` shows ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``, the last to this machine alone
+    `port` serves ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``, the last to this machine only
     unless `debug` is True, and never if it is False; port 0 takes any, and then `port` says which. With
-    `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is for how many seconds
-    runs may go on when it stops. `webhooks` are served from the start to the end, whoever leads.
+    `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is how many seconds
+    runs may continue when it stops. `webhooks` are served from the start to the end, by every process.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Operator:
                 self._add(part, stages, stages.following)
 
     def stop(self) -> None:
-        """Accept nothing more, let runs end for as long as the grace lasts, and then end."""
+        """Start no more runs, let current runs end within the grace period, and then end."""
         self._stopped = True
         for reconciling in self._controllers.values():
             reconciling.stop()

@@ -1,4 +1,4 @@
-"""What is done with pods that run: logs of many at once, files copied to and from them, ports forwarded."""
+"""Functions for running pods: merge logs, copy files to and from containers, forward ports."""
 
 from ._blocking import BlockingPods, connect_pods_blocking
 from ._choosing import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod

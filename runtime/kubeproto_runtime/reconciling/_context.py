@@ -67,7 +67,7 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def logger(self) -> _Adapter:
-        """A logger whose lines begin with the object, and carry it as `object` (a text) and `ref`.
+        """A logger whose lines begin with the object, and carry it as `object` (a string) and `ref`.
 
         They carry the reason, the attempt and the id of the run as well; see `kubeproto_runtime.logs`.
         """
@@ -82,7 +82,7 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def reconcile_id(self) -> str:
-        """What tells this run from every other one of the controller, also after a restart."""
+        """An id that no other run of the controller has, also after a restart."""
         began, number = self.run
         return f"{began}-{number}"
 
@@ -96,9 +96,10 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def partial_object(self) -> Metadata[Any] | None:
-        """The object of this run by its metadata alone, also where the rest does not fit its class.
+        """The metadata of the object of this run, also where the rest does not fit its class.
 
-        For `on_invalid`, which has to let go of an object that is being deleted. It names its own kind.
+        For `on_invalid`, which may have to remove the finalizer of an object that is being deleted. It names
+        its own kind.
         """
         return None if self.entry is None else decode(self.entry.raw, Metadata, resource=self.resource)
 

@@ -21,7 +21,7 @@ ReconcileFunction: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | 
 
 
 class Terminal(KubeprotoError):
-    """Raise it in a reconcile where retrying is of no use until something changes."""
+    """Raise it in a reconcile if retrying is useless until something changes."""
 
 
 class ReconcileTimeout(KubeprotoError, TimeoutError):

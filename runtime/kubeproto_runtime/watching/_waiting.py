@@ -48,7 +48,7 @@ _LATEST: Final = resync.Settings(first="")
 
 
 class WaitTimeout(KubeprotoError, TimeoutError):
-    """The time is up. `last` is the last state of the object, None if there was none."""
+    """The wait timed out. `last` is the last state of the object, None if there was none."""
 
     def __init__(self, message: str, last: KubeObject | None) -> None:
         super().__init__(message)

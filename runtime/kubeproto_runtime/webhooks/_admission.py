@@ -68,7 +68,7 @@ class Admission(Generic[K]):
         return self.request.dry_run
 
     def warn(self, text: str) -> None:
-        """Show this to whoever made the request, whether it is allowed or not."""
+        """Show this to the client that made the request, whether it is allowed or not."""
         self.warnings.append(text)
 
     def annotate(self, key: str, value: str) -> None:

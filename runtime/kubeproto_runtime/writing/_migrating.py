@@ -87,9 +87,9 @@ class Migration(Struct, frozen=True):
 
 
 class MigrationError(KubeprotoError):
-    """A migration has not come to its end, and no version was taken out of ``status.storedVersions``.
+    """A migration was not completed, and no version was removed from ``status.storedVersions``.
 
-    `refused` are the objects that the server refused to write, with its reasons. `since` goes on with it.
+    `refused` are the objects that the server refused to write, with its reasons. pass `since` to continue it.
     """
 
     def __init__(
