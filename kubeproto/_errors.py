@@ -34,7 +34,7 @@ _BLANKS: Final = str.maketrans("\r\n\t", "   ")
 def printable(text: str, limit: int = MAX_QUOTE) -> str:
     """Return a text from outside as a log may show it: on one line, escaped, cut at `limit`.
 
-    A server, or whoever writes an object, could otherwise forge log lines and talk to the terminal.
+    A server, or the author of an object, could otherwise forge log lines and control the terminal.
     """
     # Messages of several lines are common, and read well on one; other control characters are not common.
     return _escaped(text[: limit + 1].translate(_BLANKS), limit, "", len(text))

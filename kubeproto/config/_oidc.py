@@ -102,7 +102,7 @@ def _settings(provider: AuthProvider | None) -> dict[str, str]:
 def discover(oidc: Oidc) -> Discover:
     """Return the first request, which asks for the token endpoint."""
     connection = Connection(server=oidc.issuer, ca=oidc.ca, proxy=oidc.proxy)
-    # Whoever sends it puts the path of the issuer before that.
+    # The path of the issuer is put before that when it is sent.
     head = Head("GET", "/.well-known/openid-configuration", (("Accept", "application/json"),))
     return Discover(connection=connection, head=head)
 

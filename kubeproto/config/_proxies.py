@@ -119,7 +119,7 @@ def _contains(entry: str, address: Address) -> bool:
 
 
 def _ascii(name: str) -> str:
-    """A name as it stands in a URL."""
+    """A name as it is written in a URL."""
     if name.isascii():
         return name
     try:

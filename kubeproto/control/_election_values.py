@@ -25,7 +25,7 @@ ROOM: Final = 1.2
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """Who wants to lead, and under which lease. The defaults are those of Go's clients.
+    """A candidate for leadership, and its lease. The defaults are those of Go's clients.
 
     `lease` names the Lease and is what a new one is made from, labels included; all candidates for it need
     different identities. Clocks of candidates may differ in speed by `lease_duration / renew_deadline`.

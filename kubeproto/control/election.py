@@ -49,7 +49,7 @@ Rules
 - A driver cancels the work at `until` by itself, then steps with `LeaseExpired`. Any other event after that
   moment means the same: it is handled as in the state after `LeaseExpired`.
 - A leader that finds another name in the lease, or none, or no lease, has lost it at once: another may act.
-  Go's client would go on until its deadline.
+  Go's client would continue until its deadline.
 - A leader writes without reading: the version that it knows shows whether anybody else has written. If that
   fails, it reads at once, and writes once more. If that fails too, it reads again after a retry period.
 - A lease that has the candidate's own name in it is its own, also after a restart: it is renewed, and this

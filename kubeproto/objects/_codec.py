@@ -35,7 +35,7 @@ T = TypeVar("T")
 # resourceVersion, …, labels, …, managedFields}, spec, status, and custom resources with sorted keys, so that
 # spec follows metadata.
 # Other orders do no harm:
-#  - inside a JSON string each quote is escaped, so no mark can stand in one;
+#  - inside a JSON string each quote is escaped, so no mark can occur in one;
 #  - at another depth the braces that close the text do not balance, and decoding fails;
 #  - what was read must have a name, a uid, a version and, where the kind is namespaced, a namespace; where
 #    the class does not say which kind it is, a kind as well;
@@ -177,8 +177,8 @@ _ESCAPED_LETTER: Final = Pattern(rb"\\u00(?:6[135dDeE]|7[03])")
 def encode(value: Any) -> bytes:
     """Return the JSON that is sent for a value.
 
-    An object that was read from JSON is written back as it was: whatever nobody has changed stands there byte
-    for byte, keys that its class does not know included. Its kind is added if the text had none.
+    An object that was read from JSON is written back as it was: parts that were not changed are copied byte
+    for byte, keys that the class does not know included. Its kind is added if the text had none.
     """
     name = type(value).__name__
     if isinstance(value, KubeObject):

@@ -46,7 +46,7 @@ class Scale(Struct, frozen=True):
 
 
 class ConversionWebhook(Struct, frozen=True, kw_only=True):
-    """Who converts objects between versions: a URL, or a Service by namespace and name."""
+    """The webhook that converts objects between versions: a URL, or a Service by namespace and name."""
 
     url: str = ""
     namespace: str = ""

@@ -91,7 +91,7 @@ def line_of(span: Span) -> bytes:
 def plainly_copied(span: Span) -> bytes:
     """Return the object's own JSON where only the usual envelope is around it; b"" if that is not so."""
     if isinstance(span, bytes):
-        # Nothing else is in it, so what stands between its prefix and its last brace is the object.
+        # Nothing else is in it, so what is between its prefix and its last brace is the object.
         prefix = _PREFIXES.get(span[_TELLING])
         if prefix and span.startswith(prefix):
             if span.endswith(b"}}\n"):
@@ -115,7 +115,7 @@ def plainly_copied(span: Span) -> bytes:
 
 
 def items_in(page: bytes) -> list[Raw]:
-    """Return the items of a list, as they stand in it."""
+    """Return the JSON of each item of a list."""
     try:
         return _read_items(page).items or []
     except TooDeep:
@@ -123,7 +123,7 @@ def items_in(page: bytes) -> list[Raw]:
 
 
 def object_in(line: bytes) -> bytes:
-    """Return the object in the line of an event, as it stands there."""
+    """Return the JSON of the object in the line of an event."""
     try:
         return bytes(_read_line(line).object)
     except TooDeep:

@@ -12,7 +12,7 @@ from ._codec import decode
 from ._depths import Dynamic
 from ._meta import ListMeta, ObjectMeta
 
-# As kubectl has them: no column is narrower, and so many blanks stand between two.
+# As kubectl has them: no column is narrower, and two are this many blanks apart.
 _LEAST: Final = 6
 _GAP: Final = 3
 

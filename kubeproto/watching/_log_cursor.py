@@ -5,7 +5,7 @@ of each (``sinceTime``, which an API server cuts to whole seconds, and ``timesta
 was read of that second. A line is found by its time and, among lines of one time, by its number.
 
 - What stands before that line in a resumed log is skipped whatever its time: container runtimes stamp stdout
-  and stderr apart, so that lines may stand in another order than their times.
+  and stderr apart, so that lines may be in another order than their times.
 - A line that is later than all that were read ends the skipping. The line that was looked for is then gone,
   because the file was rotated, or because this is the log of the container's next run.
 - A response may end anywhere, in good order too: an API server that loses its kubelet ends the response as if

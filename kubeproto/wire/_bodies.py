@@ -131,7 +131,7 @@ class ChunkedBody:
     def _finish_chunk(self, data: bytes, pieces: list[memoryview]) -> int:
         """Read the rest of the chunk that was cut.
 
-        Return where the next begins, or -1 if this one goes on.
+        Return where the next begins, or -1 if this one continues.
         """
         end = self._left
         if end:

@@ -1,8 +1,9 @@
 """What a request carries that no error, warning or log may show: the values of Secrets, and tokens to review.
 
 A server quotes what it refuses (``expected string, got &{1234}``), and so do the webhooks and policies that
-it asks. Errors and warnings end up in logs, in Events and on the screen of whoever planned a change, so the
-values are replaced where the text enters the program: in each Status and each warning about such a request.
+it asks. Errors and warnings end up in logs, in Events and on the screen of the user who planned a change, so
+the values are replaced where the text enters the program: in each Status and each warning about such a
+request.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class _Outcome(Struct, frozen=True, gc=False):
 
 
 class Expired(_Outcome, frozen=True, gc=False):
-    """The version or token is too old. `token` goes on inconsistently where the server offers that."""
+    """The version or token is too old. `token`, if the server offers one, continues inconsistently."""
 
     token: str = ""
 

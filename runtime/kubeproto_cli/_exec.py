@@ -112,7 +112,7 @@ async def _converse(process: Process, *, stdin: bool, tty: bool) -> Exited:
 
 
 async def _send_stdin(process: Process) -> None:
-    """Pass standard input on, as fast as the command takes it; a lost connection is told to who reads."""
+    """Pass on standard input, as fast as the command takes it; the reading side reports a lost connection."""
     from kubeproto import KubeprotoError
 
     try:

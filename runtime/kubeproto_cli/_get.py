@@ -167,7 +167,7 @@ class _Getting:
                 yield page.items
 
     def _complain(self, error: Exception) -> None:
-        """Say what could not be had, and go on with the rest."""
+        """Report what could not be read, and continue with the rest."""
         cause = first_error(error)
         if (reason := reason_of(cause)) is None:
             raise cause

@@ -1,4 +1,4 @@
-"""A table on a terminal that follows its objects: rows of the server, ages that go on, changes in color.
+"""A table on a terminal that follows its objects: rows of the server, current ages, changes in color.
 
 A watch says which objects have changed, and the server is asked for their rows: it alone knows how a kind is
 printed. The table is drawn on the terminal's second screen, so that a line which was wrapped, or a window

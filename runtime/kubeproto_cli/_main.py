@@ -94,7 +94,7 @@ def kubeproto() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; what goes wrong for a reason outside of this program is one line on standard error."""
+    """Run a command; an error outside of this program is one line on standard error."""
     if instruction := os.environ.get(COMPLETION):
         from click.shell_completion import shell_complete
 
@@ -119,7 +119,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _failed(context: click.Context, error: BaseException) -> int:
-    """Complain in one line, and return the exit status; what is not an error of a command goes on."""
+    """Print an error in one line, and return the exit status; other exceptions propagate."""
     if isinstance(error, BrokenPipeError) or (reason := reason_of(error)) is None:
         raise error  # a mistake of this program: its traceback belongs in a report
     name = context.invoked_subcommand or ""
@@ -132,7 +132,7 @@ def _failed(context: click.Context, error: BaseException) -> int:
 
 
 def _in_a_line(message: str) -> str:
-    """Return a sentence as it stands behind a colon."""
+    """Return a sentence as it is written after a colon."""
     lower = message[:1].lower() if message[1:2].islower() else message[:1]
     return f"{lower}{message[1:].rstrip('.')}"
 

@@ -74,7 +74,7 @@ def _function(reference: str) -> Any:
 
 
 async def _operate(make: Any, connection: ConnectionOptions, define: bool, supervised: bool) -> int:
-    """Run the operator in this process until it is told to end."""
+    """Run the operator in this process until it is asked to end."""
     from kubeproto_runtime import connect
     from kubeproto_runtime.manifests import operator_of
 

@@ -1,4 +1,4 @@
-"""`Supervisor`: a process that is restarted when a file changes, and told to end before it is killed.
+"""`Supervisor`: a process that is restarted when a file changes, and asked to end before it is killed.
 
 ::
 

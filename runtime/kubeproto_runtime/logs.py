@@ -7,7 +7,8 @@
     logging.basicConfig(level="INFO", handlers=[handler])
 
 Nothing here is set up by itself: how a program logs is up to the program. Both show what a record carries
-beside its message: from `ctx.logger` that is the object, why and how often it is reconciled, and which run it was.
+beside its message: from `ctx.logger` that is the object, why and how often it is reconciled, and which run it
+was.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonFormatter", "TextFormatter"]
 
-# What every record has; all else was given by whoever logged it.
+# What every record has; all else was given by the code that logged it.
 _ORDINARY: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OpenConversation(OpenStream):
-    """A conversation that goes on, both ways: what the client sends reaches the pod in the order it came."""
+    """An open conversation in both directions: what the client sends reaches the pod in the order it came."""
 
     def __init__(
         self, conversation: Conversation, channel: SocketChannel, service: OpenStreams, driver: ClusterDriver

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
 _JSON: Final = ("Content-Type", "application/json")
-# Whoever has a token of the port, or the certificate that is made with it, administers the cluster.
+# Users with a token of the port, or with the certificate made for it, are administrators of the cluster.
 _ADMINISTRATORS: Final = ("system:masters",)
 _UNAUTHORIZED: Final = msgspec.json.encode({
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
@@ -57,7 +57,7 @@ class Service:
         return any(not channel.waiting for channel in self.watchdog.channels)
 
     def close_streams(self) -> None:
-        """End what goes on, each with the end that HTTP has for it."""
+        """End the open streams, each in the way that HTTP provides."""
         self.closing = True
         for stream in list(self.streams):
             stream.close()
@@ -94,11 +94,11 @@ class RequestHandler:
 
     @property
     def _everybody_may(self) -> bool:
-        """Whether the cluster refuses nobody by itself, so that who has no credentials is refused here."""
+        """Whether the cluster accepts every user, so that requests without credentials are refused here."""
         return self._service.driver.cluster.authorization == "AlwaysAllow"
 
     def _bearer(self, head: Head) -> User | None:
-        """Who bears the token of a request: a user of this port, or one that the cluster knows."""
+        """The user of the token of a request: one of this port, or one that the cluster knows."""
         for name, value in head.headers:
             if name.lower() == "authorization":
                 scheme, _, token = value.partition(" ")

@@ -1,4 +1,4 @@
-"""`OpenStream`: a response that goes on, as chunks of HTTP or as messages of a WebSocket."""
+"""`OpenStream`: a streamed response, as chunks of HTTP or as messages of a WebSocket."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OpenStreams(Protocol):
 
 
 class OpenStream:
-    """A body that goes on: bytes of the machine, sent as they come."""
+    """A streamed body: bytes of the machine, sent as they come."""
 
     def __init__(self, body: Stream, channel: SocketChannel, service: OpenStreams) -> None:
         self._body = body

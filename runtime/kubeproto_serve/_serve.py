@@ -72,10 +72,10 @@ async def serve(
         async with serve(cluster) as url:
             ...                              # kubectl --server, or a program in any language
 
-    Runs on asyncio and trio. Port 0 takes any that is free. `faults` stand between clients and the cluster.
-    `state` is a folder in which the objects of the cluster outlive the process: what is there already
-    replaces what the cluster holds. `webhooks` are the addresses of Services whose webhooks are called, by
-    ``namespace/name``, such as ``{"default/hooks": "127.0.0.1:9443"}``. While it is served, the
+    Runs on asyncio and trio. Port 0 takes any that is free. `faults` are injected between clients and the
+    cluster. `state` is a folder in which the objects of the cluster outlive the process: what is there
+    already replaces what the cluster holds. `webhooks` are the addresses of Services whose webhooks are
+    called, by ``namespace/name``, such as ``{"default/hooks": "127.0.0.1:9443"}``. While it is served, the
     cluster's clock follows real time; the cluster itself can be read and changed by code on the same event
     loop.
     """

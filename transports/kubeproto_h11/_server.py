@@ -167,6 +167,6 @@ def _head(status: int, headers: Headers | list[tuple[str, str]]) -> bytes:
     head = "\r\n".join(lines).encode()
     ends = len(headers)
     if head.count(b"\r") != ends or head.count(b"\n") != ends or b"\0" in head:
-        # Whoever chooses part of a header must not be able to write a response of their own.
+        # A client that chooses part of a header must not be able to write a response of its own.
         raise LocalProtocolError("a header of the response holds a line break or a NUL")
     return head + b"\r\n\r\n"

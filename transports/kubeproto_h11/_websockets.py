@@ -89,7 +89,7 @@ class WebSocketStream(Generic[L]):
             raise TransportError(f"{self._name}: {error}") from error.__cause__
 
     async def close(self) -> None:
-        """Send a close frame, and wait a moment for the server's. Errors are ignored: this is the end anyway."""
+        """Send a close frame, and wait a moment for the server's. Errors are ignored."""
         with suppress(KubeprotoError):
             by = self._clock() + CLOSE
             await self._send(self._framing.outgoing + self._framing.close())
@@ -117,7 +117,7 @@ class WebSocketStream(Generic[L]):
 
     async def _reply(self) -> None:
         if reply := self._framing.outgoing:
-            # One that has hung up need not be answered; who reads on will see that it did.
+            # One that has hung up need not be answered; the next read will see that it did.
             with suppress(TransportError):
                 await self._send(reply)
 

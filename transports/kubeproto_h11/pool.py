@@ -3,12 +3,12 @@
 ::
 
     Asked ──> an idle connection?  Use the one that was idle for the shortest time
-              room for one more?   Open, and whoever asked opens it and has it
+              room for one more?   Open, and the caller opens it and has it
               else                 it waits its turn; nobody overtakes
-    Released ──> idle again, and the first who waits gets it
+    Released ──> idle again, and the first waiter gets it
     Lost     ──> it could not be opened, broke, or its response was not read to the end: there is room
     Left     ──> who asked does not wait any more
-    Ended    ──> idle ones are closed, who waits is refused, and what comes back is closed
+    Ended    ──> idle ones are closed, waiters are refused, and what comes back is closed
 
 House rules. A connection is named by the ticket for which it was opened. Each ticket that asks gets one
 `Use`, `Open` or `Refuse`, or has `Left`. Who was told `Open` says `Released` or `Lost` later, and nothing in
@@ -76,7 +76,7 @@ class Waiting(Struct, frozen=True, gc=False):
 
 
 class Pool(Struct, frozen=True):
-    """How many are in use; those idle, the longest idle first; who waits, in the order of asking."""
+    """How many are in use; those idle, the longest idle first; the waiters, in order."""
 
     limits: Limits
     busy: int = 0

@@ -1,6 +1,6 @@
 """`BlockingHttpxTransport`: the same for threads and scripts.
 
-httpx bounds each wait on a socket, not their sum, and a blocking read cannot be called off. So the timeouts
+httpx bounds each wait on a socket, not their sum, and a blocking read cannot be cancelled. So the timeouts
 that it is given here know when they end, see `_patience`. Over a client of yours each wait is bounded alone:
 a server that falls silent late may hold the caller up to twice as long, and one that sends its head byte by
 byte longer.

@@ -1,4 +1,4 @@
-"""httpx's errors in our words: who is to blame, and whether anything was sent.
+"""httpx's errors as ours: who is to blame, and whether anything was sent.
 
 httpx has one `RemoteProtocolError` for garbage and for a connection that ended too early. The first comes
 again when the request does, the second need not, so they are told apart here by what httpx says.
@@ -26,7 +26,7 @@ FOREIGN: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
 # The beginnings of httpcore's and h11's sentences for an end that came too early.
 _CUT_SHORT: Final = ("Server disconnected", "peer closed connection", "peer unexpectedly closed")
 
-# h11's sentences that go on with a line of the response, where a proxy may have put a cookie.
+# h11's messages that quote a line of the response, where a proxy may have put a cookie.
 _QUOTING: Final = ("illegal ", "Illegal ", "malformed data")
 
 

@@ -25,7 +25,7 @@ from kubeproto.wire import ChunkedBody
 _MAX_HEAD: Final = 64 * 1024
 _MAX_INTERIM: Final = 8
 
-# h11 takes a bare newline for a line end, as Go does, and so must whoever says where a head ends.
+# h11 takes a bare newline for a line end, as Go does, and so must the code that finds the end of a head.
 _END: Final = re.compile(rb"\n\r?\n")
 _CHUNKED: Final = re.compile(rb"\ntransfer-encoding:[ \t]*chunked[ \t]*\r?\n", re.IGNORECASE)
 _INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1(?!01)")

@@ -26,7 +26,7 @@ def merge_chunks(transport: httpx.HTTPTransport | httpx.AsyncHTTPTransport) -> N
     """Have all connections of a transport merge chunks.
 
     httpcore lets its pools be given a backend, and httpx has no way to say so. If either calls these two
-    attributes otherwise one day, all goes on as before, only slower; the contract suite notices.
+    attributes otherwise one day, all works as before, only slower; the contract suite notices.
     """
     pool: Any = getattr(transport, "_pool", None)
     backend = getattr(pool, "_network_backend", None)
@@ -76,7 +76,7 @@ class AsyncStream(httpcore.AsyncNetworkStream):
             data = await self._inner.read(max(max_bytes, _READ), timeout)
             if not data or (data := self._merging.came(data)):
                 return data
-            # Nothing of that was body, and it may go on so byte by byte.
+            # Nothing of that was body, and it may continue so byte by byte.
             if timeout is not None:
                 until = min(until, anyio.current_time() + timeout)
                 timeout = until - anyio.current_time()

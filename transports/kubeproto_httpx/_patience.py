@@ -36,7 +36,7 @@ class Patience(float):
 
 
 def patience(seconds: float | None, until: float) -> float | None:
-    """Return a timeout of so many seconds a read, none of which goes on after `until`."""
+    """Return a timeout of so many seconds a read, none of which lasts longer than `until`."""
     if until == math.inf:
         return seconds
     left = max(until - monotonic(), _LEAST)

@@ -45,7 +45,7 @@ class _NamedContext(ssl.SSLContext):
     """Checks the server's certificate against a name of its own, through a tunnel as well.
 
     httpx has an extension for this, `sni_hostname`, which its tunnels do not heed. A CA in a file is looked
-    at before each handshake; when it has changed, a context is made again, and stands in for this one.
+    at before each handshake; when it has changed, a new context is made, and replaces this one.
     """
 
     tls_name: str

@@ -6,8 +6,8 @@ was stopped (SIGSTOP, a paused virtual machine) and continued has writes ready t
 event loop fires, so the lease is checked where they leave, by the clock of the election: before the request
 waits for anything, and again by the transport (`Head.check`) when it has credentials and a connection.
 
-Every `Client` that a task of an operator sends with is metered from its first request on, whoever made it: a
-plain function that is given to `Operator.run` closes over a client that the operator does not know. A
+Every `Client` that a task of an operator sends with is metered from its first request on, wherever it was
+made: a plain function that is given to `Operator.run` closes over a client that the operator does not know. A
 `BlockingClient` in a thread is not.
 """
 
@@ -36,7 +36,7 @@ H = TypeVar("H", bound=Head)
 Requests: TypeAlias = dict[tuple[str, str, str], int]
 """Counts by code, method and host."""
 
-# Reading does no harm, and caches go on reading while another process leads.
+# Reading does no harm, and caches continue to read while another process leads.
 _READS: Final = frozenset({"GET", "HEAD"})
 
 
@@ -122,7 +122,7 @@ class MeteredTransport:
         if hasattr(inner, "upgrade"):  # a transport without WebSockets must not seem to have them
             self.upgrade: _Upgrade = self._upgrade
         close = getattr(inner, "aclose", None)
-        if close is not None:  # whoever closes the transport of a client closes this one while operators run
+        if close is not None:  # closing the transport of a client closes this one while operators run
             self.aclose: Callable[[], Awaitable[None]] = close
 
     def __repr__(self) -> str:

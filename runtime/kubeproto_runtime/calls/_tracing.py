@@ -70,7 +70,7 @@ class Tracing:
     def apart(self) -> Generator[None]:
         """Let the spans of a task have no parent.
 
-        A task that goes on in the background has inherited the span in which it was started, a reconcile
+        A background task has inherited the span in which it was started, a reconcile
         that asked for a cache, say, and would add to it forever.
         """
         context: Any = sys.modules.get("opentelemetry.context")

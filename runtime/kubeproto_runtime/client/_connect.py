@@ -79,7 +79,7 @@ def connect(
 
 
 class NotEntered(AbstractAsyncContextManager[Client]):
-    """What `connect` returns: it becomes a client when it is entered, and says so to whoever forgets it."""
+    """What `connect` returns: it becomes a client when it is entered. Using it before that is an error."""
 
     def __init__(self, entered: AbstractAsyncContextManager[Client]) -> None:
         self._entered = entered

@@ -6,7 +6,7 @@ others (`_effects`). An effect is a task of the machine, whose outcome is sent b
 A renewal runs beside the requests: `spawn` drives it in a task or thread of its own. So a request that is
 cancelled does not end the renewal that it began, and requests use what is still valid meanwhile. However a
 renewal ends, the machine is notified: one that raises has failed, one that is cancelled is abandoned, and in
-either case the requests that wait for it go on.
+either case the requests that wait for it continue.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ChangeSignal(Protocol):
     """An event that is set once: anyio's, or that of threads."""
 
     def set(self) -> object:
-        """Let all who wait go on."""
+        """Wake all tasks that wait."""
         ...
 
     def wait(self) -> Any:

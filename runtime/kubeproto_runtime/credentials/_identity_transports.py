@@ -1,7 +1,7 @@
 """Which transport a request goes over: the one that shows the client certificate of its credentials.
 
-When the certificate changes, a new transport replaces the old one. Responses of the old one go on, and after
-the last of them that one is to be closed.
+When the certificate changes, a new transport replaces the old one. Responses of the old one continue, and
+after the last of them that one is to be closed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class IdentityTransport(Generic[X]):
 
 
 class IdentityTransports(Generic[X]):
-    """The transports of one server: the newest, and old ones whose responses go on."""
+    """The transports of one server: the newest, and old ones with open responses."""
 
     def __init__(self) -> None:
         self._newest: IdentityTransport[X] | None = None

@@ -135,5 +135,5 @@ async def _asked(
 
 def _plugin_advice(plugin: bool) -> str:
     if plugin:
-        return "run the plugin's command by hand: what it says on standard error stands above"
+        return "run the plugin's command by hand: what it printed on standard error is above"
     return "log in again as the cluster's provider says, or get the kubeconfig again"

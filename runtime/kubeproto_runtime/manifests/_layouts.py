@@ -116,7 +116,7 @@ def _file_name(obj: Dynamic) -> str:
 
 
 def _place(obj: Dynamic) -> str:
-    # Roles of one name stand in several namespaces.
+    # Roles of one name are in several namespaces.
     return f"-in-{obj.metadata.namespace}" if obj.kind in ("Role", "RoleBinding") else ""
 
 

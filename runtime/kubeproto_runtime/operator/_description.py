@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..webhooks import WebhookServer
     from ._election import Election
 else:
-    WebhookServer = Any  # for help() and inspect.signature(): webhooks are imported by whoever serves them
+    WebhookServer = Any  # for help() and inspect.signature(): only programs that serve webhooks import them
 
 
 class FollowedKind(Struct, frozen=True):

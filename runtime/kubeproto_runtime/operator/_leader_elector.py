@@ -3,7 +3,7 @@
 ::
 
     the election, shielded ── requests ──► the server
-        │ StartLeading: the work begins, or goes on until a later time
+        │ StartLeading: the work begins, or continues until a later time
         │ StopLeading, or that time: the work is cancelled
         ▼
     the work, in the task that called `run`
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
 
-# A process that is told to end should end; another will lead without this when the lease expires.
+# A process that was asked to end should end; another will lead without this when the lease expires.
 _RELEASE: Final = 5.0
 _LEAST_TIMEOUT: Final = 1.0
 

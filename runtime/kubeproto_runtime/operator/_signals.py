@@ -1,4 +1,4 @@
-"""What a process does when it is told to end: the first signal stops it gently, the second one at once."""
+"""Signals that end a process: the first one stops it gracefully, the second one at once."""
 
 from __future__ import annotations
 

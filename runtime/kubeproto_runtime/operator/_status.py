@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def health(controllers: Mapping[str, Reconciling], election: Election | None) -> tuple[bool, str]:
     """Return whether every controller and the election work, with a line for each.
 
-    A controller does not work if a run goes on although it was cancelled.
+    A controller does not work if a run continues although it was cancelled.
     """
     now = anyio.current_time()
     lines = [

@@ -173,7 +173,7 @@ async def _send(
         failures.append(error)
         scope.cancel()
     except KubeprotoError:
-        pass  # tar has ended, or the connection: whoever reads learns which
+        pass  # tar has ended, or the connection: the reader learns which
 
 
 def _next(pieces: Iterator[bytes]) -> bytes | None:

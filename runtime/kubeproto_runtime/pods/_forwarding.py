@@ -125,7 +125,7 @@ class PortForwarder:
         self._choice = await choose_pods(self._client, *self._asked)
         pod = await self._find(anyio.current_time() + self._within)
         for pair in self._pairs:
-            pod_port(self._choice.owner, pod, pair.remote)  # a port that does not exist is told at once
+            pod_port(self._choice.owner, pod, pair.remote)  # a port that does not exist is reported at once
         try:
             for pair in self._pairs:
                 self._listen(pair)

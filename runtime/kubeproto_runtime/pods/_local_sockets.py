@@ -99,6 +99,6 @@ class LocalConnection:
                 await _writable(self._socket)
 
     def end(self) -> None:
-        """End this side; the other one may go on."""
+        """Close this direction; the other one may stay open."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)

@@ -65,8 +65,8 @@ def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -
 
     All containers are read; `container` names one, and with ``all_containers=False`` it is the one that
     kubectl would take. Without `follow` one log comes after the other. With it they come as they are written:
-    pods that appear later join, containers that are restarted go on, and connections that are lost are made
-    up for, without repeating or dropping a line. It then ends when the named pod has ended, and for several
+    pods that appear later join, containers that are restarted are followed further, and after a lost
+    connection no line is repeated or dropped. It then ends when the named pod has ended, and for several
     pods never.
 
     `since_seconds` or `since_time`, and `tail_lines` (of each container), bound what was written before;
@@ -265,7 +265,7 @@ class MergedLogs:
             await work()
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass  # another one has failed, or nobody reads any more
-        except Exception as error:  # whoever reads the lines is to have it, whatever it is
+        except Exception as error:  # it is raised in the task that reads the lines, whatever it is
             self._failure = self._failure or error
         finally:
             self._running -= 1

@@ -69,7 +69,7 @@ class TarPacking:
         with path.open("rb", buffering=0) as file:
             info.size = left = os.fstat(file.fileno()).st_size
             yield _header(info)
-            # The size stands in the header: what is added meanwhile is left out, what is cut off is an error.
+            # The size is in the header: what is added meanwhile is left out, what is cut off is an error.
             while left:
                 piece = file.read(min(left, _PIECE))
                 if not piece:

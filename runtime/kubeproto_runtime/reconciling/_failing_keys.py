@@ -1,4 +1,4 @@
-"""The last failure of a key, and what may be shown of it to whoever sees the debug page.
+"""The last failure of a key, and what the debug page may show of it.
 
 The text of an error may hold what an object holds: a server quotes the value that it refuses, and a program
 writes into its errors what it likes. So nothing of it is shown but what it was about, and where it was

@@ -102,7 +102,7 @@ class KeyFeed:
             return True
 
     async def take(self, keys: AsyncIterable[str]) -> None:
-        """Add the keys of a trigger. One that fails is iterated again if possible; the others go on."""
+        """Add the keys of a trigger. One that fails is iterated again if possible; the others continue."""
         retries = _TRIGGER_RETRIES
         failed = 0
         while True:

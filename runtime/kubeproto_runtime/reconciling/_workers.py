@@ -133,7 +133,7 @@ class Workers(Generic[Key]):
             self._call()
 
     def stuck(self, now: float) -> list[Key]:
-        """Return the keys of runs that go on although they were cancelled a while ago."""
+        """Return the keys of runs that continue although they were cancelled a while ago."""
         long_ago = now - self._limit - _LENIENCE
         return [post.work.key for post in self._posts if post.work is not None and post.since < long_ago]
 

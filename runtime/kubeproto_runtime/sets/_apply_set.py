@@ -6,7 +6,7 @@ kinds and in which namespaces there may be members. ``kubectl apply --prune --ap
 same.
 
 What the annotations name always includes every member: they grow before anything is applied, and shrink after
-everything was pruned. So whoever is interrupted leaves a set that the next run can complete.
+everything was pruned. So an interruption leaves a set that the next run can complete.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
    before the next rank, since what removes the finalizers may be a part of the set.
 4. The parent is written with what is left.
 
-Whoever is interrupted, or fails, leaves a parent that names every member; the next plan does the rest.
+An interruption or a failure leaves a parent that names every member; the next plan does the rest.
 """
 
 from __future__ import annotations

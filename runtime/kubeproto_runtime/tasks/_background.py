@@ -40,8 +40,8 @@ class Background:
 def spawn(work: Callable[[], Awaitable[object]]) -> Background:
     """Begin some work in a task of its own; it must not raise.
 
-    A task group would have to be entered by whoever enters the transport, which then could not be entered in
-    one task and left in another, and every error in its context would come out in a group.
+    A task group would have to be entered by the task that enters the transport, which then could not be
+    entered in one task and left in another, and every error in its context would come out in a group.
     """
     background = Background()
     if event_loop() == "trio":

@@ -48,8 +48,9 @@ def simulated_blocking(
 ) -> Generator[SimulatedBlockingClient]:
     """Return a blocking client of a simulated cluster, whose clock is the cluster's: a minute takes no time.
 
-    Several may be open at once, in one thread. `faults` stand between this client and the cluster. What runs
-    in threads of its own (`reflect`) shares that clock and should be given an ordinary client instead.
+    Several may be open at once, in one thread. `faults` are injected between this client and the cluster.
+    What runs in threads of its own (`reflect`) shares that clock and should be given an ordinary client
+    instead.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")

@@ -210,7 +210,7 @@ class _Replicas:
             self._tap.dead = True
 
     async def keep_running(self) -> None:
-        """Run one life after the other. What was killed may wind up, and nobody hears of it."""
+        """Run one life after the other. What was killed may clean up, which is not observed."""
         async with anyio.create_task_group() as lives:
             while True:
                 killed = anyio.Event()

@@ -34,7 +34,7 @@ INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = get_args(InjectedFault)
 # A write takes time, or two parties that undo each other's work at once would stop the clock forever: an
 # operator whose cache has yet to see a deletion creates what the garbage collector deletes.
 LATENCY: Final = 0.1
-MAX_WRITES: Final = 1000  # more than a scenario needs; who sends more would do so forever
+MAX_WRITES: Final = 1000  # more than a scenario needs; an operator that sends more would do so forever
 HELD: Final = 10.0  # seconds for which a stale cache gets no events
 GAP: Final = 5.0  # seconds whose events a cache never gets
 LEASE_OF_ANOTHER: Final = 15  # seconds

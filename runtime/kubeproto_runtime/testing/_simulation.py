@@ -158,10 +158,10 @@ async def simulated(
 ) -> AsyncGenerator[SimulatedClient]:  # fmt: skip
     """A client of a simulated cluster, whose clock goes with that of the event loop.
 
-    Several may be open at once, on one cluster too. `faults` stand between this client and the cluster.
-    `user` is whose requests these are, such as ``system:serviceaccount:default:operator``, for a cluster with
-    ``authorization="RBAC"``. `recorder` notes which rights its requests need.
-    An error inside comes out as it is, in no group, unless there are several.
+    Several may be open at once, on one cluster too. `faults` are injected between this client and the
+    cluster. `user` is whose requests these are, such as ``system:serviceaccount:default:operator``, for a
+    cluster with ``authorization="RBAC"``. `recorder` notes which rights its requests need. An error inside
+    comes out as it is, in no group, unless there are several.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
@@ -218,7 +218,7 @@ async def _drive(cluster: Cluster) -> None:
             with anyio.move_on_at(float("inf") if due is None else due - offset):
                 await wake.wait()
     finally:
-        if cluster.on_due is told:  # a driver that came later calls this one, and goes on doing so in vain
+        if cluster.on_due is told:  # a driver that came later calls this one, and keeps doing so
             cluster.on_due = before
 
 

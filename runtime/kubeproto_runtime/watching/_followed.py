@@ -170,7 +170,7 @@ class Followed(FollowedEvents[K, Told[K]]):
     first line it works too, but a loop that is left early leaves the connection to the garbage collector.
 
     A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: what is open is closed, and
-    the next call goes on from there. A list has to fit into one call: give each call that much time.
+    the next call continues from there. A list has to fit into one call: give each call that much time.
 
     What goes wrong is logged and retried forever. Only a kind that the server does not know ends it with
     `KindNotServed`, unless that is to be waited for. What is not an object comes as `Malformed`; with

@@ -134,7 +134,7 @@ class _Looking(Generic[K]):
         self.failure = ""
         self.error: Exception | None = None
         self.done = False
-        self.finished: Callable[[], object] = lambda: None  # wakes whoever follows
+        self.finished: Callable[[], object] = lambda: None  # wakes the tasks that follow
         self._condition = condition
         self._staged: K | None = None
 

@@ -62,7 +62,7 @@ class CertificateFiles:
         task_status.started()
 
     async def renew(self) -> None:
-        """Leave that to whoever writes the files."""
+        """Do nothing: another program writes the files."""
 
     @property
     def folder(self) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from kubeproto.kinds.meta_v1 import LabelSelector
 else:
-    # For help() and inspect.signature(): kinds are imported by whoever needs configurations.
+    # For help() and inspect.signature(): only programs that need configurations import the kinds.
     MatchCondition = LabelSelector = Any
 
 

@@ -39,7 +39,7 @@ class Pair(Struct, frozen=True):
 
 
 def read_chain(data: Data | None) -> c.Chain | None:
-    """Return what stands in a Secret; None if any of it is missing or cannot be read."""
+    """Return the contents of a Secret; None if any of it is missing or cannot be read."""
     try:
         bundle = x509.load_pem_x509_certificates((data or {})[BUNDLE])
         leaf = x509.load_pem_x509_certificate((data or {})[CERTIFICATE])

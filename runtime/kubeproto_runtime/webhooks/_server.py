@@ -44,8 +44,8 @@ _log: Final = logging.getLogger("kubeproto.webhooks")
 class WebhookServer:
     """Serves webhooks over TLS until cancelled: by itself, or given to an `Operator`.
 
-    Every process of a deployment serves them, whoever leads. `port` 0 takes any, and then says which. A
-    request that has come is answered before the server ends.
+    Every process of a deployment serves them, whether it leads or not. `port` 0 takes any, and then says
+    which. A request that has come is answered before the server ends.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class WebhookServer:
 
     async def respond(self, request: Head) -> Response:
         """Return the response to a request, and count it."""
-        # Of other paths nothing is counted: whoever scans the port would make up labels.
+        # Of other paths nothing is counted: a port scan would make up labels.
         stats = self.stats.get(request.target.partition("?")[0])
         if stats is None:
             return await self._answer(request)

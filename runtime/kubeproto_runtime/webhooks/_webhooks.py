@@ -65,7 +65,7 @@ class Webhooks(Generic[K]):
     """What one kind is validated, defaulted and converted by.
 
     `options` say how the server is to call. It is an ASGI application; several are joined by ``|``. `respond`
-    answers one request, whoever serves it.
+    answers one request, on any server.
     """
 
     def __init__(self, kind: type[K], *, options: WebhookOptions | None = None) -> None:

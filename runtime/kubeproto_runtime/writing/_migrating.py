@@ -54,7 +54,8 @@ _DEFINITIONS: Final = Resource(
 _PAGE: Final = 500
 # How many refusals show that the next objects would be refused, too.
 _MOST_REFUSED: Final = 20
-# A server repeats a patch that met a conflict five times; whoever loses so often meets a fast writer.
+# A server repeats a patch that met a conflict five times; a patch that loses so often competes with a fast
+# writer.
 _ATTEMPTS: Final = 5
 
 _log: Final = logging.getLogger("kubeproto.migration")
