@@ -14,7 +14,7 @@ _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 
 class Impersonation(Struct, frozen=True, kw_only=True):
-    """Whom to act as. Everything else needs a user, so it is refused without one."""
+    """The user to impersonate. Everything else needs a user, so it is refused without one."""
 
     user: str = ""
     uid: str = ""

@@ -83,7 +83,7 @@ class Cluster:
     `populated` clusters begin with the objects of a new cluster: roles, priority classes, service accounts.
     `authorization="RBAC"` allows a request what the roles and bindings of the cluster allow its user, who is
     given by its transport, by a bearer token in `tokens`, or by the token of a service account; the roles of
-    a new cluster exist from the beginning. Without it everybody may do everything.
+    a new cluster exist from the beginning. Without it every request is allowed.
     `controllers=True` runs the controllers of a real cluster, such as that of Deployments; names like
     ``("*", "-job-controller")`` choose among them, and `Cluster.controllers` stops, slows and fails them.
     Without it only what follows from a request happens: garbage is collected, namespaces are emptied.
@@ -177,7 +177,7 @@ class Cluster:
         return self._server.conversions.take_calls()
 
     def take_reply(self, call: WebhookCall, reply: WebhookReply) -> None:
-        """Let the watches go on that wait for one of the `background_calls`."""
+        """Take the reply to one of the `background_calls`; the watches that wait for it continue."""
         self._server.conversions.take_reply(call, reply)
         self._server.watches.wake_all()
 
@@ -198,7 +198,7 @@ class Cluster:
 
     @property
     def authorization(self) -> AuthorizationMode:
-        """Whether roles decide what a request may do (RBAC), or everybody may do everything."""
+        """Whether RBAC decides what a request may do, or every request is allowed."""
         return self._authorization
 
     def user_of(self, token: str) -> User | None:

@@ -27,7 +27,7 @@ class Stream(Protocol):
 
 @runtime_checkable
 class Conversation(Stream, Protocol):
-    """What a request that was upgraded goes on with: messages both ways. `take` returns one at a time."""
+    """The messages of a request that was upgraded, in both directions. `take` returns one at a time."""
 
     protocol: str
 

@@ -189,7 +189,7 @@ class SimWebSocket:
 
 
 def begin_conversation(request: UpgradeRequest, answering: Answering) -> Conversation:
-    """Send a request with a handshake; return what it goes on with, or raise the error of a refusal."""
+    """Send a request with a handshake; return the conversation, or raise the error of a refusal."""
     head = request.with_headers(
         ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
         ("Sec-WebSocket-Protocol", ", ".join(request.protocols)),

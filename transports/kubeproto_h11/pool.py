@@ -7,13 +7,13 @@
               else                 it waits its turn; nobody overtakes
     Released ──> idle again, and the first waiter gets it
     Lost     ──> it could not be opened, broke, or its response was not read to the end: there is room
-    Left     ──> who asked does not wait any more
+    Left     ──> the caller does not wait any more
     Ended    ──> idle ones are closed, waiters are refused, and what comes back is closed
 
-House rules. A connection is named by the ticket for which it was opened. Each ticket that asks gets one
+Rules. A connection is named by the ticket for which it was opened. Each ticket that asks gets one
 `Use`, `Open` or `Refuse`, or has `Left`. Who was told `Open` says `Released` or `Lost` later, and nothing in
 between, so a connection that is being opened counts as one in use. Expiry needs no timer: it is looked at
-whenever something happens, and an idle connection harms nobody until then. An idle one that its server has
+whenever something happens, and an idle connection does no harm until then. An idle one that its server has
 closed is found when it is taken, and is `Lost` then.
 """
 
@@ -62,7 +62,7 @@ class Limits(Struct, frozen=True, gc=False):
 
 
 class Idle(Struct, frozen=True, gc=False):
-    """A connection that nobody uses, since when."""
+    """An idle connection, and since when."""
 
     number: int
     since: float
@@ -110,7 +110,7 @@ class Released(Struct, frozen=True, gc=False):
 
 
 class Lost(Struct, frozen=True, gc=False):
-    """A connection in use, or one being opened, is no more."""
+    """A connection in use, or one being opened, is lost."""
 
     number: int
 

@@ -30,9 +30,9 @@ class CommandSession:
     """One exec or attach: its handler is called with it once, and then reacts to what comes.
 
     `command` is what is to be run, `container` where. The handler may write and exit at once, or set
-    `on_stdin` and the like and go on later. `on_drained` is called when all that was written has been sent:
-    for one that has much to write. A handler that returns text writes it and exits with 0, one that returns a
-    number exits with that; one that returns None goes on until it calls `exit`::
+    `on_stdin` and the like and continue later. `on_drained` is called when all that was written has been
+    sent: for one that has much to write. A handler that returns text writes it and exits with 0, one that
+    returns a number exits with that; one that returns None continues until it calls `exit`::
 
         def upper(session: sim.CommandSession) -> None:
             session.on_stdin = lambda data: session.write(data.upper())

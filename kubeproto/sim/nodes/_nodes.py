@@ -27,9 +27,9 @@ class NodeOptions(TypedDict, total=False):
 class Nodes(NodeController):
     """The nodes of a cluster, from `cluster.nodes()`.
 
-    Pods are bound to them, run, end and are reported on, in virtual time. How is said by `behaviour`, and for
-    single images by `programs`. The methods make happen what nobody plans: containers that exit, pods that
-    are not ready any more, nodes that fall silent.
+    Pods are bound to them, run, end and are reported on, in virtual time. `behaviour` says how, and
+    `programs` does for single images. The methods cause unplanned events: containers that exit, pods that
+    are not ready any more, nodes that go silent.
     """
 
     def enter(self) -> None:
@@ -63,20 +63,20 @@ class Nodes(NodeController):
         self, pod: str, code: int = 1, *, container: str = "", namespace: str = "default", reason: str = "",
         message: str = "",
     ) -> None:  # fmt: skip
-        """Let a container exit: the only one, or the one that is named."""
+        """Make a container exit: the only one, or the one that is named."""
         run = self._run(pod, namespace)
         name = container or self._only(run)
         self._kubelets.happen(run, pod_lifecycle.ContainerExited(name, code, reason, message))
 
     def set_ready(self, pod: str, *, ready: bool, container: str = "", namespace: str = "default") -> None:
-        """Let the readiness probe of a container, or of all containers of a pod, succeed or fail."""
+        """Make the readiness probe of a container, or of all containers of a pod, succeed or fail."""
         run = self._run(pod, namespace)
         self._kubelets.happen(run, pod_lifecycle.ReadinessChanged(ready, container))
 
     def evict(
         self, pod: str, message: str = "The node was low on resource: memory.", *, namespace: str = "default"
     ) -> None:
-        """Let the kubelet end a pod, as it does when its node runs out of memory: the pod has failed."""
+        """Evict a pod by its kubelet, as when its node runs out of memory: the pod has failed."""
         self._kubelets.happen(self._run(pod, namespace), pod_lifecycle.Evicted(message))
 
     def container(self, pod: str, container: str = "", *, namespace: str = "default") -> RunningContainer:
@@ -92,19 +92,19 @@ class Nodes(NodeController):
         self.container(pod, container, namespace=namespace).log(text)
 
     def stop(self, node: str) -> None:
-        """Let a node fall silent, as when its machine loses power: nothing happens on it any more."""
+        """Make a node go silent, as when its machine loses power: nothing happens on it any more."""
         self._change(node, node_health.Stopped())
 
     def start(self, node: str) -> None:
-        """Let a node that was silent run again."""
+        """Make a node that was silent run again."""
         self._change(node, node_health.Started())
 
     def fail(self, node: str, message: str = "container runtime is down") -> None:
-        """Let the kubelet of a node say that it is not ready."""
+        """Make the kubelet of a node report that it is not ready."""
         self._change(node, node_health.Failed(message))
 
     def recover(self, node: str) -> None:
-        """Let a node that has failed be ready again."""
+        """Make a node that has failed ready again."""
         self._change(node, node_health.Recovered())
 
     def _run(self, pod: str, namespace: str) -> PodRun:

@@ -25,7 +25,7 @@ class Program(Struct, frozen=True, kw_only=True):
     of their readiness probe. `unpullable` says why the image cannot be pulled: none of them ever starts.
 
     `files` are there when they start. `exec` runs the commands of `kubectl exec`, by default a small shell in
-    memory; `attach` is what somebody who attaches meets, by default the log, or that shell in a container
+    memory; `attach` handles clients that attach; by default they see the log, or that shell in a container
     with a stdin. `ports` are those that listen; None: all do, and send back what comes.
     """
 

@@ -98,7 +98,7 @@ def explore(
     """Run a scenario once as it is, then once for each fault at each write, and compare the final states.
 
     `operator` makes and runs a new operator each time, with nothing left of the one before; `scenario` does
-    what people do, with a client of its own. Both begin on a fork of `cluster`, in virtual time. A run is
+    what users do, with a client of its own. Both begin on a fork of `cluster`, in virtual time. A run is
     over when nothing has changed for `quiet` seconds after the scenario ended; after `within` seconds it
     counts as one that does not come to rest. `faults` are those that are tried at each write that changed
     something; `only` names the injections themselves, as a `Difference` shows them. Resources that are

@@ -59,7 +59,7 @@ class Admission(Generic[K]):
 
     @property
     def user(self) -> UserInfo:
-        """Who made the request."""
+        """The user who made the request."""
         return self.request.user_info
 
     @property
@@ -72,7 +72,7 @@ class Admission(Generic[K]):
         self.warnings.append(text)
 
     def annotate(self, key: str, value: str) -> None:
-        """Add this to the server's audit log."""
+        """Add this annotation to the server's audit log."""
         self.audit_annotations[key] = value
 
 

@@ -23,7 +23,7 @@ _log: Final = logging.getLogger("kubeproto.webhooks")
 
 
 class CertificateSource(Protocol):
-    """Gives the certificate that a server shows."""
+    """Provides the certificate that a server shows."""
 
     def context(self) -> ssl.SSLContext:
         """Return what the next connection is to be made with."""

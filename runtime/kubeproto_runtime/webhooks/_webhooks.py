@@ -62,7 +62,7 @@ Answer = tuple[int, tuple[tuple[str, str], ...], bytes]
 
 
 class Webhooks(Generic[K]):
-    """What one kind is validated, defaulted and converted by.
+    """The webhooks of one kind: validation, defaulting and conversion.
 
     `options` say how the server is to call. It is an ASGI application; several are joined by ``|``. `respond`
     answers one request, on any server.
@@ -98,7 +98,7 @@ class Webhooks(Generic[K]):
     def convert(self, version: type[S], *, up: Callable[[S], K], down: Callable[[K], S]) -> Self:
         """Convert to and from another version; `up` makes an object of this class, which is the one stored.
 
-        The metadata is carried over; a version's fields that the other has not are lost unless they are kept
+        The metadata is copied; fields that the other version does not have are lost unless they are kept
         in an annotation. ValueError says that an object cannot be converted.
         """
         self.conversions.add(version, up, down)
@@ -124,7 +124,7 @@ class Webhooks(Generic[K]):
     def configurations(
         self, name: str, where: Where
     ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
-        """Return what tells a server of these webhooks; `name` is that of the configurations."""
+        """Return the configurations of these webhooks, which get this `name`."""
         return configurations_of(name, self.entries(where))
 
     def entries(self, where: Where) -> Iterator[MutatingWebhook | ValidatingWebhook]:
@@ -178,7 +178,7 @@ class WebhookApplication:
     def configurations(
         self, name: str, where: Where
     ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
-        """Return what tells a server of these webhooks: at most one configuration of each kind."""
+        """Return the configurations of these webhooks: at most one of each type."""
         return configurations_of(name, (entry for one in self.webhooks for entry in one.entries(where)))
 
     def manifests(self, name: str, where: Where) -> list[KubeObject]:
