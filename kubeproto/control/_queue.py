@@ -163,7 +163,7 @@ class WorkQueue(Generic[Key]):
         self._failures.pop(key, None)
 
     def discard(self, key: Key) -> None:
-        """Drop a key whose object was deleted: its failures, and what was asked for. Its current run continues."""
+        """Drop a key whose object was deleted: its failures, and what was asked for. Its run continues."""
         self._failures.pop(key, None)
         queued = self._queued.pop(key, None)
         if queued is None:

@@ -129,7 +129,7 @@ def _apply(document: Any, operation: Mapping[str, Any]) -> Any:
             return _add(document, path, copy_json(find(document, _pointer(operation, "from"))))
         case "test":
             if not json_equal(find(document, path), _value(operation)):
-                raise ValueError("the value is a different one")
+                raise ValueError("the value differs")
             return document
         case _:
             raise ValueError("the op must be one of add, remove, replace, move, copy and test")

@@ -50,7 +50,7 @@ def apply_like_server(document: Any, operation: Mapping[str, Any]) -> Any:
         case "test":
             found = document if path == "" else _get(*_find(document, path))
             if not _same(found, value):
-                raise ValueError("the value is a different one")
+                raise ValueError("the value differs")
         case _:
             raise ValueError("the op must be one of add, remove, replace, move, copy and test")
     return document

@@ -96,9 +96,7 @@ def list_query(
     if resource_version_match and not resource_version:
         raise InvalidRequest("resource_version_match says how to read a resource_version, and there is none")
     if resource_version_match and continue_:
-        raise InvalidRequest(
-            "continue_ uses the version of its token: resource_version_match has no place"
-        )
+        raise InvalidRequest("continue_ uses the version of its token: resource_version_match has no place")
     if resource_version_match == "Exact" and resource_version == "0":
         raise InvalidRequest('resource_version "0" means any version: it cannot be matched by Exact')
     if continue_ and resource_version not in ("", "0"):

@@ -71,9 +71,7 @@ class CommandChannels:
 
     def __init__(self, protocol: str) -> None:
         if protocol not in (V5, V4):
-            raise LocalProtocolError(
-                f"{protocol!r} is not a supported channel protocol of exec or attach"
-            )
+            raise LocalProtocolError(f"{protocol!r} is not a supported channel protocol of exec or attach")
         self.exited: Exited | None = None
         self._protocol = protocol
         self._stdin_ended = False

@@ -42,9 +42,7 @@ class PortChannels:
 
     def __init__(self, ports: Sequence[int], protocol: str = V4) -> None:
         if protocol != V4:
-            raise LocalProtocolError(
-                f"{protocol!r} is not a supported channel protocol of port-forward"
-            )
+            raise LocalProtocolError(f"{protocol!r} is not a supported channel protocol of port-forward")
         self._ports = tuple(ports)
         # What is still awaited of the number that opens each channel.
         self._openings = [port.to_bytes(2, "little") for port in ports for _ in range(2)]

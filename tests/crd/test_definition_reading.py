@@ -76,7 +76,7 @@ def test_a_resource_that_was_read_serves_dynamic_objects() -> None:
 
 def test_what_is_not_a_definition_is_an_error_that_says_so() -> None:
     with pytest.raises(
-        kp.InvalidObject, match=r"no CustomResourceDefinition .* missing required field `spec`"
+        kp.InvalidObject, match=r"not a CustomResourceDefinition .* missing required field `spec`"
     ):
         read_definition(b"{}")
     with pytest.raises(kp.InvalidObject, match="exactly one version must be the stored one"):

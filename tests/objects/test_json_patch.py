@@ -96,10 +96,10 @@ EXAMPLES: list[tuple[str, Any, list[dict[str, Any]], Any]] = [
 
 # A.9, A.12 and A.15 of the appendix (A.13 is JSON with doubled keys, which Python cannot hold), and more.
 FAILURES: list[tuple[str, Any, dict[str, Any], str]] = [
-    ("A.9", {"baz": "qux"}, {"op": "test", "path": "/baz", "value": "bar"}, "another value"),
+    ("A.9", {"baz": "qux"}, {"op": "test", "path": "/baz", "value": "bar"}, "the value differs"),
     ("A.12", {"foo": "bar"}, {"op": "add", "path": "/baz/bat", "value": "qux"}, "has no 'baz'"),
-    ("A.15", {"/": 9, "~1": 10}, {"op": "test", "path": "/~01", "value": "10"}, "another value"),
-    ("true is not a number", {"a": 1}, {"op": "test", "path": "/a", "value": True}, "another value"),
+    ("A.15", {"/": 9, "~1": 10}, {"op": "test", "path": "/~01", "value": "10"}, "the value differs"),
+    ("true is not a number", {"a": 1}, {"op": "test", "path": "/a", "value": True}, "the value differs"),
     ("remove a missing member", {}, {"op": "remove", "path": "/a"}, "has no 'a'"),
     ("remove a missing element", [1], {"op": "remove", "path": "/1"}, "no index 1"),
     ("remove the end", [1], {"op": "remove", "path": "/-"}, "not an index"),

@@ -143,7 +143,7 @@ def test_a_port_that_is_taken_and_a_target_without_pods_are_refused(served: Call
     async def work(client: Client, _: sim.Cluster) -> None:
         async with forward_ports(client, "web-0", [":8080"]) as forwarded:
             taken = forwarded.ports[0].local
-            with pytest.raises(OSError, match=f"127.0.0.1:{taken} cannot be listened on"):
+            with pytest.raises(OSError, match=f"127.0.0.1:{taken} cannot be used to listen"):
                 async with forward_ports(client, "web-0", [":9090", f"{taken}:8080"]):
                     pass
         with pytest.raises(kp.KubeprotoError, match="pods with app=none in default: no pod of it runs"):

@@ -117,7 +117,7 @@ def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
         ("a: *nothing\n", 1, 1, "stands for nothing"),
         ("a:\n  <<: 5\n", 1, 2, "merged"),
         ("a: .inf\n", 1, 1, "not a number of JSON"),
-        ("? [a]\n: b\n", 1, 1, "key must be a text"),
+        ("? [a]\n: b\n", 1, 1, "key must be a string"),
         ("a: &x\n  b: *x\n", 1, 2, "contains itself"),
         ("\n\n{\n", 1, 4, "Expecting"),
         ('{"apiVersion": "v1", "kind": "ConfigMap"}\n{"a": 1, "a": 2}', 2, 2, "'a' occurs twice here"),

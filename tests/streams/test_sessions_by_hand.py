@@ -102,9 +102,9 @@ def test_who_waits_for_the_end_gets_it_and_passes_over_the_rest() -> None:
 
 def test_a_process_that_is_cut_off_did_not_end_well() -> None:
     process = Process(Paper(b"\1out"))
-    with pytest.raises(TransportError, match="did not tell how"):
+    with pytest.raises(TransportError, match="without reporting how"):
         run(everything(process))
-    with pytest.raises(TransportError, match="did not tell how"):
+    with pytest.raises(TransportError, match="without reporting how"):
         run(Process(Paper(b"\1out")).wait())
 
 

@@ -38,7 +38,7 @@ CIRCLE = Garbled("the server responds to each page with the token that it was as
 
 EMPTY = Garbled("10 pages in a row have a token for the next page, and no object")
 AGAIN = Garbled("the server sends the same page again under another token")
-MANY = Garbled("the list goes on after 500000 pages")
+MANY = Garbled("the list continues after 500000 pages")
 LONG = "x" * 16_385
 LONG_TOKEN = Garbled("a continue token of 16385 characters came; the limit is 16384")
 LONG_VERSION = Garbled("a version of 16385 characters came; the limit is 1024")

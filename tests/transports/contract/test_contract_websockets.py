@@ -271,7 +271,11 @@ def test_an_end_without_a_last_word_is_an_error(rig: Rig, serve: Serve, then: st
 
     with pytest.raises((TransportError, kp.RemoteProtocolError)) as raised:
         upgraded(rig, serve(talking(go)), listen)
-    words = {"farewell": "without reporting how", "bad farewell": r"1011 (oops)", "nonsense": "not a WebSocket"}
+    words = {
+        "farewell": "without reporting how",
+        "bad farewell": r"1011 (oops)",
+        "nonsense": "not a WebSocket",
+    }
     assert words.get(then, "GET /api/v1/namespaces/w/pods/web/exec") in str(raised.value)
 
 
