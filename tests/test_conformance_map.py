@@ -35,11 +35,11 @@ def test_a_small_map_without_mistakes_has_none() -> None:
         ("R-03", {"later": "watching"}, "R-03 is not in the list"),
         ("R-02", {"test": "tests/test_a.py::test_gone"}, "R-02: there is no test tests/test_a.py::test_gone"),
         ("R-02", {"test": [*TESTS, "x::y"]}, "R-02: there is no test x::y"),
-        ("R-02", {"test": []}, "R-02 = {'test': []} is none of"),
-        ("R-02", {"later": "someday"}, "R-02 = {'later': 'someday'} is none of"),
-        ("R-02", {"later": "watching", "not": "no"}, "R-02 = {'later': 'watching', 'not': 'no'} is none of"),
-        ("R-02", {"not": " "}, "R-02 = {'not': ' '} is none of"),
-        ("R-02", "watching", "R-02 = watching is none of"),
+        ("R-02", {"test": []}, "R-02 = {'test': []} is not one of"),
+        ("R-02", {"later": "someday"}, "R-02 = {'later': 'someday'} is not one of"),
+        ("R-02", {"later": "watching", "not": "no"}, "R-02 = {'later': 'watching', 'not': 'no'} is not one of"),
+        ("R-02", {"not": " "}, "R-02 = {'not': ' '} is not one of"),
+        ("R-02", "watching", "R-02 = watching is not one of"),
     ],
 )
 def test_a_mistake_is_said(row: str, form: object, mistake: str) -> None:

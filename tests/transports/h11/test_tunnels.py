@@ -52,7 +52,7 @@ def test_an_http_proxy_hears_the_password_and_nothing_of_the_server_s() -> None:
         (b"HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\nnever", ConnectError, "responds with 403"),
         (b"HTTP/1.1 301 There\r\nLocation: /\r\n\r\n", ConnectError, "responds with 301"),
         (b"hello\r\n\r\n", RemoteProtocolError, "not HTTP"),
-        (b"HTTP/1.1 200 OK\r\n\r\nand", RemoteProtocolError, "goes on talking"),
+        (b"HTTP/1.1 200 OK\r\n\r\nand", RemoteProtocolError, "sends more"),
     ],
 )
 def test_an_http_proxy_that_opens_no_tunnel_is_told(
