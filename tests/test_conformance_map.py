@@ -37,7 +37,11 @@ def test_a_small_map_without_mistakes_has_none() -> None:
         ("R-02", {"test": [*TESTS, "x::y"]}, "R-02: there is no test x::y"),
         ("R-02", {"test": []}, "R-02 = {'test': []} is not one of"),
         ("R-02", {"later": "someday"}, "R-02 = {'later': 'someday'} is not one of"),
-        ("R-02", {"later": "watching", "not": "no"}, "R-02 = {'later': 'watching', 'not': 'no'} is not one of"),
+        (
+            "R-02",
+            {"later": "watching", "not": "no"},
+            "R-02 = {'later': 'watching', 'not': 'no'} is not one of",
+        ),
         ("R-02", {"not": " "}, "R-02 = {'not': ' '} is not one of"),
         ("R-02", "watching", "R-02 = watching is not one of"),
     ],
