@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -49,10 +50,27 @@ def modules(root: Path) -> Iterator[tuple[str, Path]]:
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
-def imports(name: str, path: Path) -> Iterator[tuple[str, int]]:
+@cache
+def tree(source: str) -> ast.Module:
+    """What a source means: each rule looks at all of them."""
+    return ast.parse(source)
+
+
+def imports(name: str, path: Path) -> tuple[tuple[str, int], ...]:
     """Each imported name in full, `a.b.c` for `from a.b import c`, with its line."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text())):
+    return imports_of(package, path.read_text())
+
+
+@cache
+def imports_of(package: str, source: str) -> tuple[tuple[str, int], ...]:
+    return tuple(_imports(package, source))
+
+
+def _imports(package: str, source: str) -> Iterator[tuple[str, int]]:
+    if "import" not in source:
+        return
+    for node in ast.walk(tree(source)):
         match node:
             case ast.Import():
                 yield from ((alias.name, node.lineno) for alias in node.names)
@@ -71,6 +89,7 @@ def strangers_privates(root: Path) -> list[str]:
     a part. Outside of the core a distribution is one package, whatever folders it has.
     """
     found: list[str] = []
+    packages = distributions(root)
     outside = [
         (f"{path.parent.name}.{path.stem}", path)
         for folder in ("examples", "benchmarks")
@@ -80,7 +99,7 @@ def strangers_privates(root: Path) -> list[str]:
         for target, line in imports(name, path):
             parts = target.split(".")
             private = next((at for at, part in enumerate(parts) if part.startswith("_")), None)
-            if private is None or parts[0] not in distributions(root):
+            if private is None or parts[0] not in packages:
                 continue
             owner = parts[: min(private, 2)] if parts[0] == "kubeproto" else parts[:1]
             if parts[0] == "kubeproto" and parts[private] == "_shared":
@@ -98,6 +117,7 @@ def wrong_neighbours(root: Path) -> list[str]:
     other packages, and nothing stands on it.
     """
     found: list[str] = []
+    packages = distributions(root).keys()
     for name, path in modules(root):
         own = name.split(".")[0]
         allowed = {own, "kubeproto", "kubeproto_h11"} if own != "kubeproto" else {own}
@@ -106,7 +126,7 @@ def wrong_neighbours(root: Path) -> list[str]:
         found += [
             f"{path.relative_to(root)}:{line} imports {target}"
             for target, line in imports(name, path)
-            if target.split(".")[0] in distributions(root).keys() - allowed
+            if target.split(".")[0] in packages - allowed
         ]
     return found
 
@@ -125,7 +145,7 @@ def impurities(root: Path) -> list[str]:
             if target.split(".")[0] in IMPURE - {"h11"}
             or target.startswith(("urllib.request", "urllib.robot"))
         ]
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree(path.read_text())):
             match node:
                 case ast.Call(func=ast.Name(id=function)) if function in TERMINALS:
                     reached.append((f"calls {function}()", node.lineno))
@@ -180,7 +200,7 @@ def test_every_part_of_the_core_opens_with_its_one_idea() -> None:
     silent = [
         str(path.relative_to(ROOT))
         for _, path in modules(ROOT)
-        if path.read_text().strip() and ast.get_docstring(ast.parse(path.read_text())) is None
+        if path.read_text().strip() and ast.get_docstring(tree(path.read_text())) is None
     ]
     assert silent == []
 

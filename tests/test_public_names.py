@@ -101,6 +101,7 @@ def test_a_name_has_one_home_below_the_top_level_which_may_repeat_it() -> None:
 
 
 GENERATED: Final = pytest.mark.thorough("a hundred classes of one form")
+LONG: Final = 20  # names of a module; of generated classes, which are of one form, help shows the first few
 
 
 @pytest.mark.parametrize(
@@ -108,8 +109,10 @@ GENERATED: Final = pytest.mark.thorough("a hundred classes of one form")
 )
 def test_help_and_signatures_work_on_everything_public(name: str) -> None:
     module = importlib.import_module(name)
-    assert pydoc.render_doc(module)
-    for entry in getattr(module, "__all__", ()):
+    offered: list[str] = getattr(module, "__all__", [])
+    shown = [getattr(module, entry) for entry in offered[:LONG]] if ".kinds." in name else [module]
+    assert all(pydoc.render_doc(one) for one in shown)
+    for entry in offered:
         value = getattr(module, entry)
         if isinstance(value, type) or inspect.isroutine(value):  # an alias of a type has no signature
             try:

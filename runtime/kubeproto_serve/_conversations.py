@@ -33,6 +33,7 @@ class OpenConversation(OpenStream):
     async def converse(self, rest: bytes) -> None:
         """Carry messages until one side has closed; `rest` has come already."""
         self._framing = Framing(rest, server=True)
+        self._driver.wake()  # the command has begun, and may be waiting for a time
         await self.send_all(self._send_message)
         await self._channel.send(self._framing.outgoing + self._framing.close())
 

@@ -114,7 +114,7 @@ class ClusterDriver:
             _log.exception("a handler of the simulated cluster failed on a message")
             conversation.close()
         finally:
-            self._wake()  # a command may be waiting for a time now
+            self.wake()  # a command may be waiting for a time now
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Move the clock until cancelled; started once the cluster is on time."""
@@ -122,7 +122,7 @@ class ClusterDriver:
         # Objects carry the time of the machine, so that clients on it can compare them with their own clock.
         self._offset = max(cluster.now, self._wall()) - anyio.current_time()
         before = cluster.on_due
-        cluster.on_due = self._wake
+        cluster.on_due = self.wake
         # At once, and not from one moment to the next: nodes renew a lease every ten seconds, for months.
         cluster.show_time(self._now())
         self._advance()
@@ -145,7 +145,8 @@ class ClusterDriver:
     def _now(self) -> float:
         return anyio.current_time() + (self._offset or 0.0)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Look at once at what is due: something may be due earlier than before."""
         self._woken.set()
 
     def _advance(self) -> None:

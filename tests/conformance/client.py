@@ -27,8 +27,11 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
+AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PATIENCE: Final = 60.0  # seconds until a test gives up; never waited for where the server is well
+LOOK: Final = 0.05  # seconds between two looks at what no watch tells of
 _numbers = itertools.count(1)
 
 
@@ -160,6 +163,18 @@ class Client:
                     return obj
         raise AssertionError("a watch does not run out of events")
 
+    def eventually(self, holds: Callable[[], T]) -> T:
+        """Look until something holds, and return it: for what each part of a server learns in its own time.
+
+        Discovery, the handlers of custom resources and admission follow what is written by watches of their
+        own, so that a write that is answered, or even told by a watch, is not known to all of them yet.
+        """
+        for _ in range(round(PATIENCE / LOOK)):
+            if found := holds():
+                return found
+            self.server.wait(LOOK)
+        raise AssertionError("the server does not come to it")
+
     def gone(self, target: str, name: str) -> None:
         """Wait until an object is not there any more."""
         listed = self.get(f"{target}?fieldSelector=metadata.name%3D{name}")
@@ -189,8 +204,7 @@ class Client:
         for version in spec["versions"]:
             if version["served"]:
                 kinds = f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}"
-                while self.send("GET", kinds).status in (404, 429):
-                    self.server.wait(0.1)
+                self.eventually(lambda kinds=kinds: self.send("GET", kinds).status not in (404, 429, 503))
 
 
 def established(definition: Any) -> bool:

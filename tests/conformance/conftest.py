@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from asked_release import RELEASE
 
-from conformance.client import Client, fresh_namespace
+from conformance.client import AGGREGATED, Client, fresh_namespace
 from conformance.kinds import BAR, BAZ, FOO
 from conformance.servers import Server, Simulated
 from kubeproto import sim
@@ -37,7 +37,20 @@ def served(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> S
     client = Client(server)
     for definition in (FOO, BAR, BAZ):
         client.define(definition)
+    # A kind is served a moment before it is discovered.
+    client.eventually(lambda: {"foos", "bars", "bazs"} <= discovered(client))
     return server
+
+
+def discovered(client: Client) -> set[str]:
+    """The kinds of the suite that both forms of discovery show."""
+    groups = {item["metadata"]["name"]: item for item in client.get("/apis", Accept=AGGREGATED)["items"]}
+    versions = groups.get("suite.test", {}).get("versions", ())
+    legacy = client.send("GET", "/apis/suite.test/v1")
+    listed = legacy.json["resources"] if legacy.status == 200 else ()
+    return {one["resource"] for version in versions for one in version["resources"]} & {
+        one["name"] for one in listed
+    }
 
 
 @pytest.fixture(scope="session")

@@ -29,10 +29,12 @@ def test_a_definition_becomes_established_and_its_kind_is_discovered(client: Cli
     assert established(stored)
     assert stored["status"]["acceptedNames"] == stored["spec"]["names"]
     assert stored["status"]["storedVersions"] == ["v1"]
-    assert "births" in [one["name"] for one in client.get("/apis/suite.test/v1")["resources"]]
+    client.eventually(
+        lambda: "births" in [one["name"] for one in client.get("/apis/suite.test/v1")["resources"]]
+    )
     client.ask("DELETE", f"{DEFINITIONS}/births.suite.test")
     client.gone(DEFINITIONS, "births.suite.test")
-    assert client.send("GET", "/apis/suite.test/v1/births").status == 404
+    client.eventually(lambda: client.send("GET", "/apis/suite.test/v1/births").status == 404)
 
 
 def test_a_definition_that_goes_takes_its_objects_along(client: Client) -> None:

@@ -110,8 +110,9 @@ def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
         await client.api(Ship).create(ship())
         async with rig.client("nobody") as nobody, Caches(nobody) as caches:
             cache = caches.cache(Ship, namespace=rig.namespace)
+            await until(lambda: 'User "nobody" cannot' in cache.sync_status.why)
             with pytest.raises(kp.DeadlineExceeded, match='User "nobody" cannot'):
-                await cache.wait_synced(timeout=3)
+                await cache.wait_synced(timeout=0.5)
             assert not cache.synced
             with pytest.raises(kp.LocalProtocolError, match='User "nobody" cannot'):
                 len(cache)
@@ -143,7 +144,7 @@ def test_a_controller_that_is_forbidden_ends_when_its_patience_does_and_says_why
             return await_change()
 
         async with rig.client("nobody") as nobody:
-            controller = Controller(nobody, Ship, namespace=rig.namespace, sync_timeout=2.0)
+            controller = Controller(nobody, Ship, namespace=rig.namespace, sync_timeout=6.0)
             with pytest.raises(kp.DeadlineExceeded, match=r'403 Forbidden: .*User "nobody" cannot'):
                 await controller.run(look)
 

@@ -74,7 +74,7 @@ def test_a_definition_is_established_and_an_object_is_gone_when_nothing_holds_it
         with pytest.raises(
             WaitTimeout, match=r"it is being deleted, and held by runtime\.example\.com/owner"
         ):
-            await ships.wait_for("pequod", conditions.deleted(), timeout=0.5)
+            await ships.wait_for("pequod", conditions.deleted(), timeout=5.0)
 
         async def let_go() -> None:
             await ships.merge_patch("pequod", {"metadata": {"finalizers": None}})

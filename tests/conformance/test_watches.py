@@ -166,7 +166,7 @@ def test_shards_of_a_watch_tell_of_each_change_once(client: Client) -> None:
     half, end = 1 << 63, 1 << 64
     for start, stop in ((0, half), (half, end)):
         bounds = f"%270x{start:016x}%27,%270x{stop:016x}%27"
-        query = f"shardSelector=shardRange(object.metadata.uid,{bounds})&timeoutSeconds=1"
+        query = f"shardSelector=shardRange(object.metadata.uid,{bounds})&timeoutSeconds=5"
         with client.watch(f"{target}?resourceVersion={since}&{query}") as stream:
             told += [obj["metadata"]["name"] for _, obj in stream.rest()]
     assert sorted(told) == [f"a{number:02}" for number in range(12)]

@@ -43,6 +43,10 @@ def write_modules(folder: Path) -> dict[str, str]:
             path = folder / package / f"{name}.py"
             path.parent.mkdir(exist_ok=True)
             (path.parent / "__init__.py").touch()
+            # No block stands in the first line of a page. As an option of the command, this would keep mypy
+            # from using what the gate's own run has cached.
+            assert lines[0] == "", path
+            lines[0] = f'# mypy: disable-error-code="{", ".join(PERMITTED)}"'
             path.write_text(siblings.sub("from .", "\n".join(lines) + "\n"))
             found[f"{package}/{name}.py"] = name_of(page)
     return found
@@ -51,27 +55,26 @@ def write_modules(folder: Path) -> dict[str, str]:
 def findings(folder: Path, sources: dict[str, str]) -> Iterator[str]:
     """What mypy says of modules, in terms of their pages."""
     command = [
-        sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--no-error-summary",
-        "--hide-error-context", *(f"--disable-error-code={code}" for code in PERMITTED), *sources,
+        sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context",
+        *(str(folder / source) for source in sources),
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     for line in done.stdout.splitlines():
         name, colon, rest = line.partition(":")
-        yield f"{sources.get(name, name)}{colon}{rest}"
+        # What was found in an earlier run, and is the same, has the folder of that one.
+        yield f"{sources.get('/'.join(Path(name).parts[-2:]), name)}{colon}{rest}"
 
 
-def test_the_programs_of_the_pages_pass_mypy_strict(tmp_path: Path) -> None:
+def test_the_programs_of_the_pages_pass_mypy_strict_which_finds_a_wrong_type(tmp_path: Path) -> None:
     sources = write_modules(tmp_path)
-    assert list(findings(tmp_path, sources)) == []
-
-
-def test_a_wrong_type_is_found_with_its_page_and_line(tmp_path: Path) -> None:
-    sources = write_modules(tmp_path)
-    readme = tmp_path / "README/program.py"
-    lines = readme.read_text().splitlines()
+    lines = (tmp_path / "README/program.py").read_text().splitlines()
     wrong = next(number for number, line in enumerate(lines) if "return await_change()" in line)
     lines[wrong] = "    return book.spec.titel"
-    readme.write_text("\n".join(lines))
-    found = list(findings(tmp_path, {"README/program.py": sources["README/program.py"]}))
-    assert f'README.md:{wrong + 1}: error: "BookSpec" has no attribute "titel"' in found[-1]
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong/__init__.py").touch()
+    (tmp_path / "wrong/program.py").write_text("\n".join(lines))
+    found = list(findings(tmp_path, {**sources, "wrong/program.py": "a wrong README.md"}))
+    place = f"a wrong README.md:{wrong + 1}: error: "
+    assert [one for one in found if not one.startswith(place)] == []
+    assert [one for one in found if '"BookSpec" has no attribute "titel"' in one]

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,7 @@ _SCRUBBED: Final = (
 # What a server says of a new kind for a moment: its conditions come after it, and its description after both.
 _TOO_EARLY: Final = {"explain": "couldn't find resource", "wait": ".status.conditions accessor error"}
 _KNOWN_WITHIN: Final = 60.0
+_READING: Final = ("api-resources", "api-versions", "auth", "describe", "explain", "get", "wait")
 _STRUCTURE: Final = re.compile(r"error|[A-Z]+:|\s+[\w$-]+\t<.*>|\s+[A-Z]\w+$")
 
 
@@ -71,9 +72,18 @@ def sections() -> dict[str, list[str]]:
 
 
 def run(
-    program: str, kubeconfig: Path, home: Path, commands: Iterable[str], context: str = ""
+    program: str,
+    kubeconfig: Path,
+    home: Path,
+    commands: Iterable[str],
+    context: str = "",
+    wanted: Iterable[Step] = (),
 ) -> Iterator[Step]:
-    """Run commands against one server, in a namespace of their own."""
+    """Run commands against one server, in a namespace of their own.
+
+    A real server acts on what is written some time after it: on kinds, on rights. What only reads is asked
+    again until it says what is `wanted`, or has had the time for it.
+    """
     # A process of 100 ms needs no garbage collector, and its threads would only get in each other's way.
     environment = {**os.environ, "GOGC": "off", "GOMAXPROCS": "1"}
     environment |= {"HOME": str(home), "KUBECONFIG": str(kubeconfig)}
@@ -88,7 +98,7 @@ def run(
 
     call(["create", "namespace", _NAMESPACE])
     call(["wait", "--for=create", "serviceaccount/default"])  # pods are refused before
-    for line in commands:
+    for line, right in zip_longest(commands, wanted):
         command, _, manifest = line.partition(" < ")
         words = [
             word.replace("_", " ") if word == "--schedule=0_0_*_*_*" else word for word in command.split(" ")
@@ -97,8 +107,15 @@ def run(
         until = time.monotonic() + _KNOWN_WITHIN
         while (said := _TOO_EARLY.get(words[0])) and said in done.stdout and time.monotonic() < until:
             done = call(words)
-        yield Step(line, done.returncode, scrubbed(done.stdout, explained=words[0] == "explain"))
+        step = _step(line, done)
+        while right and not manifest and words[0] in _READING and step != right and time.monotonic() < until:
+            step = _step(line, call(words))
+        yield step
     call(["delete", "namespace", _NAMESPACE, "--wait=false"])
+
+
+def _step(line: str, done: subprocess.CompletedProcess[str]) -> Step:
+    return Step(line, done.returncode, scrubbed(done.stdout, explained=line.startswith("explain ")))
 
 
 def scrubbed(text: str, *, explained: bool = False) -> str:

@@ -13,19 +13,20 @@ from kubeproto_runtime.sets import ApplySet, Plan
 
 from .running import kubectl
 
-_PLACE: Final = "turns"
+# Each parent has namespaces of its own, so that one server will do for all of them.
+_MORE: Final = "more-"
 _PARTS: Final = {
     "role": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: turns}\n",
     "a": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: one}\n",
-    "b": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: turns-more}\ndata: {k: two}\n",
+    "b": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: PLACE}\ndata: {k: two}\n",
     "secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n",
     "robot": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: robot}\n",
 }
 
 
-def manifest(*parts: str) -> str:
-    """The documents of a set."""
-    return "---\n".join(_PARTS[part] for part in parts)
+def manifest(place: str, *parts: str) -> str:
+    """The documents of a set whose namespace is this place."""
+    return "---\n".join(_PARTS[part] for part in parts).replace("PLACE", f"{_MORE}{place}")
 
 
 class Turns:
@@ -34,7 +35,8 @@ class Turns:
     def __init__(self, kubeconfig: Path, context: str, parent: str) -> None:
         self.kubeconfig = kubeconfig
         self.parent = parent
-        self.kubectl_set = ApplySet(parent, namespace=_PLACE, tooling="kubectl/v1.32.4")
+        self.place = f"turns-of-{parent.partition('/')[0]}"
+        self.kubectl_set = ApplySet(parent, namespace=self.place, tooling="kubectl/v1.32.4")
         self._context = context
 
     def kubectl(self, *words: str, given: str = "", fails: bool = False) -> str:
@@ -42,7 +44,7 @@ class Turns:
         program = kubectl()
         assert program is not None
         home = self.kubeconfig.parent
-        flags = [f"--cache-dir={home}/cache-{self.parent.replace('/', '-')}", f"--namespace={_PLACE}"]
+        flags = [f"--cache-dir={home}/cache-{self.parent.replace('/', '-')}", f"--namespace={self.place}"]
         flags += [f"--context={self._context}"] if self._context else []
         environment = {**os.environ, "GOGC": "off", "HOME": str(home), "KUBECTL_APPLYSET": "true"}
         environment["KUBECONFIG"] = str(self.kubeconfig)
@@ -55,15 +57,15 @@ class Turns:
 
     def applied_by_kubectl(self, *parts: str) -> str:
         words = ["apply", "--server-side", "--prune", f"--applyset={self.parent}", "-f", "-"]
-        return self.kubectl(*words, given=manifest(*parts))
+        return self.kubectl(*words, given=manifest(self.place, *parts))
 
     def planned(self, client: BlockingClient, *parts: str, tooling: str = "") -> Plan:
-        applyset = self.kubectl_set if not tooling else ApplySet(self.parent, _PLACE, tooling)
-        objects = kp.parse_manifest(manifest(*parts)) if parts else []
-        return client.plan(objects, applyset, field_manager="kubectl", namespace=_PLACE)
+        applyset = self.kubectl_set if not tooling else ApplySet(self.parent, self.place, tooling)
+        objects = kp.parse_manifest(manifest(self.place, *parts)) if parts else []
+        return client.plan(objects, applyset, field_manager="kubectl", namespace=self.place)
 
-    def exists(self, resource: str, name: str, namespace: str = _PLACE) -> bool:
-        words = ("get", resource, name, "-n", namespace, "--ignore-not-found", "-o", "name")
+    def exists(self, resource: str, name: str, namespace: str = "") -> bool:
+        words = ("get", resource, name, "-n", namespace or self.place, "--ignore-not-found", "-o", "name")
         return bool(self.kubectl(*words).strip())
 
 
@@ -72,7 +74,7 @@ def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
     turns = Turns(kubeconfig, context, parent)
     options: dict[str, Any] = {"kubeconfig": str(kubeconfig)} | ({"context": context} if context else {})
     with connect_blocking(**options) as client:
-        turns.kubectl("create", "namespace", _PLACE)
+        turns.kubectl("create", "namespace", turns.place)
         turns.kubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
         turns.kubectl("create", "configmap", "foreign")
 
@@ -82,7 +84,7 @@ def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
         assert same.clean, f"{same}"
         plan = turns.planned(client, "a", "robot")
         gone = [str(one.ref) for one in plan.deletions]
-        assert sorted(gone) == ["ClusterRole.rbac.authorization.k8s.io turns", f"Secret {_PLACE}/s"]
+        assert sorted(gone) == ["ClusterRole.rbac.authorization.k8s.io turns", f"Secret {turns.place}/s"]
         client.perform(plan)
         assert not turns.exists("clusterrole", "turns")
         assert not turns.exists("secret", "s")
@@ -96,7 +98,7 @@ def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
         assert turns.planned(client, "a").clean
 
         # What we have brought into another namespace is kubectl's to prune too, which can apply to one alone.
-        turns.kubectl("create", "namespace", "turns-more")
+        turns.kubectl("create", "namespace", f"{_MORE}{turns.place}")
         client.perform(turns.planned(client, "a", "b", "secret", "robot"))
         printed = turns.applied_by_kubectl("robot")
         assert sorted(line for line in printed.splitlines() if "pruned" in line) == [
@@ -104,18 +106,18 @@ def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
             "configmap/b pruned",
             "secret/s pruned",
         ]
-        assert not turns.exists("configmap", "b", "turns-more")
+        assert not turns.exists("configmap", "b", f"{_MORE}{turns.place}")
         assert turns.exists("configmap", "foreign")
 
         # A set belongs to one tool.
         refused = turns.planned(client, "a", tooling="kubeproto/v0.1.0")
         assert "is managed by 'kubectl', and not by 'kubeproto'" in str(refused)
-        client.perform(client.plan([], ApplySet("secrets/ours", _PLACE), namespace=_PLACE))
+        client.perform(client.plan([], ApplySet("secrets/ours", turns.place), namespace=turns.place))
         words = ("apply", "--server-side", "--prune", "--applyset=secrets/ours", "-f", "-")
-        printed = turns.kubectl(*words, given=manifest("a"), fails=True)
+        printed = turns.kubectl(*words, given=manifest(turns.place, "a"), fails=True)
         assert 'managed by tooling "kubeproto" instead of "kubectl"' in printed, printed
 
         # The end of it.
         client.perform(turns.planned(client))
         assert not turns.exists("serviceaccount", "robot")
-        turns.kubectl("delete", "namespace", _PLACE, "turns-more", "--wait=false")
+        turns.kubectl("delete", "namespace", turns.place, f"{_MORE}{turns.place}", "--wait=false")

@@ -110,6 +110,18 @@ class Site:
         assert done.returncode != 0, f"kubectl {command}: {done.stdout}"
         return done.stdout.strip()
 
+    @contextmanager
+    def defining(self, manifest: str, name: str) -> Generator[Site]:
+        """Define a kind, until the block is left.
+
+        It is discovered a moment after it is established, and each part of a server learns of it by itself.
+        """
+        self.kubectl("apply -f -", manifest)
+        self.wait(f"crd/{name}", "condition=Established")
+        self.until(f"get {name} -o name", "(?!error|Error).*")
+        yield self
+        self.kubectl(f"delete crd {name} --timeout={LIMIT:.0f}s")  # the next test may define it again
+
     def wait(self, what: str, *conditions: str) -> None:
         """Wait for conditions of `kubectl wait --for`, one after the other."""
         for condition in conditions:

@@ -15,10 +15,8 @@ FORMS = ("books/on_asyncio.py", "books/on_trio.py", "books/blocking.py")
 
 @pytest.fixture(scope="module")
 def defined(cluster: Site) -> Generator[Site]:
-    cluster.kubectl("apply -f -", cluster.printed("books/book.py"))
-    cluster.wait("crd/books.example.technosophos.com", "condition=Established")
-    yield cluster
-    cluster.kubectl("delete crd books.example.technosophos.com --wait=false")
+    with cluster.defining(cluster.printed("books/book.py"), "books.example.technosophos.com") as site:
+        yield site
 
 
 def a_book(title: str) -> str:

@@ -17,10 +17,8 @@ PROGRAM = "echo/echo.py"
 
 @pytest.fixture(scope="module")
 def defined(cluster: Site) -> Generator[Site]:
-    cluster.kubectl("apply -f -", cluster.printed(PROGRAM, "--definition"))
-    cluster.wait("crd/echoes.example.com", "condition=Established")
-    yield cluster
-    cluster.kubectl("delete crd echoes.example.com --wait=false")
+    with cluster.defining(cluster.printed(PROGRAM, "--definition"), "echoes.example.com") as site:
+        yield site
 
 
 def an_echo(name: str, replicas: int) -> str:

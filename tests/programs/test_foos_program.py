@@ -21,10 +21,8 @@ PROGRAM = "foos/foos.py"
 
 @pytest.fixture(scope="module")
 def defined(forgetful: Site) -> Generator[Site]:
-    forgetful.kubectl("apply -f -", forgetful.printed(PROGRAM, "--definition"))
-    forgetful.wait("crd/foos.clux.dev", "condition=Established")
-    yield forgetful
-    forgetful.kubectl("delete crd foos.clux.dev --wait=false")
+    with forgetful.defining(forgetful.printed(PROGRAM, "--definition"), "foos.clux.dev") as site:
+        yield site
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def life_of_an_object(asker: Asker, _: Stage) -> None:
 def a_watch_with_a_selector(asker: Asker, _: Stage) -> None:
     books = kp.Api(Book, namespace=in_namespace(asker, "selected"))
     since = asker.ask(books.list()).version
-    watch = books.watch(resource_version=since, label_selector="shelf=sea", timeout_seconds=3)
+    watch = books.watch(resource_version=since, label_selector="shelf=sea", timeout_seconds=10)
     with asker.watch(watch) as events:
         asker.ask(books.create(book("moby", labels={"shelf": "sea"})))
         asker.ask(books.merge_patch("moby", {"metadata": {"labels": {"shelf": "land"}}}))

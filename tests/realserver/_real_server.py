@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import socket
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +30,10 @@ from ._real_build import asked_release, build
 GATES: Final = {"1.36": ("ShardedListAndWatch=true",)}
 PATIENCE: Final = 20.0  # seconds for an end, before it is made one
 WANTED: Final[credentials.Event] = credentials.Wanted()
+# Below those that a system gives to outgoing connections: one of these could take the port while the server
+# starts, or while it is down, and one that tries to reach a port in vain could even reach itself.
+PORTS: Final = range(20_000, 32_000)
+_started: Final = itertools.count()
 
 
 class RealServer:
@@ -88,6 +94,7 @@ class RealServer:
         if self._process is not None:
             raise RuntimeError("it runs already")
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.port = self.port or _free_port()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [_program(self.release), f"-folder={self.folder}", f"-port={self.port}", *self._options],
@@ -98,7 +105,6 @@ class RealServer:
         except BaseException:
             self.kill()
             raise
-        self.port = self.connection.port
 
     def compact(self) -> int:
         """Let etcd forget all history; the revision up to which it is gone."""
@@ -162,6 +168,16 @@ def start(folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()
     server = RealServer(folder, watch_cache=watch_cache, flags=flags)
     server.start()
     return server
+
+
+def _free_port() -> int:
+    """A port on which nobody listens; a server that is starting beside this one gets another one."""
+    begin = (os.getpid() * 16 + next(_started)) % len(PORTS)
+    for port in (*PORTS[begin:], *PORTS[:begin]):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError(f"there is no free port between {PORTS.start} and {PORTS.stop}")
 
 
 def _program(release: str) -> Path:

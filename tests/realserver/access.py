@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import tempfile
@@ -23,6 +24,7 @@ _KNOWN_WITHIN: Final = 60.0  # seconds
 _RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
 _NAMESPACE: Final = "default"
 _SENTINEL: Final = "sentinel"
+_numbers: Final = itertools.count(1)
 
 
 @contextmanager
@@ -53,49 +55,51 @@ def ask_all(cases: Cases, send: Send) -> list[Any]:
     for ask in cases.objects:
         status, body = send(ask)
         assert status == 201, body
-    _until_all_are_known(send)
+    until_rights_are_known(send)
     return verdicts(cases, send)
 
 
-def _until_all_are_known(send: Send) -> None:
+def until_rights_are_known(send: Send) -> None:
     """Wait until the server grants what roles and bindings say that were made after all others.
 
     One is aggregated, since a controller fills in the rules of such a role.
     """
     local = f"{_RBAC}/namespaces/{_NAMESPACE}"
-    part, whole = f"{_SENTINEL}-part", f"{_SENTINEL}-whole"
-    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": _SENTINEL}
-    selectors = {"clusterRoleSelectors": [{"matchLabels": {_SENTINEL: "part"}}]}
+    # New names each time: the controller may make an aggregated role again that was deleted meanwhile.
+    mark = f"{_SENTINEL}-{next(_numbers)}"
+    part, whole = f"{mark}-part", f"{mark}-whole"
+    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": mark}
+    selectors = {"clusterRoleSelectors": [{"matchLabels": {mark: "part"}}]}
     made: tuple[tuple[str, str, Json], ...] = (
-        (f"{local}/roles", part, {"rules": [_rule("local")]}),
+        (f"{local}/roles", part, {"rules": [_rule(mark, "local")]}),
         (f"{local}/rolebindings", part, {"subjects": [subject], "roleRef": _reference("Role", part)}),
-        (f"{_RBAC}/clusterroles", part, {"rules": [_rule("whole")]}),
+        (f"{_RBAC}/clusterroles", part, {"rules": [_rule(mark, "whole")]}),
         (f"{_RBAC}/clusterroles", whole, {"rules": [], "aggregationRule": selectors}),
         (f"{_RBAC}/clusterrolebindings", whole,
          {"subjects": [subject], "roleRef": _reference("ClusterRole", whole)}),
     )  # fmt: skip
     for target, name, more in made:
-        metadata = {"name": name, "labels": {_SENTINEL: name.removeprefix(f"{_SENTINEL}-")}}
+        metadata = {"name": name, "labels": {mark: name.removeprefix(f"{mark}-")}}
         status, body = send(Ask("POST", target, {"metadata": metadata, **more}))
         assert status == 201, body
     end = time.monotonic() + _KNOWN_WITHIN
-    while not (_may(send, "local") and _may(send, "whole")):
+    while not (_may(send, mark, "local") and _may(send, mark, "whole")):
         assert time.monotonic() < end, "the server does not grant what the last roles say"
     for target, name, _ in made:
         send(Ask("DELETE", f"{target}/{name}"))
 
 
-def _rule(resource: str) -> Json:
-    return {"apiGroups": [_SENTINEL], "resources": [resource], "verbs": ["get"]}
+def _rule(mark: str, resource: str) -> Json:
+    return {"apiGroups": [mark], "resources": [resource], "verbs": ["get"]}
 
 
 def _reference(kind: str, name: str) -> Json:
     return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
 
 
-def _may(send: Send, resource: str) -> bool:
-    attributes = {"namespace": _NAMESPACE, "verb": "get", "group": _SENTINEL, "resource": resource}
-    review = {"spec": {"user": _SENTINEL, "resourceAttributes": attributes}}
+def _may(send: Send, mark: str, resource: str) -> bool:
+    attributes = {"namespace": _NAMESPACE, "verb": "get", "group": mark, "resource": resource}
+    review = {"spec": {"user": mark, "resourceAttributes": attributes}}
     _, body = send(Ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review))
     return bool(body["status"]["allowed"])
 

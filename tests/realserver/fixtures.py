@@ -1,12 +1,33 @@
-"""The pytest plugin of `make real`: control planes for the tests of both folders."""
+"""The pytest plugin of `make real`: control planes for the tests, and which tests a worker takes together.
+
+Each worker has control planes of its own, so that no test meets what another one does at the same time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from typing import Final
 
 import pytest
 
 from . import RealServer, start
+
+# They take a minute or more, and begin first, so that no worker is left with one of them at the end.
+LONG: Final = (
+    "test_real_churn.py",
+    "test_differences.py",
+    "test_real_kubectl.py",
+    "test_workload_differences.py",
+    "test_owner_differences.py",
+    "test_real_conversion.py",
+    "test_real_workloads.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long tests first. A worker takes all tests of a file, which share what they set up."""
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 @pytest.fixture(scope="session")

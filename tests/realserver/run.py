@@ -38,8 +38,10 @@ PATHS: Final = (
     "examples/transports",
 )
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
+# Most tests wait for a server most of the time. Each worker starts its own, of 300 MB each.
+SIDE_BY_SIDE: Final = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 RUNS: Final = {
-    "real": (*PYTEST, "tests/conformance", "tests/programs", "tests/realserver"),
+    "real": (*PYTEST, *SIDE_BY_SIDE, "tests/conformance", "tests/programs", "tests/realserver"),
     "churn": (*PYTEST, "-s", "tests/realserver/test_real_churn.py"),
     "record": ("-m", "realserver.record"),
     "facts": ("-m", "realserver.go_facts"),
@@ -66,9 +68,13 @@ def main(what: str, arguments: list[str]) -> int:
     if what == "churn":
         environment["KUBEPROTO_CHURN"] = str(CHURN)
     command = [*RUNS[what], *arguments]
-    # Whoever names files wants these alone.
+    # Whoever names files wants these alone, in one process.
     if any(argument.startswith("tests/") for argument in arguments):
-        command = [part for part in command if part in arguments or not part.startswith("tests/")]
+        command = [
+            part
+            for part in command
+            if part in arguments or not (part.startswith("tests/") or part in SIDE_BY_SIDE)
+        ]
     return subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, check=False).returncode
 
 

@@ -33,12 +33,11 @@ def cached(start_real_server: Callable[..., RealServer]) -> Generator[RealServer
 
 
 @pytest.fixture(scope="module")
-def bare(start_real_server: Callable[..., RealServer]) -> Generator[RealServer]:
+def bare(uncached_server: RealServer) -> RealServer:
     """A server without a watch cache: what etcd has forgotten is gone at once."""
-    server = start_real_server(watch_cache=False)
-    with server, asking(server.connection) as asker:
+    with asking(uncached_server.connection) as asker:
         asker.define(definition_of(Book))
-        yield server
+    return uncached_server
 
 
 def forget_by_compaction(server: RealServer) -> None:

@@ -16,8 +16,8 @@ from ._real_server import RealServer
 def test_kubectl_prints_the_transcript(start_real_server: Callable[..., RealServer], tmp_path: Path) -> None:
     program = kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"
-    real = start_real_server()  # one without the kinds of other tests
     commands = [command for section in sections().values() for command in section]
-    steps = run(program, real.kubeconfig, tmp_path, commands, "admin")
     wanted = [step for section in transcript().values() for step in section]
+    with start_real_server() as real:  # one without the kinds of other tests
+        steps = list(run(program, real.kubeconfig, tmp_path, commands, "admin", wanted=wanted))
     assert [(right, found) for right, found in zip(wanted, steps, strict=True) if right != found] == []

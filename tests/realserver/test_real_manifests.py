@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import anyio
+import anyio.to_thread
 import msgspec
 import pytest
 from deployed import packaged_objects
@@ -19,6 +20,8 @@ from kubeproto_asyncio import AsyncioTransport
 from kubeproto_runtime import Client, conditions
 from kubeproto_runtime.webhooks import WebhookServer, Where
 from realserver import RealServer
+
+from .access import sending, until_rights_are_known
 
 # What calls webhooks is created once they are served: their port is not known before.
 CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -42,6 +45,7 @@ def test_a_program_works_on_a_real_server_under_the_rights_of_its_manifests(
             try:
                 with anyio.fail_after(LIMIT):
                     await _apply(user, [_not_converting(obj) for obj in objects if not _calls(obj)])
+                    await anyio.to_thread.run_sync(_until_rights_are_known, real_server)
                     assert await _refused(client) == "pods"
                     await _pods_are_admitted(user, program)
                     await _play(user, client, program, objects)
@@ -50,6 +54,11 @@ def test_a_program_works_on_a_real_server_under_the_rights_of_its_manifests(
                     await _remove(user, objects)
 
     anyio.run(body)
+
+
+def _until_rights_are_known(server: RealServer) -> None:
+    with sending(server) as send:
+        until_rights_are_known(send)
 
 
 async def _play(user: Client, client: Client, program: Packaged, objects: list[dict[str, Any]]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from kubectl_commands.sets import take_turns
 
@@ -12,7 +10,5 @@ from ._real_server import RealServer
 
 @pytest.mark.needs("kubectl")
 @pytest.mark.parametrize("parent", ["configmaps/shop", "secrets/shop"])
-def test_kubectl_and_we_take_turns_on_a_real_set(
-    start_real_server: Callable[..., RealServer], parent: str
-) -> None:
-    take_turns(start_real_server().kubeconfig, "admin", parent)
+def test_kubectl_and_we_take_turns_on_a_real_set(real_server: RealServer, parent: str) -> None:
+    take_turns(real_server.kubeconfig, "admin", parent)

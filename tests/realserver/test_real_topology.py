@@ -27,7 +27,7 @@ def test_pods_get_the_place_of_their_node_alike(real_server: RealServer) -> None
             assert got.status < 300, said
             return json.loads(said)
 
-        theirs = placed(send)
+        theirs = placed(send, real=True)
         for name in ("placed", "unplaced"):
             send("DELETE", f"/api/v1/nodes/{name}", {})
     assert placed(sender(sim.Cluster())) == theirs

@@ -31,8 +31,8 @@ from . import start
 _AT_ONCE: Final = 5  # cases that are tried beside each other: most of the time is spent waiting
 _POLL: Final = 0.3
 _REST: Final = 0.8  # seconds for which what is expected has to stay
-_LONGEST: Final = 30.0
-_STILL: Final = 3.5  # seconds for which something else than what is expected has to stay, to be the outcome
+_LONGEST: Final = 90.0
+_STILL: Final = 20.0  # seconds for which something else than what is expected has to stay, to be the outcome
 _STEP: Final = 1.1  # seconds from one step to the next at least: times are whole seconds
 
 
@@ -109,7 +109,7 @@ def _settled(summary: Summary, wanted: Json) -> Json:
         found = summary.take()
         if found != last:
             last, since = found, time.monotonic()
-        elif time.monotonic() - since > (_REST if found == wanted else _STILL):
+        elif time.monotonic() - since > (_REST if alike(found, wanted) else _STILL):
             break
         time.sleep(_POLL)
     return last

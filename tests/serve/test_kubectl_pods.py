@@ -66,7 +66,7 @@ STEPS: Final[list[tuple[str, str, int, str]]] = [
     ("get pod web -o jsonpath={.status.ephemeralContainerStatuses[0].name}", "", 0, "debugger"),
     ("create -f -", BUDGET, 0, "poddisruptionbudget.policy/web created"),
     ("cordon node-1", "", 0, "node/node-1 cordoned"),
-    ("drain node-1 --force --timeout=2s", "", 1, REFUSED),
+    ("drain node-1 --force --timeout=6s", "", 1, REFUSED),
     ("delete pdb web", "", 0, 'poddisruptionbudget.policy "web" deleted'),
     ("drain node-1 --force", "", 0, DRAINING + "pod/web evicted\nnode/node-1 drained"),
     ("run waits --image=nginx", "", 0, "pod/waits created"),

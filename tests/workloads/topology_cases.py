@@ -8,6 +8,7 @@ from typing import Any, Final
 Json = dict[str, Any]
 Send = Callable[[str, str, Json], Json]
 PODS: Final = "/api/v1/namespaces/default/pods"
+_LOOKS: Final = 10_000  # a minute of a real server that answers at once
 PLACE: Final = {"topology.kubernetes.io/region": "r1", "topology.kubernetes.io/zone": "z1"}
 
 
@@ -21,12 +22,23 @@ def _binding(name: str, node: str, **meta: Json) -> Json:
     return {"metadata": {"name": name, **meta}, "target": target}
 
 
-def placed(send: Send) -> Json:
-    """What each pod carries once it is on a node."""
+def _until_known(send: Send, node: str) -> None:
+    """Wait until admission knows a node: it follows them by a watch of its own."""
+    for _ in range(_LOOKS):
+        tried = send("POST", f"{PODS}?dryRun=All", _pod("tried", node))
+        if tried["metadata"].get("labels", {}).items() >= PLACE.items():
+            return
+    raise AssertionError(f"admission does not know the node {node}")
+
+
+def placed(send: Send, *, real: bool = False) -> Json:
+    """What each pod carries once it is on a node; on a real server, once its admission knows that node."""
     found: Json = {}
     other = {"topology.kubernetes.io/zone": "elsewhere", "app": "x"}
     send("POST", "/api/v1/nodes", {"metadata": {"name": "placed", "labels": PLACE | {"size": "large"}}})
     send("POST", "/api/v1/nodes", {"metadata": {"name": "unplaced"}})
+    if real:
+        _until_known(send, "placed")
     for node in ("placed", "unplaced", "missing"):
         made = send("POST", PODS, _pod(f"named-{node}", node, other))
         found[f"named {node}"] = made["metadata"].get("labels")

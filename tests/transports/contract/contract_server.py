@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-# Nothing takes so long but a fault.
-BOUND: Final = 10.0
+# Nothing takes so long but a fault, on a machine that is busy with other tests too.
+BOUND: Final = 30.0
 
 RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, and say so by a RST
 

@@ -147,7 +147,7 @@ for what in sys.stdin.readline().split():
         if whole:
             asked(rig, server, get_moby, limits=SMALL)
         else:
-            fetched(rig, server, timeout=5.0)
+            fetched(rig, server, timeout=60.0)
     except KubeprotoError as error:
         print(type(error).__name__, flush=True)
     else:
