@@ -10,6 +10,7 @@ import itertools
 import json
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from conformance.servers import Server
@@ -163,6 +164,9 @@ class Client:
                     return obj
         raise AssertionError("a watch does not run out of events")
 
+    def _serves(self, kinds: str) -> bool:
+        return self.send("GET", kinds).status not in (404, 429, 503)
+
     def eventually(self, holds: Callable[[], T]) -> T:
         """Look until something holds, and return it: for what each part of a server learns in its own time.
 
@@ -204,7 +208,7 @@ class Client:
         for version in spec["versions"]:
             if version["served"]:
                 kinds = f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}"
-                self.eventually(lambda kinds=kinds: self.send("GET", kinds).status not in (404, 429, 503))
+                self.eventually(partial(self._serves, kinds))
 
 
 def established(definition: Any) -> bool:

@@ -173,7 +173,7 @@ def start(folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()
 def _free_port() -> int:
     """A port on which nobody listens; a server that is starting beside this one gets another one."""
     begin = (os.getpid() * 16 + next(_started)) % len(PORTS)
-    for port in (*PORTS[begin:], *PORTS[:begin]):
+    for port in itertools.chain(PORTS[begin:], PORTS[:begin]):
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
