@@ -47,6 +47,7 @@ class _PageOf(Struct, Generic[T], rename="camel"):
 
 Page: TypeAlias = _PageOf[Raw]
 _read_one_page: Final = Reader[Page](Page).read
+_read_raws: Final = Reader[list[Raw]](list[Raw]).read
 _read_text: Final = Reader[str](str).read
 _read_meta: Final = Reader[ListMeta](ListMeta).read
 
@@ -160,6 +161,19 @@ class ItemReader(Generic[K]):
             if filled is not None:
                 identified(obj, filled, self._views)
         return ObjectList(items=found, metadata=page.metadata)
+
+    def read_many(self, text: bytes, start: int, end: int) -> list[K | Malformed] | None:
+        """Read the items that stand there, with commas between them; None if they have to be read one by one.
+
+        Each gets bytes of its own, so that none keeps those of the others in memory.
+        """
+        if self._strict or not self._views.lazy:
+            return None
+        try:
+            raws = _read_raws(b"".join((b"[", memoryview(text)[start:end], b"]")))
+        except InvalidObject:
+            return None
+        return self.read_all(list(map(bytes, raws))) or None
 
     def read_all(self, texts: list[bytes]) -> list[K | Malformed]:
         """Read the items that have come together: their identities with one call where that works.

@@ -175,6 +175,25 @@ def test_a_list_that_ends_after_a_comma_is_refused_by_both(tail: str) -> None:
     agreed(page(first + tail), [page(first + tail)], Widget)
 
 
+@pytest.mark.parametrize("cut", range(3))
+@pytest.mark.parametrize("between", [",", ", ,", ",null,", ",1,", "]", "}", ""])
+def test_what_stands_between_two_items_is_read_alike_in_one_piece_and_in_two(between: str, cut: int) -> None:
+    body = page(item("a"), item("b") + between + item("c"), item("d"))
+    at = body.index(item("c").encode()) - cut
+    for chunks in ([body], [body[:at], body[at:]]):
+        agreed(body, chunks, Widget)
+
+
+def test_a_page_whose_end_looks_like_an_item_is_read_to_the_item_before() -> None:
+    nested = json.dumps({"template": [json.loads(item("x")), json.loads(item("y"))]}, separators=(",", ":"))
+    body = page(*map(item, "abc"), item("d", nested))
+    seen = body.rindex(item("y").encode()) + 5
+    decoder = ListDecoder(Widget)
+    early: list[Any] = [*decoder.feed(body[:seen])]
+    late: list[Any] = [*decoder.feed(body[seen:]), *decoder.finish()]
+    assert [[one.metadata.name for one in found] for found in (early, late)] == [["a", "b", "c"], ["d"]]
+
+
 @pytest.mark.parametrize("kind", [Widget, kp.Dynamic, kp.Metadata])
 def test_r_35_items_keep_their_order_and_get_their_kind(kind: Any) -> None:
     names = [f"n{n}" for n in range(40)]
