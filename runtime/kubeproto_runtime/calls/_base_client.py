@@ -16,6 +16,7 @@ import anyio
 
 from kubeproto import ApiError, LocalProtocolError
 
+from ..tasks._turns import Turns
 from ._attempts import RETRIES, TIMEOUT
 from ._bodies import LIMITS, BodyLimits, Collected
 from ._core import ClientCore, call, fetch
@@ -64,6 +65,7 @@ class BaseClient(ClientCore):
         self.transport = transport
         self.wall = wall
         self._turn = anyio.Lock()
+        self.turns = Turns()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"

@@ -6,16 +6,16 @@ Chunks are passed to the machine as they come; the outcome is returned, and pass
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import anyio
-from anyio.lowlevel import checkpoint
 
 from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
 from kubeproto.watching import ListDecoder, WatchDecoder, resync
 from kubeproto.wire import REFUSAL_TIME, classify, is_enough
 
 from ..calls._metered import transport_of
+from ..tasks._turns import SLICE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
     from kubeproto import Api, Head, Incoming, WatchEvent
 
     from ..calls._base_client import BaseClient
+    from ..tasks._turns import Turns
 
 K = TypeVar("K", bound=KubeObject)
 
 End: TypeAlias = resync.Listed | resync.Closed | resync.Failed
-
-# Decoded before other tasks have their turn: some milliseconds.
-_SLICE: Final = 128 * 1024
 
 
 class Tell(Protocol):
@@ -43,11 +41,11 @@ class Tell(Protocol):
 class PacedExchange:
     """A request and its response. One that is `dropped` reports nothing more, and is to be closed."""
 
-    def __init__(self, notify: Tell) -> None:
+    def __init__(self, notify: Tell, turns: Turns) -> None:
         self.dropped = False
         self._notify = notify
+        self._turns = turns
         self._stack = AsyncExitStack()
-        self._taken = 0
         self._size = 0
         self._progressed = False  # an object was completed since the last look
         self._progress = 0.0  # when that was seen, or when the head came
@@ -70,14 +68,16 @@ class PacedExchange:
             return None
         self._size += len(chunk)
         for piece in _slices(chunk):
-            end = self._feed(piece)
+            end = await self._feed_in_turn(piece)
             if end is not None or self.dropped:
                 return end
-            self._taken += len(piece)
-            if self._taken >= _SLICE:
-                self._taken = 0
-                await checkpoint()
         return self._check_progress()
+
+    async def _feed_in_turn(self, piece: bytes) -> End | None:
+        if self._turns.over:
+            await self._turns.wait()
+        self._turns.take(len(piece))
+        return None if self.dropped else self._feed(piece)
 
     async def _next_of_refusal(self) -> bytes:
         """Return the next chunk. A watch may be silent for ten minutes, and its refusal may not."""
@@ -141,7 +141,7 @@ class ListExchange(PacedExchange, Generic[K]):
         selection: dict[str, Any],
         notify: Tell,
     ) -> None:
-        super().__init__(notify)
+        super().__init__(notify, client.turns)
         self._client = client
         self._kind = api.kind
         self._planned = planned
@@ -190,7 +190,7 @@ class WatchExchange(PacedExchange, Generic[K]):
         selection: dict[str, Any],
         notify: Tell,
     ) -> None:
-        super().__init__(notify)
+        super().__init__(notify, client.turns)
         self._client = client
         self._kind = api.kind
         self._planned = planned
@@ -242,6 +242,6 @@ def first_of(items: Sequence[Any]) -> str:
 
 
 def _slices(chunk: bytes) -> Sequence[bytes]:
-    if len(chunk) <= _SLICE:
+    if len(chunk) <= SLICE:
         return (chunk,)
-    return [chunk[at : at + _SLICE] for at in range(0, len(chunk), _SLICE)]
+    return [chunk[at : at + SLICE] for at in range(0, len(chunk), SLICE)]
