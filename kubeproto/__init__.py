@@ -1,5 +1,8 @@
 """The client side of the Kubernetes API as values and state machines, for any I/O."""
 
+from typing import TYPE_CHECKING
+
+from . import _deferred
 from ._api_errors import (
     AlreadyExists,
     ApiError,
@@ -39,7 +42,6 @@ from .objects import (
     Dynamic,
     Embedded,
     Fields,
-    InvalidManifest,
     KubeObject,
     ListMap,
     ListSet,
@@ -49,15 +51,12 @@ from .objects import (
     ObjectMeta,
     ObjectRef,
     PreserveUnknown,
-    Quantity,
     Resource,
     Rule,
     Status,
     asdict,
     decode,
-    dump_yaml,
     encode,
-    parse_manifest,
     replace,
     settle,
 )
@@ -77,6 +76,15 @@ from .watching import (
     WatchFailed,
 )
 from .wire import BlockingIncoming, BlockingTransport, Head, Headers, Incoming, Transport
+
+if TYPE_CHECKING:
+    from .objects import InvalidManifest, Quantity, dump_yaml, parse_manifest
+else:
+    # See `objects`.
+    __getattr__, __dir__ = _deferred.attributes(
+        __name__,
+        dict.fromkeys(("InvalidManifest", "Quantity", "dump_yaml", "parse_manifest"), "objects"),
+    )
 
 __all__ = [
     "ALL",

@@ -235,7 +235,7 @@ def empty_project(tmp_path: Path) -> Path:
     for part in ("", *PARTS):
         (tmp_path / "kubeproto" / part).mkdir(exist_ok=True)
         (tmp_path / "kubeproto" / part / "__init__.py").touch()
-    for module in ("_api_errors", "_errors", "_pacing", "_patterns", "_reasons", "_yaml"):
+    for module in ("_api_errors", "_deferred", "_errors", "_pacing", "_patterns", "_reasons", "_yaml"):
         (tmp_path / "kubeproto" / f"{module}.py").touch()
     for package in ("transports/kubeproto_h11", "transports/kubeproto_trio", "transports/kubeproto_httpx"):
         (tmp_path / package).mkdir(parents=True)

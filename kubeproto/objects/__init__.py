@@ -1,5 +1,8 @@
 """The objects of the API, at three depths of typing, and the values in them."""
 
+from typing import TYPE_CHECKING
+
+from .. import _deferred
 from ._api_versions import api_version_priority
 from ._base import Constant, Fields, KubeObject, Object
 from ._capabilities import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
@@ -19,12 +22,8 @@ from ._definition import (
 from ._depths import Dynamic, Metadata
 from ._durations import Duration, human_duration
 from ._fields import FieldRequirement, FieldSelector
-from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
-from ._json_paths import JsonPath
 from ._labels import Requirement, Selector
 from ._list import ObjectList
-from ._manifests import InvalidManifest, dump_yaml, parse_manifest
-from ._merge_patch import apply_merge_patch, make_merge_patch
 from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo
 from ._names import (
     check_annotation_key,
@@ -37,7 +36,6 @@ from ._names import (
     check_path_segment,
 )
 from ._pointers import format_pointer, is_list, is_object, parse_pointer, resolve_pointer
-from ._quantity import Quantity
 from ._reading import Reader, TooDeep
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource, guess_plural
@@ -45,11 +43,41 @@ from ._scanning import check_json, elements, is_json, members
 from ._sources import joined
 from ._spans import object_in
 from ._status import Status, StatusCause, StatusDetails
-from ._table import Table, TableColumn, TableRow
 from ._times import MicroTime, format_time, parse_time
 from ._versions import comparable, compare_versions, is_newer
 from ._view_methods import asdict, kind_of, replace, settle
 from ._views import KindViews, views_of
+
+if TYPE_CHECKING:
+    from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
+    from ._json_paths import JsonPath
+    from ._manifests import InvalidManifest, dump_yaml, parse_manifest
+    from ._merge_patch import apply_merge_patch, make_merge_patch
+    from ._quantity import Quantity
+    from ._table import Table, TableColumn, TableRow
+else:
+    # Patches, manifests and tables take a third of the time in which all else here is imported, and a program
+    # that reads and watches objects needs none of them.
+    __getattr__, __dir__ = _deferred.attributes(
+        __name__,
+        {
+            "InvalidManifest": "_manifests",
+            "JsonPatch": "_json_patch",
+            "JsonPath": "_json_paths",
+            "PatchError": "_json_patch",
+            "Quantity": "_quantity",
+            "Table": "_table",
+            "TableColumn": "_table",
+            "TableRow": "_table",
+            "apply_json_patch": "_json_patch",
+            "apply_merge_patch": "_merge_patch",
+            "dump_yaml": "_manifests",
+            "json_equal": "_json_patch",
+            "make_json_patch": "_json_patch",
+            "make_merge_patch": "_merge_patch",
+            "parse_manifest": "_manifests",
+        },
+    )
 
 __all__ = [
     "Atomic",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unp
 
 from msgspec import Struct
 
-from ..objects import Dynamic, HasFinalize, KubeObject, Metadata, Resource, Table
+from ..objects import Dynamic, HasFinalize, KubeObject, Metadata, Resource
 from ._collections import Collection
 from ._headers import TABLE, accept_media
 from ._parameters import ListOptions, Timeout, WriteOptions, check_choice
@@ -17,6 +17,8 @@ from ._subresources import Subresources
 from ._targets import ALL, AllNamespaces, Target, check_kind, resource_of
 
 if TYPE_CHECKING:
+    from ..objects import Table
+
     Finalized: TypeAlias = "Subresources[HasFinalize | Metadata[HasFinalize] | Dynamic]"
 
 K = TypeVar("K", bound=KubeObject)
@@ -80,6 +82,8 @@ class Tables(Struct, Generic[K], frozen=True):
         return self._printed(self.api.list(**options))
 
     def _printed(self, request: Request[Any]) -> Request[Table]:
+        from ..objects import Table  # when one is asked for
+
         target = request.target
         if self.include_object != "Metadata":  # the default of a server
             target += f"{'&' if '?' in target else '?'}includeObject={self.include_object}"

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .. import _deferred
 from ..objects._shared import Malformed
 from ._decoder import WatchDecoder
 from ._events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent, WatchFailed
@@ -12,14 +13,10 @@ from ._pages import read_page
 if TYPE_CHECKING:
     from . import log_tail, pager, resync
 else:
-
-    def __getattr__(name: str) -> object:
-        # The machines cost more to import than all else here, and a program that reads one watch needs none.
-        if name in ("log_tail", "pager", "resync"):
-            from importlib import import_module
-
-            return import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # The machines cost more to import than all else here, and a program that reads one watch needs none.
+    __getattr__, __dir__ = _deferred.attributes(
+        __name__, {name: name for name in ("log_tail", "pager", "resync")}
+    )
 
 
 __all__ = [
