@@ -13,13 +13,23 @@ from ._conditions import (
     set_condition,
     status_differs,
 )
-from ._own_writes import CacheScope, OwnWrite, OwnWrites, follows, is_shown, own_write, will_show
+from ._own_writes import OwnWrites
 from ._queue import LATEST, LOW, Work, WorkQueue
 from ._queue_backoff import AtMost, Exponential, FastThenSlow, Longest, QueueBackoff
 from ._queue_metrics import Histogram, QueueMetrics
 from ._recorder import CreateEvent, EventRequest, PatchEvent, Recorder
 from ._store import Store, StoreFull, key_of
 from ._transforms import drop_managed_fields
+from ._written_objects import (
+    CacheScope,
+    OwnWrite,
+    follows,
+    is_lost,
+    is_shown,
+    own_absence,
+    own_write,
+    will_show,
+)
 
 __all__ = [
     "LATEST",
@@ -56,9 +66,11 @@ __all__ = [
     "finalizers",
     "find_condition",
     "follows",
+    "is_lost",
     "is_shown",
     "is_true",
     "key_of",
+    "own_absence",
     "own_write",
     "owner_reference",
     "remove_condition",

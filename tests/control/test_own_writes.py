@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from kubeproto.control import (
     OwnWrite,
     OwnWrites,
     follows,
+    is_lost,
     is_shown,
+    own_absence,
     own_write,
     will_show,
 )
@@ -42,6 +45,7 @@ def cached(version: str = "5", uid: str = "u", *, deleting: bool = False) -> Cac
     return CachedObject(version, b'{"metadata":%s}' % meta.encode())
 
 
+ENDED = datetime(2026, 1, 1, tzinfo=UTC)
 DELETED = kp.Status(status="Success", details=StatusDetails(name="web", uid="u"))
 
 
@@ -59,6 +63,15 @@ DELETED = kp.Status(status="Success", details=StatusDetails(name="web", uid="u")
          OwnWrite(group="", plural="namespaces", key="a", uid="", version="8")),
         ("PUT", "/api/v1/namespaces/a/finalize",
          kp.Dynamic(metadata=kp.ObjectMeta(name="a", resource_version="8")),
+         OwnWrite(group="", plural="namespaces", key="a", uid="", version="8")),
+        ("PATCH", POD, pod(deletion_timestamp=ENDED, deletion_grace_period_seconds=0),
+         write(deleted=True, gone=True)),
+        ("PUT", POD, pod(deletion_timestamp=ENDED), write(deleted=True, gone=True)),
+        ("PATCH", POD, pod(deletion_timestamp=ENDED, deletion_grace_period_seconds=30), write()),
+        ("PATCH", POD, pod(deletion_timestamp=ENDED, finalizers=["example.com/f"]), write()),
+        ("DELETE", POD, pod(deletion_timestamp=ENDED), write(deleted=True)),
+        ("PUT", "/api/v1/namespaces/a",
+         kp.Dynamic(metadata=kp.ObjectMeta(name="a", resource_version="8", deletion_timestamp=ENDED)),
          OwnWrite(group="", plural="namespaces", key="a", uid="", version="8")),
         ("DELETE", POD, DELETED, write("", deleted=True)),
         ("DELETE", POD, pod(), write(deleted=True)),
@@ -78,6 +91,28 @@ def test_what_a_response_says_that_was_written(
     method: str, target: str, value: object, expected: OwnWrite | None
 ) -> None:
     assert own_write(method, target, value) == expected
+
+
+def refusal(name: str = "web") -> kp.Status:
+    return kp.Status(status="Failure", code=404, details=StatusDetails(name=name))
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "expected"),
+    [
+        (POD, refusal(), write("", uid="", deleted=True, gone=True)),
+        (f"{POD}?dryRun=All", refusal(), write("", uid="", deleted=True, gone=True)),
+        (NODES, refusal("n"),
+         OwnWrite(group="", plural="nodes", key="n", uid="", deleted=True, gone=True)),
+        (POD, kp.Status(status="Failure", code=404), None),
+        (POD, refusal("a"), None),
+        (f"{POD}/status", refusal(), None),
+        ("/api/v1/namespaces/a/pods", refusal(), None),
+        ("/healthz", refusal(), None),
+    ],
+)  # fmt: skip
+def test_what_a_404_says_of_an_object(target: str, status: kp.Status, expected: OwnWrite | None) -> None:
+    assert own_absence(target, status) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,6 +157,11 @@ def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
         (write("", deleted=True), "9", cached(uid="other"), True),
         (write("", deleted=True), "9", cached(deleting=True), True),
         (write("3", deleted=True), "9", cached(), False),
+        (write("3", deleted=True, gone=True), "9", cached(), False),
+        (write("3", deleted=True, gone=True), "9", cached(deleting=True), False),
+        (write("3", deleted=True, gone=True), "9", cached(uid="other"), True),
+        (write("", uid="", deleted=True, gone=True), "9", cached(uid="other"), False),
+        (write("3", deleted=True, gone=True), "9", None, True),
         (write("", deleted=True), "9", CachedObject("5", b"no object"), True),
     ],
 )
@@ -129,6 +169,29 @@ def test_when_a_cache_shows_a_write(
     written: OwnWrite, version: str, known: CachedObject | None, expected: bool
 ) -> None:
     assert is_shown(written, version, known) is expected
+
+
+@pytest.mark.parametrize(
+    ("written", "version", "known", "expected"),
+    [
+        (write("7"), "1000", cached("5"), True),
+        (write("7"), "1000", None, True),
+        (write("7"), "1000", cached("7"), False),
+        (write("7"), "1000", cached("9"), False),
+        (write("7"), "6", cached("5"), False),
+        (write("7"), "6", None, False),
+        (write("x-7"), "x-9", cached("x-5"), False),
+        (write("x-7"), "x-9", cached("x-7"), False),
+        (write("", deleted=True), "1000", cached(), True),
+        (write("", deleted=True), "1000", cached(deleting=True), False),
+        (write("", deleted=True, gone=True), "1000", cached(deleting=True), True),
+        (write("", deleted=True), "1000", None, False),
+    ],
+)
+def test_what_a_cache_has_lost_that_was_listed_while_the_run_went_on(
+    written: OwnWrite, version: str, known: CachedObject | None, expected: bool
+) -> None:
+    assert is_lost(written, version, known) is expected
 
 
 def nothing(key: str) -> CachedObject | None:
@@ -234,30 +297,71 @@ def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allow
 
 
 @pytest.mark.parametrize(
-    ("late", "known", "lost"),
+    ("known", "relisted", "lost"),
     [
-        (False, cached("7"), []),
-        (False, cached("9"), []),
-        (False, None, []),
-        (False, cached("5"), ["k"]),
-        (True, cached("7"), []),
-        (True, cached("5"), ["k"]),
-        (True, None, ["k"]),
+        (cached("7"), False, []),
+        (cached("9"), False, []),
+        (None, False, []),  # the watch has told of its deletion
+        (cached("5"), False, ["k"]),
+        (cached("7"), True, []),
+        (cached("9"), True, []),
+        (None, True, ["k"]),
+        (cached("5"), True, ["k"]),
     ],
 )
+@pytest.mark.parametrize("late", [False, True])
 def test_a_write_that_a_cache_has_passed_and_does_not_show_is_lost(
-    late: bool, known: CachedObject | None, lost: list[str]
+    late: bool, known: CachedObject | None, relisted: bool, lost: list[str]
 ) -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("7"))], 0.0)
     if late:
         assert writes.expire(1.0) == ["k"]
     assert writes.outstanding
-    writes.progress("pods", "6", lambda _: cached("5"), 2.0)
+    writes.progress("pods", "6", lambda _: cached("5"), 2.0, relisted=relisted)
     assert (writes.take_lost(), writes.outstanding) == ([], True)
-    writes.progress("pods", "1000", lambda _: known, 3.0)
+    writes.progress("pods", "1000", lambda _: known, 3.0, relisted=relisted)
     assert (writes.take_lost(), writes.outstanding) == (lost, False)
     assert writes.take_lost() == []
+
+
+@pytest.mark.parametrize(
+    ("known", "relisted", "settled", "lost"),
+    [
+        (cached("5"), False, False, []),
+        (None, False, True, []),
+        (None, True, True, []),
+        (cached("5"), True, True, ["k"]),
+        (cached("6", deleting=True), True, True, []),
+        (cached("9", uid="other"), True, True, []),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_deletion_is_lost_if_a_list_still_has_the_object(
+    late: bool, known: CachedObject | None, relisted: bool, settled: bool, lost: list[str]
+) -> None:
+    writes: OwnWrites[str] = OwnWrites(limit=1.0)
+    writes.hold("k", [("pods", write("", deleted=True))], 0.0)
+    if late:
+        assert writes.expire(1.0) == ["k"]
+    released = writes.progress("pods", "1000", lambda _: known, 3.0, relisted=relisted)
+    assert released == (["k"] if settled and not late else [])
+    assert (writes.take_lost(), writes.outstanding) == (lost, not settled)
+    writes.progress("pods", "1001", nothing, 4.0)
+    assert (writes.take_lost(), writes.outstanding) == ([], False)
+
+
+def test_a_deletion_that_is_made_again_is_remembered_once() -> None:
+    writes: OwnWrites[str] = OwnWrites(limit=1.0)
+    twice = [("pods", write("", deleted=True)), ("pods", write("", deleted=True, gone=True))]
+    for at in (0.0, 5.0):
+        assert writes.hold("k", twice, at)
+        assert (writes.expire(at + 1.0), writes.outstanding, writes.waiting) == (["k"], True, 0)
+    assert writes.hold("k", twice, 9.0)
+    writes.progress("pods", "9", lambda _: cached(deleting=True), 9.1)
+    assert writes.waiting == 1  # the latest counts: it is to be gone
+    assert writes.progress("pods", "9", nothing, 9.2) == ["k"]
+    assert (writes.outstanding, writes.take_lost()) == (False, [])
 
 
 def test_what_was_cleared_is_not_outstanding() -> None:

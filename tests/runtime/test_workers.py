@@ -345,6 +345,30 @@ def test_what_a_cancellation_cuts_off_is_done_by_those_who_come_next(backend: Ba
     run(main, backend=backend)
 
 
+def test_what_was_cancelled_together_comes_back_in_its_order(backend: Backend) -> None:
+    keys = [f"{number:02}" for number in range(20)]
+
+    async def main() -> None:
+        rig = Rig(a_second, concurrency=20)
+        for _ in range(5):  # the workers of each round stand elsewhere in memory
+            with anyio.move_on_after(0.5):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(rig.workers.run)
+                    await anyio.sleep(0)
+                    if not rig.diary:
+                        rig.add(*keys)
+            left: list[str] = []
+            while (work := rig.queue.get(anyio.current_time())) is not None:
+                left.append(work.key)
+            begun = [key for _, key in rig.told("begins")[-20:]]
+            assert left == begun
+            for key in left:
+                rig.queue.done(key, anyio.current_time())
+                rig.add(key)
+
+    run(main, backend=backend)
+
+
 def test_an_error_that_nobody_settles_ends_the_workers(backend: Backend) -> None:
     async def main() -> None:
         async def perform(work: Work[str]) -> None:

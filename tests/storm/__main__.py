@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -32,13 +33,18 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=0.0, help="go on with new seeds for so long")
     parser.add_argument("--faults", type=int, default=0, help="go on with new seeds until there were so many")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--show", type=int, help="make this one run, and print its transcript")
+    one = "the run of this seed, or of this file in tests/storm/found"
+    parser.add_argument("--show", default="", metavar="RUN", help=f"print the transcript of {one}")
     parser.add_argument(
-        "--shrink", type=int, help="shrink this failing run, and keep it in tests/storm/found"
+        "--shrink",
+        default="",
+        metavar="RUN",
+        help=f"find the smallest run that fails as {one}, and keep it there",
     )
     parser.add_argument("--backend", choices=("asyncio", "trio"))
     parser.add_argument("--duration", type=float, default=1800.0)
     parser.add_argument("--state", type=Path, default=STATE, help="the folder that keeps what is done")
+    parser.add_argument("--anew", action="store_true", help="begin anew, whatever is kept")
     parser.add_argument("--sockets", action="store_true", help="the smaller storm, through sockets")
     parser.add_argument("--inside", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -47,7 +53,7 @@ def main() -> int:
         os.execv(sys.executable, [sys.executable, "-m", "storm", *sys.argv[1:]])
     if arguments.inside:
         return work(arguments)
-    if arguments.show is not None or arguments.shrink is not None:
+    if arguments.show or arguments.shrink:
         return look(arguments)
     return through_sockets(arguments) if arguments.sockets else Runner(arguments).run()
 
@@ -103,18 +109,22 @@ def work(arguments: argparse.Namespace) -> int:
 def look(arguments: argparse.Namespace) -> int:
     """Show one run, or shrink it."""
     from .episode import play
-    from .plan import draw, write
+    from .plan import draw, read, write
     from .shrinking import in_words, shrink
 
-    seed = arguments.show if arguments.shrink is None else arguments.shrink
-    outcome = play(draw(seed, backend=arguments.backend, duration=arguments.duration), keep=True)
-    if arguments.shrink is not None and outcome.violations:
+    which: str = arguments.show or arguments.shrink
+    if which.isdecimal():
+        plan = draw(int(which), backend=arguments.backend, duration=arguments.duration)
+    else:
+        plan = read(Path(which).read_bytes())
+    outcome = play(plan, keep=True)
+    if arguments.shrink and outcome.violations:
         outcome = shrink(outcome)
-        kept = HERE / "found" / f"seed-{seed}.json"
+        kept = HERE / "found" / f"seed-{plan.seed}.json"
         kept.parent.mkdir(exist_ok=True)
         kept.write_bytes(write(outcome.plan))
         sys.stdout.write(f"kept in {kept}\n")
-    elif arguments.shrink is None:
+    elif arguments.show:
         sys.stdout.write("\n".join(outcome.transcript) + "\n")
     sys.stdout.write(in_words(outcome) + f"\ndigest {outcome.digest}\n")
     return len(outcome.violations)
@@ -159,6 +169,8 @@ class Runner:
     def run(self) -> int:
         """Run; return how many runs have found something. An interruption keeps what is done."""
         self._resume()
+        for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores the first one
+            signal.signal(number, signal.default_int_handler)
         try:
             self._run_all()
         except KeyboardInterrupt:
@@ -230,12 +242,14 @@ class Runner:
     # What is kept, so that an interrupted run can go on
 
     def _resume(self) -> None:
-        if not self.path.exists():
+        if self.arguments.anew or not self.path.exists():
             return
         kept = json.loads(self.path.read_text())
-        if len(kept["done"]) != len(self.done):
-            return
-        self.start, self.end, self.done = kept["start"], kept["end"], kept["done"]
+        self.start, self.end = kept["start"], kept["end"]
+        if len(kept["done"]) == len(self.done):
+            self.done = kept["done"]
+        else:  # another number of processes: a few runs are made twice
+            self.done = [min(kept["done"]) + at for at in range(len(self.done))]
         self.counts.update(kept["counts"])
         self.arms.update(kept["arms"])
         self.runs, self.seconds, self.spent = kept["runs"], kept["seconds"], kept["spent"]

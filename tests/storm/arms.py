@@ -19,14 +19,16 @@ MODULES: Final = frozenset((
     "kubeproto.config.credentials", "kubeproto.control.election", "kubeproto.control._election_leading",
     "kubeproto.control._election_lease", "kubeproto.control._election_leaving",
     "kubeproto.control._election_standby", "kubeproto.control._queue", "kubeproto.control.finalizers",
-    "kubeproto.control._recorder", "kubeproto.control._own_writes",
+    "kubeproto.control._recorder", "kubeproto.control._own_writes", "kubeproto.control._written_objects",
 ))  # fmt: skip
 # Those whose `step` goes from one of the classes in `State` to another.
 MACHINES: Final = frozenset((
     "kubeproto.watching.resync", "kubeproto.watching.pager", "kubeproto.config.credentials",
     "kubeproto.control.election",
 ))  # fmt: skip
-BRANCHES: Final = frozenset(("kubeproto.control._queue", "kubeproto.control._own_writes"))
+BRANCHES: Final = frozenset(
+    ("kubeproto.control._queue", "kubeproto.control._own_writes", "kubeproto.control._written_objects")
+)
 NAME: Final = "_storm_arm"
 
 _names: list[str] = []

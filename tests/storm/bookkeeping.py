@@ -16,6 +16,8 @@ from kubeproto.control import (
     OwnWrites,
     Recorder,
     finalizers,
+    is_lost,
+    own_absence,
     own_write,
     will_show,
 )
@@ -113,6 +115,8 @@ def walk_own_writes(rng: Random) -> Iterator[str]:
     """Let keys wait for writes until caches show them; none waits for longer than the limit."""
     books: OwnWrites[str] = OwnWrites(limit=1.0)
     now, version, waiting = 0.0, 1, dict[str, float]()
+    ever = set[str]()
+    restored = rng.random() < 0.5  # the server goes back to a backup, again and again
     for _step in range(STEPS):
         now += rng.choice((0.0, 0.0, 0.1, 0.4))
         key, cache = rng.choice("abcdef"), rng.choice(("books", "shelves"))
@@ -122,7 +126,8 @@ def walk_own_writes(rng: Random) -> Iterator[str]:
                 version += 1
                 writes = [
                     (cache, OwnWrite(
-                        group="", plural=cache, key=f"n/{key}", uid="u", deleted=rng.random() < 0.2,
+                        group="", plural=cache, key=f"n/{key}", uid=rng.choice(("u", "u", "")),
+                        deleted=(deleted := rng.random() < 0.3), gone=deleted and rng.random() < 0.5,
                         version=rng.choice((str(version), str(version), "opaque")),
                     ))
                     for _ in range(rng.choice((0, 1, 2)))
@@ -131,10 +136,15 @@ def walk_own_writes(rng: Random) -> Iterator[str]:
                     yield f"{key} waits for {writes!r}"
                 if writes:
                     waiting[key] = now
+                    ever.add(key)
             case 2 | 3:
-                known = rng.choice((None, CachedObject(str(version), b'{"metadata":{"uid":"u"}}')))
+                old = 1 if restored else version
+                known = rng.choice((None, CachedObject(str(old), b'{"metadata":{"uid":"u"}}')))
                 shown = str(rng.choice((version, version, version - 1, 1)))
-                released = books.progress(cache, shown, partial(_always, known), now)
+                relisted = restored and rng.random() < 0.5
+                released = books.progress(cache, shown, partial(_always, known), now, relisted=relisted)
+                if lost := [one for one in books.take_lost() if one not in ever]:
+                    yield f"{lost} are lost, and never wrote anything"
             case 4:
                 released = books.expire(now)
                 if late := [
@@ -156,6 +166,8 @@ def walk_own_writes(rng: Random) -> Iterator[str]:
         yield "keys are left, or none waited"
 
 
+_MISSING: Final = Status(status="Failure", code=404, details=StatusDetails(name="o"))
+_OLD: Final = CachedObject("1", b'{"metadata":{"name":"o","namespace":"n","uid":"u"}}')
 _ELSEWHERE: Final = CacheScope(group="", plural="configmaps", namespace="elsewhere")
 
 
@@ -181,5 +193,11 @@ def _read_writes(rng: Random) -> Iterator[str]:
             yield f"{method} {path}{query} wrote {write!r}"
         if write is not None and will_show(_ELSEWHERE, write, None):
             yield f"a cache of another namespace will show {write!r}"
-        if write is not None and write.deleted != (method == "DELETE"):
+        if write is not None and write.deleted != (method == "DELETE" or write.gone):
             yield f"{method} {path}{query} deleted {write!r}"
+        absent = own_absence(path + query, rng.choice((_MISSING, Status())))
+        if absent is not None and not path.endswith("s/o"):
+            yield f"the 404 of {path}{query} says that {absent!r}"
+        for one in filter(None, (write, absent)):
+            if not is_lost(one, "9", _OLD) or is_lost(one, "6", _OLD) != one.deleted:
+                yield f"a cache that was listed anew and shows {_OLD!r} has lost {one!r}, or not yet"

@@ -102,11 +102,17 @@ class StormTrial(Trial):
         self.happened = 0
         self.ending = False
         self.tasks: Any = None
+        self.started = 0.0
 
     @property
     def programs(self) -> list[Program]:
         """All that are alive."""
         return [*self.followers, *self.replicas, *self.users]
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass in the cluster too, which else stands still while nobody asks it for anything."""
+        await anyio.sleep(seconds)
+        self.cluster.advance_to(self.begun + anyio.current_time() - self.started)
 
     def start(self, program: Program) -> None:
         """Run a program beside the others."""
@@ -215,11 +221,12 @@ async def _run_programs(trial: StormTrial) -> None:
 
 
 async def _happenings(trial: StormTrial) -> None:
+    trial.started = anyio.current_time()
     for planned in trial.plan.events:
-        await anyio.sleep(max(0.0, planned.at - trial.time))
+        await trial.sleep(max(0.0, planned.at - trial.time))
         trial.happened += 1
         happen(trial, planned)
-    await anyio.sleep(max(0.0, trial.plan.duration - trial.time))
+    await trial.sleep(max(0.0, trial.plan.duration - trial.time))
 
 
 async def _calm(trial: StormTrial) -> None:
@@ -238,13 +245,13 @@ async def _calm(trial: StormTrial) -> None:
 async def _judge(trial: StormTrial) -> None:
     began, limit = trial.time, LIVENESS if trial.plan.modes.bookmarks else LIVENESS_WITHOUT_BOOKMARKS
     while (missing := _missing(trial)) and trial.time < began + limit:
-        await anyio.sleep(5.0)
+        await trial.sleep(5.0)
     if missing:
         trial.found(f"{limit:g} s after the last fault: {'; '.join(missing)}")
         return
     trial.note(f"the desired state, {trial.time - began:g} s after the last fault")
     changes = trial.oracle.changes
-    await anyio.sleep(SILENCE)
+    await trial.sleep(SILENCE)
     if trial.oracle.changes != changes:
         trial.found(f"{trial.oracle.changes - changes} writes in the silence after the desired state")
     _count_requests(trial)

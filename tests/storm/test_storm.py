@@ -18,6 +18,7 @@ from .broken import VARIANTS, Variant, broken_finalizer
 from .episode import play
 from .machines import play_machines
 from .plan import Backend, Plan, draw, read, write
+from .provider import Provider
 from .shrinking import in_words, kind_of, shrink
 
 HERE: Final = Path(__file__).resolve().parent
@@ -120,6 +121,19 @@ def test_a_storm_of_fixed_seeds_finds_nothing() -> None:
         outcome = play(draw(seed, duration=300.0))
         failed += [f"seed {seed}: {one}" for one in outcome.violations[:1]]
     assert not failed
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_storm_ends_though_no_request_ever_reaches_the_cluster(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def mistaken(_: Provider) -> None:
+        raise NameError("a mistake in the plugin")
+
+    monkeypatch.setattr(Provider, "run", mistaken)
+    outcome = play(small(3, backend=backend, credentials="exec", users=1, pace=5.0))
+    assert "s after the last fault: follower 0 (" in outcome.violations[-1]
+    assert outcome.requests == 0
 
 
 def test_what_a_storm_has_found_is_mended() -> None:

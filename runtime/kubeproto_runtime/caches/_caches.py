@@ -69,6 +69,11 @@ class Cache(Generic[K]):
         return self._store.version
 
     @property
+    def snapshots(self) -> int:
+        """How many complete snapshots lists have brought: what changed between two of them may be unseen."""
+        return self._reflector.snapshots
+
+    @property
     def synced(self) -> bool:
         """Whether the first complete snapshot has been shown."""
         return self._reflector.synced

@@ -67,6 +67,7 @@ class Reflector(Generic[K]):
         self._notified: dict[object, Callable[[], None]] = {}
         self._highest = ""
         self._setbacks = 0
+        self.snapshots = 0  # how many have been shown as a whole, by a list
         self._failure: Exception | None = None
         self._opaque: dict[object, str] = {}  # versions without an order that somebody waits for
         self._said = ""
@@ -235,6 +236,7 @@ class Reflector(Generic[K]):
         before = self.store.version
         self.store.stage(())  # an empty list brings no part
         changes = self.store.replace(version)
+        self.snapshots += 1
         if _order(version, before) == -1:
             self._setbacks += 1
             self._highest = (

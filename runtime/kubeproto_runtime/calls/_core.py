@@ -6,7 +6,15 @@ import random
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kubeproto import Api, ApiError, DeadlineExceeded, KubeObject, RemoteProtocolError, TransportError
+from kubeproto import (
+    Api,
+    ApiError,
+    DeadlineExceeded,
+    KubeObject,
+    NotFound,
+    RemoteProtocolError,
+    TransportError,
+)
 from kubeproto.requests import Reply
 
 from ._admission import RateQueue
@@ -14,7 +22,7 @@ from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned
 from ._bodies import LIMITS, BodyLimits, say_that_it_was_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
 from ._tracing import Tracing
-from ._written import note_write
+from ._written import note_absence, note_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +100,11 @@ def read(
     def both(status: int, headers: Headers, body: bytes) -> tuple[Reply[T], bytes]:
         return request.parse(status, headers, body), body
 
-    reply, body = yield from _persist(client, request, both, timeout, retries)
+    try:
+        reply, body = yield from _persist(client, request, both, timeout, retries)
+    except NotFound as error:
+        note_absence(client, request, error.status)
+        raise
     client.warned.say(reply.warnings, request, reply.value)
     note_write(client, request, reply.value)
     return reply, body

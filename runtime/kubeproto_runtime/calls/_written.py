@@ -9,10 +9,10 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kubeproto.control import own_write
+from kubeproto.control import own_absence, own_write
 
 if TYPE_CHECKING:
-    from kubeproto import Head
+    from kubeproto import Head, Status
     from kubeproto.control import OwnWrite
 
     Written: TypeAlias = tuple[object, OwnWrite]  # which client, and what
@@ -26,3 +26,9 @@ def note_write(client: object, request: Head, value: Any) -> None:
         write := own_write(request.method, request.target, value)
     ) is not None:
         noted.append((client, write))
+
+
+def note_absence(client: object, request: Head, refusal: Status) -> None:
+    """Note that the object of a request does not exist, if a run has asked for it."""
+    if (noted := written.get()) is not None and (gone := own_absence(request.target, refusal)) is not None:
+        noted.append((client, gone))

@@ -152,13 +152,13 @@ class Reconciling:
     def _read_clock(self) -> float:
         return self._clock()
 
-    def _hold(self, key: str, written: list[Written], now: float) -> bool:
+    def _hold(self, key: str, written: list[Written], began: float, now: float) -> bool:
         """Return whether a key waits until the caches show what its run wrote.
 
         Other clients see other servers.
         """
         own = [write for client, write in written if client is self.plan.client]
-        return not self._stopped and self.own_writes.hold(key, own, now)
+        return not self._stopped and self.own_writes.hold(key, own, began, now)
 
     # From changes to keys
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from kubeproto.control import OwnWrites, follows, is_shown, will_show
+from kubeproto.control import OwnWrites, follows, is_lost, is_shown, will_show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,6 +29,7 @@ class ShownWrites:
         self._stir = stir
         self._clock = read_clock
         self._caches: list[tuple[Cache[Any], CacheScope]] = []
+        self._listed_at: list[float] = []  # when each of them has shown a list
         self._nudge = anyio.Event()
 
     def follow(self, cache: Cache[Any], source: KindSource) -> None:
@@ -37,26 +38,34 @@ class ShownWrites:
         namespace = cache.namespace if isinstance(cache.namespace, str) else ""
         followed = follows(cache.resource, namespace, source.label_selector, source.field_selector)
         self._caches.append((cache, followed))
+        self._listed_at.append(-inf)
+        snapshots = cache.snapshots
 
         def move() -> None:
+            nonlocal snapshots
+            if relisted := snapshots != cache.snapshots:
+                snapshots, self._listed_at[mark] = cache.snapshots, self._clock()
             if self.machine.outstanding:
-                now = self._clock()
-                self._release(self.machine.progress(mark, cache.version, cache.entry, now), now)
-                for key in self.machine.take_lost():
-                    self._queue.add(key, now, reason="own write lost")
+                now, machine = self._clock(), self.machine
+                self._release(machine.progress(mark, cache.version, cache.entry, now, relisted=relisted), now)
+                for key in machine.take_lost():
+                    self._repeat(key, now)
                     self._stir()
 
         cache.notify(move)
 
-    def hold(self, key: str, written: Iterable[OwnWrite], now: float) -> bool:
-        """Return whether the key of a run has to wait for what the run has written."""
-        awaited = [
-            (mark, write)
-            for write in written
-            for mark, (cache, followed) in enumerate(self._caches)
-            if will_show(followed, write, known := cache.entry(write.key))
-            and not is_shown(write, cache.version, known)
-        ]
+    def hold(self, key: str, written: Iterable[OwnWrite], began: float, now: float) -> bool:
+        """Return whether the key of a run has to wait for what the run has written since it began."""
+        awaited: list[tuple[int, OwnWrite]] = []
+        for write in written:
+            for mark, (cache, followed) in enumerate(self._caches):
+                known = cache.entry(write.key)
+                if not will_show(followed, write, known):
+                    continue
+                if self._listed_at[mark] >= began and is_lost(write, cache.version, known):
+                    self._repeat(key, now)  # the list came before the response
+                if not is_shown(write, cache.version, known):
+                    awaited.append((mark, write))
         if not awaited or not self.machine.hold(key, awaited, now):
             return False
         self._nudge.set()
@@ -76,6 +85,9 @@ class ShownWrites:
         """Wait for nothing more."""
         now = self._clock()
         self._release(self.machine.clear(now), now)
+
+    def _repeat(self, key: str, now: float) -> None:
+        self._queue.add(key, now, reason="own write lost")
 
     def _release(self, keys: list[str], now: float) -> None:
         for key in keys:

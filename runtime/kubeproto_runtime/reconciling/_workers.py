@@ -51,7 +51,8 @@ class Workers(Generic[Key]):
     `perform` handles everything that can go wrong in a run, except its timeout; that is for `cut`, which gets
     the error that the run raised on its cancellation, if any. `fail` gets the error that a run raised when
     all of it was cancelled, where that comes out together with the cancellation (on trio).
-    `hold` is called for a run that has written something: it returns whether its key waits until released.
+    `hold` is called for a run that has written something, with its key, what it has written, when it began
+    and when it ended: it returns whether its key waits until released.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Workers(Generic[Key]):
         limit: float | None,
         fail: Callable[[Work[Key], Exception], None] | None = None,
         may_begin: Callable[[], bool] | None = None,
-        hold: Callable[[Key, list[Written], float], bool] | None = None,
+        hold: Callable[[Key, list[Written], float, float], bool] | None = None,
     ) -> None:
         self._queue = queue
         self._hold = hold
@@ -76,7 +77,7 @@ class Workers(Generic[Key]):
         self._limit = inf if limit is None else limit
         self._clock: Callable[[], float] = anyio.current_time
         self._tasks: TaskGroup | None = None
-        self._posts: set[_Post[Key]] = set()
+        self._posts: dict[_Post[Key], None] = {}  # a set would be ordered by address, each time another way
         self._resting: list[anyio.Event] = []
         self._awake = 0  # workers that take keys: neither at rest nor waiting in a run
         self._alarm = inf  # what the watchdog sleeps until
@@ -102,9 +103,9 @@ class Workers(Generic[Key]):
             self._leave()
 
     def _leave(self) -> None:
-        """Release the keys of runs that were cancelled: they wait for the next workers."""
+        """Release the keys of runs that were cancelled, in their order: they wait for the next workers."""
         now, self._tasks = self._clock(), None
-        for post in self._posts:
+        for post in sorted(self._posts, key=lambda post: post.since):
             if (work := post.work) is not None:
                 self._queue.add(work.key, now, priority=work.priority, reason=work.reason)
                 self._queue.done(work.key, now)
@@ -147,7 +148,7 @@ class Workers(Generic[Key]):
         elif self._tasks is not None and len(self._posts) < self._concurrency:
             self._awake += 1
             post = _Post[Key]()
-            self._posts.add(post)
+            self._posts[post] = None
             self._tasks.start_soon(complain, self._work, post)
 
     async def _work(self, post: _Post[Key]) -> None:
@@ -175,7 +176,7 @@ class Workers(Generic[Key]):
             if post.work is not None:
                 self._cut(post.work, error)
                 self._end_run(post, post.work, self._clock())
-        self._posts.discard(post)
+        self._posts.pop(post, None)
 
     async def _take_turns(self, post: _Post[Key]) -> bool:
         """Take keys until stopped, or until a run was cancelled: then return True, for another scope."""
@@ -213,7 +214,7 @@ class Workers(Generic[Key]):
     def _end_run(self, post: _Post[Key], work: Work[Key], now: float) -> None:
         post.work, hold = None, False
         if post.written:
-            hold = self._hold is not None and self._hold(work.key, post.written, now)
+            hold = self._hold is not None and self._hold(work.key, post.written, post.since, now)
             post.written.clear()
         self._queue.done(work.key, now, hold=hold)
         if post.waiting:
