@@ -1,4 +1,4 @@
-"""What `import kubeproto` leaves until it is needed."""
+"""What `import kubeproto`, and a script that takes `connect` alone, leave until it is needed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import kubeproto
 import kubeproto.objects
 import kubeproto.watching
+import kubeproto_runtime
 
 # What the standard library and msgspec make for themselves has been made before.
 _SCRIPT = """
@@ -50,3 +51,46 @@ def test_what_is_left_out_is_there_when_it_is_asked_for() -> None:
             AttributeError, match=f"^module '{package.__name__}' has no attribute 'Quantities'$"
         ):
             _ = package.Quantities  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
+
+
+# What a script with one request has no use for; together they are more than half of the runtime.
+_UNUSED = """
+anyio.from_thread importlib.metadata kubeproto.control kubeproto_runtime.blocking kubeproto_runtime.caches
+kubeproto_runtime.controllers kubeproto_runtime.operator kubeproto_runtime.reconciling kubeproto_runtime.sets
+kubeproto_runtime.webhooks tempfile
+"""
+_CONNECTING = """
+import asyncio, sys
+from kubeproto.config import Config, Connection
+from kubeproto_runtime import connect
+
+async def main():
+    async with connect(config=Config(connection=Connection(server="http://127.0.0.1:1"))):
+        print(*sys.modules)
+
+asyncio.run(main())
+"""
+
+
+def _printed(script: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+def test_who_connects_does_not_pay_for_controllers_nor_for_a_parser_of_mail() -> None:
+    assert set(_UNUSED.split()) & set(_printed(_CONNECTING)) == set()
+
+
+def test_the_runtime_imports_a_name_when_it_is_first_used() -> None:
+    [modules, found] = _printed(
+        "import sys, kubeproto_runtime as r; print(sum(m.startswith('kubeproto') for m in sys.modules));"
+        "print(r.Controller.__name__)"
+    )
+    assert (modules, found) == ("1", "Controller")
+
+
+def test_a_name_that_the_runtime_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'kubeproto_runtime' has no attribute 'Controler'$"):
+        _ = kubeproto_runtime.Controler  # type: ignore[attr-defined] # pyright: ignore
+    assert set(kubeproto_runtime.__all__) <= set(dir(kubeproto_runtime))

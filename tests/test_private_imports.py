@@ -59,6 +59,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.calls._attempts": "a limit that a page of the documentation states",
     "kubeproto_runtime.calls._tracing": "how often OpenTelemetry is looked for, which no span shows",
     "kubeproto_runtime.client._connect": "the login kept in its file, of a configuration made by hand",
+    "kubeproto_runtime.client._installed": "what is found, beside what the standard library finds",
     "kubeproto_runtime.credentials._files": "how files are found and tokens kept, without connecting",
     "kubeproto_runtime.credentials._plugins": "one run of a plugin and its terminal, without a server",
     "kubeproto_runtime.operator._debug_page": "the page of a state that no operator reaches in a test",

@@ -31,10 +31,12 @@ MODULES: Final = dict(public_modules())
 def offered(source: str, *, package: bool = True) -> set[str]:
     """The public names that a module binds itself, and those that a package takes from its own project.
 
-    A module imports names to use them: it offers what it defines. Type variables are its own affair.
+    A module imports names to use them: it offers what it defines. Type variables are its own affair. What a
+    package imports for type checkers alone, it offers too if it imports on demand.
     """
     names: set[str] = set()
-    for node in ast.parse(source).body:
+    body = ast.parse(source).body
+    for node in [*body, *(homes(source)[1] if "def __getattr__" in source else ())]:
         match node:
             case ast.ImportFrom(level=level, module=module) if package and (
                 level or (module or "").startswith("kubeproto")
@@ -51,6 +53,21 @@ def offered(source: str, *, package: bool = True) -> set[str]:
             case _:
                 pass
     return {name for name in names if not name.startswith("_")}
+
+
+def homes(source: str) -> tuple[dict[str, str], list[ast.stmt]]:
+    """The table of a package that imports on demand, and the imports that type checkers read."""
+    table: dict[str, str] = {}
+    imports: list[ast.stmt] = []
+    for node in ast.parse(source).body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id="_HOMES"), value=ast.Dict() as value):
+                table = ast.literal_eval(value)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body):
+                imports = body
+            case _:
+                pass
+    return table, imports
 
 
 def rank(name: str) -> tuple[int, str]:
@@ -70,6 +87,21 @@ def test_all_is_sorted_complete_and_true(name: str) -> None:
     assert [entry for entry in listed if not hasattr(module, entry)] == []
     path = MODULES[name]
     assert offered(path.read_text(), package=path.name == "__init__.py") - set(listed) == set()
+
+
+def test_what_is_imported_on_demand_comes_from_where_the_checkers_look() -> None:
+    for path in MODULES.values():
+        table, imports = homes(path.read_text())
+        if table:
+            seen = {
+                alias.name: f".{alias.name}" if not node.module else "." * node.level + node.module
+                for node in imports
+                if isinstance(node, ast.ImportFrom)
+                for alias in node.names
+            }
+            assert table == seen
+            assert path == ROOT / "runtime/kubeproto_runtime/__init__.py"
+    assert homes(MODULES["kubeproto_runtime"].read_text())[0]
 
 
 def test_a_leak_is_seen() -> None:

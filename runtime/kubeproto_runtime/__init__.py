@@ -1,18 +1,25 @@
-"""The controller runtime: clients, caches and controllers on asyncio and on trio."""
+"""The controller runtime: clients, caches and controllers on asyncio and on trio.
 
-from kubeproto.control import Action, await_change, requeue
+A name is imported when it is first used: a script that takes `connect` does not pay for the controllers.
+"""
 
-from . import conditions, predicates
-from ._rollouts import ConditionUnreachable
-from .blocking import BlockingClient, connect_blocking
-from .caches import Caches
-from .calls import BodyLimits, KindNotServed, LeaseLost, UnknownKind
-from .client import Client, connect
-from .controllers import Controller, Events, finalizer, recording
-from .operator import LeaderElector, Operator, Run
-from .reconciling import Context, ReconcileTimeout, Terminal
-from .watching import WaitTimeout
-from .writing import ApplyError, MigrationError, apply_manifests
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kubeproto.control import Action, await_change, requeue
+
+    from . import conditions, predicates
+    from ._rollouts import ConditionUnreachable
+    from .blocking import BlockingClient, connect_blocking
+    from .caches import Caches
+    from .calls import BodyLimits, KindNotServed, LeaseLost, UnknownKind
+    from .client import Client, connect
+    from .controllers import Controller, Events, finalizer, recording
+    from .operator import LeaderElector, Operator, Run
+    from .reconciling import Context, ReconcileTimeout, Terminal
+    from .watching import WaitTimeout
+    from .writing import ApplyError, MigrationError, apply_manifests
 
 __all__ = [
     "Action",
@@ -45,3 +52,51 @@ __all__ = [
     "recording",
     "requeue",
 ]
+
+# Where the names come from, as the imports above say; a module stands for itself.
+_HOMES: Final = {
+    "Action": "kubeproto.control",
+    "ApplyError": ".writing",
+    "BlockingClient": ".blocking",
+    "BodyLimits": ".calls",
+    "Caches": ".caches",
+    "Client": ".client",
+    "ConditionUnreachable": "._rollouts",
+    "Context": ".reconciling",
+    "Controller": ".controllers",
+    "Events": ".controllers",
+    "KindNotServed": ".calls",
+    "LeaderElector": ".operator",
+    "LeaseLost": ".calls",
+    "MigrationError": ".writing",
+    "Operator": ".operator",
+    "ReconcileTimeout": ".reconciling",
+    "Run": ".operator",
+    "Terminal": ".reconciling",
+    "UnknownKind": ".calls",
+    "WaitTimeout": ".watching",
+    "apply_manifests": ".writing",
+    "await_change": "kubeproto.control",
+    "conditions": ".conditions",
+    "connect": ".client",
+    "connect_blocking": ".blocking",
+    "finalizer": ".controllers",
+    "predicates": ".predicates",
+    "recording": ".controllers",
+    "requeue": "kubeproto.control",
+}
+
+
+if not TYPE_CHECKING:  # with it, the checkers would take any name for one of this package
+
+    def __getattr__(name: str) -> Any:
+        """Import what is asked for, and keep it."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        home = _HOMES[name]
+        module = import_module(home, __name__)
+        value = globals()[name] = module if home == f".{name}" else getattr(module, name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

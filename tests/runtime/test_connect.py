@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from importlib import metadata
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
 import pytest
 from credential_rig import PEM, SERVER, Net, accepting
+from installed_transports import in_folder, metadata
 
 import kubeproto as kp
 import kubeproto_asyncio
@@ -167,13 +168,12 @@ def chosen(backend: str, transport: str | None = None) -> str:
     return taken
 
 
-def install(monkeypatch: pytest.MonkeyPatch, *transports: tuple[str, str]) -> None:
+def install(monkeypatch: pytest.MonkeyPatch, folder: Path, *transports: tuple[str, str]) -> None:
     """Have these transports installed, and no others."""
-
-    def entry_points(*, group: str) -> list[metadata.EntryPoint]:
-        return [metadata.EntryPoint(name, value, group) for name, value in transports]
-
-    monkeypatch.setattr(metadata, "entry_points", entry_points)
+    for backend in ("asyncio", "trio"):
+        anyio.run(anyio.sleep, 0, backend=backend)  # what is imported when a loop first runs
+    path = in_folder(folder / "site", metadata("kubeproto.transports", *transports))
+    monkeypatch.setattr(sys, "path", [path])
 
 
 TRANSPORTS: Final = (
@@ -191,16 +191,20 @@ def test_the_transport_of_the_event_loop_itself_is_taken_where_it_is_installed(
     assert chosen(backend) == taken
 
 
-def test_a_transport_whose_library_is_missing_gives_way_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, *HALF_INSTALLED)
+def test_a_transport_whose_library_is_missing_gives_way_to_httpx(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(monkeypatch, tmp_path, *HALF_INSTALLED)
     assert chosen("trio") == "HttpxTransport"
 
 
-def test_a_transport_by_name_is_that_one_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transport_by_name_is_that_one_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert chosen("trio", "httpx") == "HttpxTransport"
     with pytest.raises(ConfigError, match=r"no transport 'pigeon'; there is asyncio, httpx, trio$"):
         chosen("trio", "pigeon")
-    install(monkeypatch, *HALF_INSTALLED)
+    install(monkeypatch, tmp_path, *HALF_INSTALLED)
     with pytest.raises(
         ConfigError, match=r"No module named 'no_such_library'\): pip install 'kubeproto\[trio\]'$"
     ):
@@ -215,9 +219,9 @@ def test_a_transport_of_another_event_loop_is_refused_by_name() -> None:
 
 
 def test_where_no_transport_is_installed_the_error_names_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    install(monkeypatch)
+    install(monkeypatch, tmp_path)
     with pytest.raises(ConfigError) as failed:
         chosen("trio")
     assert str(failed.value) == (
@@ -226,8 +230,8 @@ def test_where_no_transport_is_installed_the_error_names_what_to_install(
     )
 
 
-def test_what_makes_a_transport_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch)
+def test_what_makes_a_transport_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install(monkeypatch, tmp_path)
     assert asked()[2] == "books"
 
 

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 from credential_rig import PEM, SECRET, SERVER, Clock, Script, Server, accepting, credential
+from installed_transports import in_folder, metadata
 from sync_rig import Answer
 
 import kubeproto as kp
@@ -166,13 +166,13 @@ def test_a_client_is_connected_as_the_asynchronous_one_is(
 
 
 def test_httpx_is_what_threads_use_and_the_error_names_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def install(value: str) -> None:
-        def entry_points(*, group: str) -> list[metadata.EntryPoint]:
-            return [metadata.EntryPoint("httpx", value, group)]
-
-        monkeypatch.setattr(metadata, "entry_points", entry_points)
+        folder = tmp_path / value.partition(":")[0]
+        monkeypatch.syspath_prepend(
+            in_folder(folder, metadata("kubeproto.blocking_transports", ("httpx", value)))
+        )
 
     net = Net(lambda _, head: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
     monkeypatch.setattr(kubeproto_httpx, "BlockingHttpxTransport", net.open)

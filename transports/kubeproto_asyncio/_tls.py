@@ -6,7 +6,6 @@ It has a twin in the other transport: what they share does no I/O, and OpenSSL r
 from __future__ import annotations
 
 import ssl
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,6 +75,8 @@ def _trusting(connection: Connection) -> ssl.SSLContext:
 
 
 def _show(context: ssl.SSLContext, connection: Connection) -> None:
+    import tempfile  # it imports the compressors, for those who have a key
+
     # OpenSSL takes a key from a file alone. The folder is this user's only, and gone at once.
     with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
         path = Path(folder, "client.pem")

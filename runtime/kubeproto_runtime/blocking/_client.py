@@ -15,8 +15,6 @@ from kubeproto.requests import health, openapi_document, openapi_index, version
 
 from ..calls._discovery import discover, require
 from ..calls._effects import Follow
-from ..sets._performing import Performing, perform
-from ..sets._surveying import Planning, plan
 from ..writing._applying import Applying, apply
 from ..writing._draining import Draining, drain
 from ..writing._migrating import Migrating, migrate
@@ -32,8 +30,9 @@ if TYPE_CHECKING:
 
     from ..sets._apply_set import ApplySet
     from ..sets._manifests import ManifestFiles
-    from ..sets._performing import Performed
+    from ..sets._performing import Performed, Performing
     from ..sets._plan import Plan
+    from ..sets._surveying import Planning
     from ..writing._applying import Applied, Manifests
     from ..writing._draining import Drained
     from ..writing._migrating import Migration
@@ -48,7 +47,8 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 class BlockingClient(BlockingObjectVerbs):
     """One server, as one user sees it. `namespace` is the default where none is given.
 
-    It lacks what needs a WebSocket: `upgrade`, and of the verbs `exec`, `attach` and `port_forward`.
+    It lacks what needs a WebSocket: `upgrade`, and of the verbs `exec`, `attach` and `port_forward`;
+    `kubeproto_runtime.pods.connect_pods_blocking` has these for threads.
 
     A request that fails is retried according to `retries`, for at most `timeout` seconds in all. `rate`
     limits what is sent, and is off by default: servers throttle by themselves. `limits` bound what is read of
@@ -102,6 +102,8 @@ class BlockingClient(BlockingObjectVerbs):
         The members of an ApplySet that are not in `manifests` are deletions. Without one, nothing is deleted.
         Print the plan, and `perform` it.
         """
+        from ..sets._surveying import plan  # sets of objects are for the few programs that apply them
+
         return self.run(plan(self, manifests, applyset, options))
 
     def perform(self, plan: Plan, **options: Unpack[Performing]) -> Performed:
@@ -109,6 +111,8 @@ class BlockingClient(BlockingObjectVerbs):
 
         `PlanRefused`, before anything is written, if something in it is refused.
         """
+        from ..sets._performing import perform
+
         return self.run(perform(self, plan, options))
 
     def version(self) -> ServerVersion:

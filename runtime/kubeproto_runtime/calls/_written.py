@@ -9,8 +9,6 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kubeproto.control import own_absence, own_write
-
 if TYPE_CHECKING:
     from kubeproto import Head, Status
     from kubeproto.control import OwnWrite
@@ -22,13 +20,19 @@ written: Final[ContextVar[list[Written] | None]] = ContextVar("kubeproto_written
 
 def note_write(client: object, request: Head, value: Any) -> None:
     """Note what a request has written, if a run has made it."""
-    if (noted := written.get()) is not None and (
-        write := own_write(request.method, request.target, value)
-    ) is not None:
+    if (noted := written.get()) is None:
+        return
+    from kubeproto.control import own_write  # a program without a controller need not import it
+
+    if (write := own_write(request.method, request.target, value)) is not None:
         noted.append((client, write))
 
 
 def note_absence(client: object, request: Head, refusal: Status) -> None:
     """Note that the object of a request does not exist, if a run has asked for it."""
-    if (noted := written.get()) is not None and (gone := own_absence(request.target, refusal)) is not None:
+    if (noted := written.get()) is None:
+        return
+    from kubeproto.control import own_absence
+
+    if (gone := own_absence(request.target, refusal)) is not None:
         noted.append((client, gone))

@@ -15,8 +15,6 @@ from kubeproto.requests import health, openapi_document, openapi_index, version
 
 from ..calls._discovery import discover, require
 from ..calls._effects import Follow
-from ..sets._performing import Performing, perform
-from ..sets._surveying import Planning, plan
 from ..watching._resync_driver import ResyncDriver
 from ..writing._applying import Applying, apply
 from ..writing._draining import Draining, drain
@@ -36,8 +34,9 @@ if TYPE_CHECKING:
 
     from ..sets._apply_set import ApplySet
     from ..sets._manifests import ManifestFiles
-    from ..sets._performing import Performed
+    from ..sets._performing import Performed, Performing
     from ..sets._plan import Plan
+    from ..sets._surveying import Planning
     from ..writing._applying import Applied, Manifests
     from ..writing._draining import Drained
     from ..writing._migrating import Migration
@@ -106,6 +105,8 @@ class Client(ObjectVerbs):
         The members of an ApplySet that are not in `manifests` are deletions. Without one, nothing is deleted.
         Print the plan, and `perform` it.
         """
+        from ..sets._surveying import plan  # sets of objects are for the few programs that apply them
+
         return await self.run(plan(self, manifests, applyset, options))
 
     async def perform(self, plan: Plan, **options: Unpack[Performing]) -> Performed:
@@ -113,6 +114,8 @@ class Client(ObjectVerbs):
 
         `PlanRefused`, before anything is written, if something in it is refused.
         """
+        from ..sets._performing import perform
+
         return await self.run(perform(self, plan, options))
 
     # The server

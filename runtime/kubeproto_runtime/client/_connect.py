@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict, Unpack
 
 from kubeproto.config import Config, ConfigError, Impersonation, Overrides, PluginPolicy
@@ -14,6 +13,7 @@ from ..credentials._authorized import Authorized, Opener
 from ..credentials._files import FoundConfig, find, keep
 from ..tasks._background import event_loop
 from ._client import Client
+from ._installed import entry_points, load
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -188,18 +188,18 @@ def find_opener(
     """Return what makes a transport from a `Connection`: the given one, that of the name, or the best one."""
     if wanted is not None and not isinstance(wanted, str):
         return wanted
-    there = {point.name: point for point in metadata.entry_points(group=group)}
+    names = PREFERRED[runs_on] if wanted is None else (wanted,)
+    there = entry_points(group, among=names)
     if isinstance(wanted, str) and wanted not in there:
         raise ConfigError(f"there is no transport {wanted!r}; there is {', '.join(sorted(there)) or 'none'}")
     if wanted in PREFERRED and wanted != runs_on:
         raise ConfigError(f"the transport {wanted!r} does not run on {runs_on}, which runs here")
-    names = PREFERRED[runs_on] if wanted is None else (wanted,)
     problem = "it is not installed"
     for name in names:
         if name not in there:
             continue
         try:
-            return there[name].load()
+            return load(there[name])
         except ImportError as error:  # the package is installed, and its dependency is not
             problem = str(error)
     raise ConfigError(f"there is no transport for {runs_on} ({problem}): {_advice(names)}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -180,6 +179,8 @@ def _locked(path: Path) -> Generator[None]:
 
 def _replace(path: Path, content: bytes) -> None:
     """Replace a file at once, so that no reader sees half of it and no other user can read it."""
+    import tempfile  # it imports the compressors, for those few who write
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # readable by its owner alone
     try:
         with os.fdopen(handle, "wb") as file:

@@ -14,7 +14,6 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from anyio.from_thread import start_blocking_portal
 
 from kubeproto.config import credentials as c
 
@@ -68,6 +67,8 @@ async def _start(task: c.RunPlugin) -> Process:
 
 def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
     """The same for a thread, whether it has an event loop or not."""
+    from anyio.from_thread import start_blocking_portal  # an import for those who have a plugin
+
     with start_blocking_portal("asyncio") as portal:
         return portal.call(run_plugin, task)
 

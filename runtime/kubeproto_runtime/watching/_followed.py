@@ -26,7 +26,6 @@ from kubeproto import (
     Modified,
     settle,
 )
-from kubeproto.control import Change, Store
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from kubeproto import Api, Resource
+    from kubeproto.control import Change
     from kubeproto.wire import Outcome
 
     from ..calls._base_client import BaseClient
@@ -64,6 +64,8 @@ class FollowedEvents(Generic[K, E]):
         strict: bool = False,
         failures: bool = False,
     ) -> None:
+        from kubeproto.control import Store  # imported by those who watch, not by every script
+
         self._resource = api.resource
         self._store = Store(api.kind, resource=api.resource)
         self._patient = patient
@@ -198,6 +200,8 @@ def _parted(change: Change[K]) -> tuple[Change[K], ...]:
     """Return what has happened to a name in a gap: if it is another object now, the old one was deleted."""
     if not change.replaced:
         return (change,)
+    from kubeproto.control import Change
+
     gone = Change(change.kind, "DELETED", change.key, change.old, None, resource=change.resource)
     return gone, Change(change.kind, "ADDED", change.key, None, change.new, resource=change.resource)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubeproto import Dynamic, InvalidRequest, KubeObject
-from kubeproto.control import status_differs
 from kubeproto.objects import is_object, make_json_patch, make_merge_patch
 
 from .._documents import holds_elements, holds_list, merge_patch, parsed, plain
@@ -31,6 +30,8 @@ def patch_status(
     Only what differs is sent, so several writers of one status do not undo each other's fields. A list is
     sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
     """
+    from kubeproto.control import status_differs  # what controllers need is not imported by every script
+
     before: Any = obj.get("status") if isinstance(obj, Dynamic) else getattr(obj, "status", None)
     if status is before and status is not None:
         raise InvalidRequest(
