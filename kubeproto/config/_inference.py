@@ -50,7 +50,13 @@ class Needs(Struct, frozen=True):
 
 
 class Overrides(Hiding, frozen=True, kw_only=True):
-    """What a program wants in place of the settings in the files."""
+    """What a program wants in place of the settings in the files.
+
+    `server` is a URL, in place of the cluster's. `insecure` leaves its certificate unchecked, and the CA out.
+    `token` takes the place of the user's token, password, plugin or auth-provider; a certificate stays.
+    """
+
+    hides = frozenset(("token",))
 
     path: str = ""
     context: str = ""
@@ -61,6 +67,9 @@ class Overrides(Hiding, frozen=True, kw_only=True):
     user_agent: str = ""
     headers: Headers = ()
     policy: PluginPolicy = ALLOW_ALL
+    server: str = ""
+    insecure: bool = False
+    token: str = ""
 
 
 class Config(Hiding, frozen=True, kw_only=True):
@@ -107,9 +116,10 @@ def infer(
         cluster=overrides.cluster,
         user=overrides.user,
         namespace=overrides.namespace,
+        server=overrides.server,
     )
     if choice:
-        return _from_choice(choice, environ, files, overrides)
+        return _from_choice(_overridden(choice, overrides), environ, files, overrides)
     if server := server_of_pod(environ):
         return _needs((TOKEN, CA, NAMESPACE), files) or _from_pod(server, environ, files, overrides)
     known = ", ".join(repr(context.name) for context in merged.contexts[:10])
@@ -123,6 +133,29 @@ def _no_file(paths: tuple[str, ...], environ: Mapping[str, str]) -> str:
     if environ.get("KUBECONFIG"):
         return f"there is no kubeconfig: $KUBECONFIG names {said}, and no such file exists"
     return f"there is no kubeconfig: no {said} exists" if said else "there is no kubeconfig"
+
+
+def _overridden(choice: Choice, overrides: Overrides) -> Choice:
+    """Return the choice with what is wanted in place of the CA and of the user's credentials, as kubectl."""
+    cluster, user = choice.cluster, choice.user
+    if overrides.insecure:
+        cluster = replace(
+            cluster,
+            insecure_skip_tls_verify=True,
+            certificate_authority="",
+            certificate_authority_data=b"",
+        )
+    if overrides.token:
+        user = replace(
+            user,
+            token=overrides.token,
+            token_file="",
+            username="",
+            password="",
+            auth_provider=None,
+            exec=None,
+        )
+    return replace(choice, cluster=cluster, user=user)
 
 
 def _from_choice(
@@ -165,11 +198,17 @@ def _from_choice(
         connection=replace(connection, headers=_headers(overrides, impersonation)),
         identity=identity,
         namespace=choice.namespace or "default",
-        source=f"the context {choice.context!r}"
-        if choice.context
-        else f"the cluster {choice.cluster_name!r}",
+        source=_source(choice),
         warnings=warnings,
     )
+
+
+def _source(choice: Choice) -> str:
+    if choice.context:
+        return f"the context {choice.context!r}"
+    if choice.cluster_name:
+        return f"the cluster {choice.cluster_name!r}"
+    return "the server that is asked for"
 
 
 def _identity(
@@ -208,22 +247,24 @@ def _identity(
 def _from_pod(
     server: str, environ: Mapping[str, str], files: Mapping[str, bytes | UnreadableFile], overrides: Overrides
 ) -> Config:
-    token, ca = files[TOKEN], files[CA]
-    if isinstance(token, UnreadableFile):
+    token, ca = files[TOKEN], b"" if overrides.insecure else files[CA]
+    if isinstance(token, UnreadableFile) and not overrides.token:
         raise ConfigError(f"there is no kubeconfig, and this pod has no token: {TOKEN}: {token.why}")
     without_ca = f"{CA} cannot be read, so the server must have a certificate that the system trusts"
+    unchecked = (without_ca,) if isinstance(ca, UnreadableFile) else ()
     return Config(
         connection=Connection(
             server=server,
             ca=b"" if isinstance(ca, UnreadableFile) else bytes(ca),
             ca_file="" if isinstance(ca, UnreadableFile) or not ca else CA,
+            insecure=overrides.insecure,
             proxy=proxy_for(server, environ),
             headers=_headers(overrides, overrides.impersonation or Impersonation()),
         ),
-        identity=Identity(token_file=TOKEN),
+        identity=Identity(token=overrides.token) if overrides.token else Identity(token_file=TOKEN),
         namespace=overrides.namespace or namespace_of_pod(environ, files[NAMESPACE]),
         source="the pod",
-        warnings=(without_ca,) if isinstance(ca, UnreadableFile) else (),
+        warnings=(INSECURE,) if overrides.insecure else unchecked,
     )
 
 

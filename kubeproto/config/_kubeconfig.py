@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .._yaml import write_documents
 from ..objects import is_list, is_object
@@ -61,28 +62,36 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
     document: bytes = _EMPTY  # all of it as JSON, with what this program does not know
 
     def choose(
-        self, *, context: str = "", cluster: str = "", user: str = "", namespace: str = ""
+        self, *, context: str = "", cluster: str = "", user: str = "", namespace: str = "", server: str = ""
     ) -> Choice | None:
         """Return what a program should use: the current context, unless another or parts of it are given.
 
-        None if no context is chosen and no cluster is given: then there is no configuration in here. What is
-        named and not there is a `ConfigError`.
+        `server` takes the place of the cluster's; a server needs no entry of a cluster. None if no context is
+        chosen and no cluster or server is given: then there is no configuration in here. What is named and
+        not there is a `ConfigError`.
         """
         name = context or self.current_context
-        if not name and not cluster:
+        if not (name or cluster or server):
             return None
         contexts = {named.name: named.context for named in self.contexts}
         chosen = self._found("context", name, contexts) if name else KubeconfigContext()
         why = f"the context {name!r} names the"
         cluster_name, user_name = cluster or chosen.cluster, user or chosen.user
-        if not cluster_name:
+        if not (cluster_name or server):
             raise ConfigError(f"the context {name!r} names no cluster")
         clusters = {named.name: named.cluster for named in self.clusters}
         users = {named.name: named.user for named in self.users}
+        found = (
+            self._found("cluster", cluster_name, clusters, "" if cluster else why)
+            if cluster_name
+            else KubeconfigCluster()
+        )
+        # A name for the certificate of the cluster's own server says nothing of another one.
+        found = replace(found, server=server, tls_server_name="") if server else found
         return Choice(
             context=name,
             cluster_name=cluster_name,
-            cluster=self._found("cluster", cluster_name, clusters, "" if cluster else why),
+            cluster=found,
             user_name=user_name,
             user=self._found("user", user_name, users, "" if user else why)
             if user_name

@@ -46,6 +46,13 @@ class ConnectionOptions(NamedTuple):
     groups: tuple[str, ...] = ()
     uid: str | None = None
     request_timeout: float = _TIMEOUT
+    server: str | None = None
+    token: str | None = None
+    insecure: bool = False
+
+    def __repr__(self) -> str:
+        shown = self._replace(token="…" if self.token else None)  # tracebacks may print variables
+        return f"ConnectionOptions{tuple(shown)}"
 
     @property
     def wanted(self) -> ConnectOptions:
@@ -60,6 +67,9 @@ class ConnectionOptions(NamedTuple):
             "user": self.user or "",
             "namespace": self.namespace or "",
             "impersonate": acting if acting.user else "",
+            "server": self.server or "",
+            "token": self.token or "",
+            "insecure": self.insecure,
         }
 
     @property
@@ -68,9 +78,11 @@ class ConnectionOptions(NamedTuple):
         given = {
             "--kubeconfig": self.kubeconfig, "--context": self.context, "--cluster": self.cluster,
             "--user": self.user, "--namespace": self.namespace, "--as": self.impersonated,
-            "--as-uid": self.uid,
+            "--as-uid": self.uid, "--server": self.server, "--token": self.token,
         }  # fmt: skip
         words = [word for option, value in given.items() if value for word in (option, value)]
+        if self.insecure:
+            words.append("--insecure-skip-tls-verify")
         return words + [word for group in self.groups for word in ("--as-group", group)]
 
     @property
@@ -135,6 +147,18 @@ _COMMON: Final = (
     click.option("--context", metavar="NAME", help="The context of the kubeconfig."),
     click.option("--cluster", metavar="NAME", help="The cluster of the kubeconfig."),
     click.option("--user", metavar="NAME", help="The user of the kubeconfig."),
+    click.option(
+        "--server", "-s", metavar="URL",
+        help="The server's URL, in place of the cluster's; needs no kubeconfig.",
+    ),
+    click.option(
+        "--token", metavar="TOKEN",
+        help="The token for the server, in place of the user's. The list of processes shows it to others.",
+    ),
+    click.option(
+        "--insecure-skip-tls-verify", "insecure", is_flag=True,
+        help="Do not check the server's certificate: whoever is between here and there can read all.",
+    ),
     click.option("--as", "impersonated", metavar="USER", help="Act as this user."),
     click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="With --as: in this group."),
     click.option("--as-uid", "uid", metavar="UID", help="With --as: with this uid."),

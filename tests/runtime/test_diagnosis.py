@@ -320,6 +320,29 @@ def test_a_file_that_does_not_exist_is_found_with_where_to_get_one(tmp_path: Pat
     assert "$KUBECONFIG" in check.advice
 
 
+def test_in_a_pod_a_file_that_was_named_must_exist_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    [check] = look(tmp_path / "nothing")
+    assert (check.name, check.outcome) == ("kubeconfig", "failed")
+
+
+def test_a_server_that_is_asked_for_needs_no_file_and_no_context(
+    server: SimServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").write_text("apiVersion: v1\nkind: Config\n")
+    for kubeconfig in (tmp_path / "nothing", tmp_path / "empty"):
+        monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+        checks = asyncio.run(diagnose(server=server.url, token=TOKEN, insecure=True))
+        assert [check for check in checks if check.outcome == "failed"] == []
+        assert TOKEN not in repr(checks)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
+    checks = asyncio.run(diagnose(server=server.url, token="wr0ng", insecure=True))
+    assert [check.name for check in checks if check.outcome == "failed"]
+    assert "wr0ng" not in repr(checks)
+
+
 def test_of_several_files_those_that_are_missing_are_named(
     setup: Setup, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from ..client._connect import (
     find_opener,
     found_by,
     keeping,
+    overrides_of,
 )
 from ._authorized import BlockingAuthorized, BlockingOpener
 from ._client import BlockingClient
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import TracebackType
 
-    from kubeproto.config import Config
+    from kubeproto.config import Config, Overrides
 
 
 def connect_blocking(
@@ -34,7 +35,7 @@ def connect_blocking(
 
     ``with connect_blocking() as client:`` gives the client, until the context is left.
     """
-    return BlockingNotEntered(_connected(config, transport, client, wanted))
+    return BlockingNotEntered(_connected(config, transport, client, overrides_of(**wanted), tuple(wanted)))
 
 
 class BlockingNotEntered(AbstractContextManager[BlockingClient]):
@@ -73,9 +74,10 @@ def _connected(
     config: Config | None,
     transport: str | BlockingOpener | None,
     client: ClientOptions | None,
-    wanted: ConnectOptions,
+    overrides: Overrides,
+    wanted: tuple[str, ...],
 ) -> Generator[BlockingClient]:
     opener = find_opener(transport, BLOCKING_TRANSPORTS, "threads")
-    found = found_by(config, wanted)
+    found = found_by(config, overrides, wanted)
     with BlockingAuthorized(found.config, opener, keep=keeping(found)) as authorized:
         yield BlockingClient(authorized, namespace=found.config.namespace, **(client or {}))

@@ -47,6 +47,9 @@ class ConnectOptions(TypedDict, total=False):
     impersonate: str | Impersonation
     headers: Mapping[str, str] | Headers
     plugins: PluginPolicy
+    server: str
+    insecure: bool
+    token: str
 
 
 class ClientOptions(TypedDict, total=False):
@@ -70,12 +73,15 @@ def connect(
     ``async with connect() as client:`` gives the client, until the context is left.
 
     `kubeconfig` is a path that replaces all other files; `context`, `cluster`, `user` and `namespace`
-    select from them; `impersonate` acts as another user; `headers` and `user_agent` go with every request;
-    `plugins` says which programs may be started for credentials. With a `config` no files are read.
+    select from them; `server`, `insecure` (its certificate is not checked) and `token` take the place of what
+    they say, and a `server` needs no file at all; `impersonate` acts as another user; `headers` and
+    `user_agent` go with every request; `plugins` says which programs may be started for credentials. With a
+    `config` no files are read.
     `transport` is the name of an installed one, or a function that makes one from a `Connection`; by default
     the best that is installed for the running event loop. `client` has further parameters of `Client`.
     """
-    return NotEntered(_connected(config, transport, client, wanted))
+    # At once: no frame of what follows has a token in a variable, which tracebacks may print.
+    return NotEntered(_connected(config, transport, client, overrides_of(**wanted), tuple(wanted)))
 
 
 class NotEntered(AbstractAsyncContextManager[Client]):
@@ -115,18 +121,19 @@ async def _connected(
     config: Config | None,
     transport: str | Opener | None,
     client: ClientOptions | None,
-    wanted: ConnectOptions,
+    overrides: Overrides,
+    wanted: tuple[str, ...],
 ) -> AsyncGenerator[Client]:
     opener = find_opener(transport, TRANSPORTS, event_loop())
-    found = found_by(config, wanted)
+    found = found_by(config, overrides, wanted)
     async with Authorized(found.config, opener, keep=keeping(found)) as authorized:
         yield Client(authorized, namespace=found.config.namespace, **(client or {}))
 
 
-def found_by(config: Config | None, wanted: ConnectOptions) -> FoundConfig:
+def found_by(config: Config | None, overrides: Overrides, wanted: tuple[str, ...]) -> FoundConfig:
     """Return the configuration that was given or is found, and log its warnings."""
     if config is None:
-        found = find(overrides_of(**wanted))
+        found = find(overrides)
     elif wanted:
         raise ConfigError(
             f"a config leaves nothing to be looked for: {', '.join(wanted)} make no sense beside"
@@ -149,6 +156,9 @@ def overrides_of(
     impersonate: str | Impersonation = "",
     headers: Mapping[str, str] | Headers = (),
     plugins: PluginPolicy | None = None,
+    server: str = "",
+    insecure: bool = False,
+    token: str = "",
 ) -> Overrides:
     if isinstance(impersonate, str):
         impersonation = Impersonation(user=impersonate) if impersonate else None
@@ -164,6 +174,9 @@ def overrides_of(
         user_agent=user_agent,
         headers=headers if isinstance(headers, tuple) else tuple(headers.items()),
         policy=plugins or PluginPolicy(),
+        server=server,
+        insecure=insecure,
+        token=token,
     )
 
 

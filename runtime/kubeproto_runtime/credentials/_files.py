@@ -66,7 +66,7 @@ def find(overrides: Overrides, environ: Mapping[str, str] = os.environ) -> Found
     while isinstance(found := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
         files.update((path, read(path)) for path in found.paths)
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
-    if found.identity.holds_secret:
+    if found.identity.holds_secret and not overrides.token:
         read_by_others = [path for path in paths if isinstance(files.get(path), bytes) and _is_open(path)]
         found = replace(found, warnings=(*found.warnings, *map(_open_warning, read_by_others)))
     if found.identity.oidc is None or not found.identity.oidc.refresh_token:

@@ -39,7 +39,10 @@ def examine_configuration(
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
     configs: list[Kubeconfig] = []
     for path in paths:
-        config = yield from _file(path, alone=len(paths) == 1, in_pod=_IN_POD in environ)
+        without = (
+            "a server is asked for" if overrides.server else "this is a pod" if _IN_POD in environ else ""
+        )
+        config = yield from _file(path, alone=len(paths) == 1, without="" if overrides.path else without)
         if config is None and not _is_missing(path):
             return None
         if config is not None:
@@ -47,7 +50,7 @@ def examine_configuration(
     if configs:
         if not (yield from _context(merge_kubeconfigs(configs), paths, overrides, environ)):
             return None
-    elif overrides.path or _IN_POD not in environ:
+    elif overrides.path or (_IN_POD not in environ and not overrides.server):
         if len(paths) != 1:
             yield failed("kubeconfig", "there is no kubeconfig", _NONE)
         return None
@@ -59,11 +62,12 @@ def _is_missing(path: str) -> bool:
     return isinstance(content, UnreadableFile) and content.missing
 
 
-def _file(path: str, *, alone: bool, in_pod: bool) -> Generator[Check, None, Kubeconfig | None]:
+def _file(path: str, *, alone: bool, without: str) -> Generator[Check, None, Kubeconfig | None]:
+    """Look at one file; `without` says why it need not exist."""
     content = read(path)
     if isinstance(content, UnreadableFile):
-        if content.missing and in_pod:
-            yield passed("kubeconfig", f"{path} does not exist, and this is a pod")
+        if content.missing and without:
+            yield passed("kubeconfig", f"{path} does not exist, and {without}")
         elif content.missing:
             check = failed if alone else warned
             yield check(
@@ -94,8 +98,8 @@ def _context(
     known = [one.name for one in merged.contexts]
     listed = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")
     choose = f"choose one of {listed}" if known else "the file has none: get it again from the cluster"
-    if not name and not overrides.cluster:
-        if _IN_POD in environ:
+    if not (name or overrides.cluster):
+        if overrides.server or _IN_POD in environ:
             return True
         yield failed(
             "context", f"no context is chosen in {', '.join(paths)}",
@@ -110,7 +114,12 @@ def _context(
         )  # fmt: skip
         return False
     try:
-        choice = merged.choose(context=overrides.context, cluster=overrides.cluster, user=overrides.user)
+        choice = merged.choose(
+            context=overrides.context,
+            cluster=overrides.cluster,
+            user=overrides.user,
+            server=overrides.server,
+        )
     except ConfigError as error:
         yield failed(
             "context", str(error),
@@ -120,7 +129,8 @@ def _context(
         return False
     if choice is not None:
         user = f"the user {choice.user_name}" if choice.user_name else "no user"
-        yield passed("context", f"{name or 'none'}: the cluster {choice.cluster_name}, {user}")
+        cluster = f"the cluster {choice.cluster_name}" if choice.cluster_name else "no cluster"
+        yield passed("context", f"{name or 'none'}: {cluster}, {user}")
     return True
 
 

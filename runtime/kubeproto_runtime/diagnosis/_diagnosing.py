@@ -25,6 +25,8 @@ from ._server import examine_account, examine_namespace, examine_rights, examine
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
+    from kubeproto.config import Overrides
+
     from .._access import RequiredAccess
     from ..client._connect import ConnectOptions
     from ..credentials._authorized import Opener
@@ -59,7 +61,9 @@ async def diagnose(options: Diagnosing | None = None, **wanted: Unpack[ConnectOp
     options = options or {}
     notify = options.get("notify", _ignore)
     checks: list[Check] = []
-    async with aclosing(_checks(options, wanted)) as found:  # else an error in `notify` leaves a connection
+    async with aclosing(
+        _checks(options, overrides_of(**wanted))
+    ) as found:  # else an error in `notify` leaves a connection
         async for check in found:
             checks.append(check)
             notify(check)
@@ -70,9 +74,9 @@ def _ignore(check: Check) -> None:
     pass
 
 
-async def _checks(options: Diagnosing, wanted: ConnectOptions) -> AsyncGenerator[Check]:
+async def _checks(options: Diagnosing, overrides: Overrides) -> AsyncGenerator[Check]:
     wall = options.get("wall", time.time)
-    steps = examine_configuration(overrides_of(**wanted), os.environ)
+    steps = examine_configuration(overrides, os.environ)
     found: FoundConfig | None = None
     try:
         while True:
