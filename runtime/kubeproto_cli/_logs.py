@@ -15,6 +15,8 @@ from ._connecting import ConnectionOptions, asyncio_run, connected, connection_o
 from ._output import styled, use_color
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kubeproto_runtime.pods import LogLine, LogReading
 
 # A container has the same color each time; red and the shades of gray stand for other things.
@@ -33,10 +35,26 @@ class _Wanted(Struct, frozen=True, kw_only=True):
     follow: bool
     previous: bool
     since: float | None
+    since_time: datetime | None
     tail: int | None
     timestamps: bool
     prefix: bool | None
     max_log_requests: int | None
+    limit_bytes: int | None
+    ignore_errors: bool
+
+
+def _moment(text: str) -> datetime:
+    """Read a time as kubectl takes it: RFC 3339, with its offset."""
+    from datetime import datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise click.BadParameter(f"{text!r} is not a time of RFC 3339: expected 2026-03-01T12:00:00Z")
+    return moment
 
 
 @click.command(
@@ -58,12 +76,17 @@ class _Wanted(Struct, frozen=True, kw_only=True):
 )  # fmt: skip
 @click.option("--previous", "-p", is_flag=True, help="The run before the last restart.")
 @click.option("--since", type=seconds, metavar="DURATION", help="Only what is not older, such as 5m.")
+@click.option("--since-time", type=_moment, metavar="TIME", help="Only what is not older than this time.")
 @click.option("--tail", type=int, metavar="LINES", help="The last lines of each; 10 with -l, else all: -1.")
 @click.option("--timestamps", is_flag=True, help="Show the time of each line.")
 @click.option(
     "--prefix/--no-prefix", default=None, help="Show pod and container of each line; by default for several."
 )
 @click.option("--max-log-requests", type=click.IntRange(1), help="How many containers may be followed; 50.")
+@click.option(
+    "--limit-bytes", type=click.IntRange(1), help="End the log of each container after so many bytes."
+)
+@click.option("--ignore-errors", is_flag=True, help="Go on with the others when a log cannot be read.")
 @connection_options()
 def logs(connection: ConnectionOptions, **given: Any) -> None:
     """Print the logs of pods.
@@ -73,6 +96,8 @@ def logs(connection: ConnectionOptions, **given: Any) -> None:
     wanted = _Wanted(**given)
     if bool(wanted.target) == bool(wanted.selector):
         raise click.UsageError("name a pod or TYPE/NAME, or give --selector: one of the two")
+    if wanted.since is not None and wanted.since_time is not None:
+        raise click.UsageError("--since and --since-time exclude each other")
     asyncio_run(_print_logs, connection, wanted)
 
 
@@ -108,7 +133,12 @@ def _reading(connection: ConnectionOptions, wanted: _Wanted) -> LogReading:
         "all_containers": wanted.all_containers,
         "follow": wanted.follow,
         "previous": wanted.previous,
+        "ignore_errors": wanted.ignore_errors,
     }
+    if wanted.since_time is not None:
+        options["since_time"] = wanted.since_time
+    if wanted.limit_bytes is not None:
+        options["limit_bytes"] = wanted.limit_bytes
     if wanted.since is not None:
         options["since_seconds"] = max(1, round(wanted.since))
     if tail is not None and tail >= 0:

@@ -12,6 +12,7 @@ import pytest
 
 import kubeproto as kp
 from kubeproto import sim
+from kubeproto.streams import Exited, Stdout
 from kubeproto_runtime.pods import BlockingPods, CopyError, connect_pods_blocking
 from kubeproto_serve import serving
 
@@ -21,10 +22,16 @@ POD: dict[str, Any] = {
 }  # fmt: skip
 
 
+def greet(session: sim.CommandSession) -> None:
+    """Meet somebody who attaches."""
+    session.write("welcome\n")
+
+
 @pytest.fixture
 def pods(tmp_path: Path) -> Generator[BlockingPods]:
     cluster = sim.Cluster()
-    cluster.nodes(ready_after=0, programs={"app": sim.Program(log="one\ntwo\n", files={"/etc/motd": "hi\n"})})
+    app = sim.Program(log="one\ntwo\n", files={"/etc/motd": "hi\n"}, attach=greet)
+    cluster.nodes(ready_after=0, programs={"app": app})
     cluster.put(POD)
     cluster.settle()
     with serving(cluster) as server:
@@ -44,6 +51,30 @@ def test_logs_files_and_ports_are_there_without_an_event_loop(pods: BlockingPods
         pods.copy_from("web-0", "/none", tmp_path / "none")
     with pytest.raises(kp.NotFound), pods.read_logs("none"):
         pass
+
+
+def test_a_command_runs_without_an_event_loop(pods: BlockingPods) -> None:
+    with pods.exec("web-0", ["sh"], stdin=True) as process:
+        process.write(b"echo hello\nexit 3\n")
+        assert next(process) == Stdout(b"hello\n")
+        assert process.exited is None
+        [ended] = process
+        assert isinstance(ended, Exited)
+        assert (ended.code, process.exited) == (3, ended)
+        assert list(process) == []
+    with pods.exec("web-0", ["cat"], stdin=True) as process, ThreadPoolExecutor(1) as threads:
+        reading = threads.submit(lambda: b"".join(e.data for e in process if isinstance(e, Stdout)))
+        process.write(b"from this thread")
+        process.end_stdin()
+        assert reading.result(60) == b"from this thread"
+        assert process.wait().code == 0
+    with pytest.raises(kp.NotFound), pods.exec("none", ["sh"]):
+        pass
+
+
+def test_streams_of_a_container_are_attached_to_without_an_event_loop(pods: BlockingPods) -> None:
+    with pods.attach("web-0") as process:
+        assert next(process) == Stdout(b"welcome\n")
 
 
 def test_several_threads_connect_to_a_forwarded_port(pods: BlockingPods) -> None:

@@ -1,6 +1,7 @@
 """Functions for running pods: merge logs, copy files to and from containers, forward ports."""
 
 from ._blocking import BlockingPods, connect_pods_blocking
+from ._blocking_process import BlockingProcess
 from ._choosing import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod
 from ._container_log import LogLine
 from ._container_runs import default_container, run_events
@@ -16,6 +17,7 @@ __all__ = [
     "MAX_CONTAINERS",
     "PODS",
     "BlockingPods",
+    "BlockingProcess",
     "Copied",
     "CopyError",
     "Extraction",

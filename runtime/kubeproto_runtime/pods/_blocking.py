@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from anyio.from_thread import start_blocking_portal
 
+from kubeproto import Dynamic
+
 from ..client._connect import ConnectOptions, connect
+from ._blocking_process import BlockingProcess
+from ._choosing import PODS
 from ._copying import copy_from, copy_to
 from ._forwarding import PortForwarder, forward_ports
 from ._merged_logs import LogReading, MergedLogs, read_logs
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from kubeproto.config import Config
 
     from ..client._client import Client
+    from ..client._verbs import BoundApi
     from ._container_log import LogLine
     from ._extracting import Copied
     from ._forwarding import ForwardingError
@@ -49,11 +54,53 @@ def connect_pods_blocking(
 
 
 class BlockingPods:
-    """`read_logs`, `copy_from`, `copy_to` and `forward_ports`, for threads; several may use one."""
+    """Commands, logs, copies and ports of pods, for threads; several may use one.
+
+    The methods are the functions of these names, and `exec` and `attach` the verbs of `BoundApi`.
+    """
 
     def __init__(self, portal: BlockingPortal, client: Client) -> None:
         self._portal = portal
         self._client = client
+
+    @contextmanager
+    def exec(
+        self,
+        pod: str,
+        command: Sequence[str],
+        *,
+        container: str = "",
+        namespace: str = "",
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool | None = None,
+        tty: bool = False,
+    ) -> Generator[BlockingProcess]:
+        """Run a command in a container. With a terminal there is no stderr: it comes as stdout."""
+        process = self._api(namespace).exec(
+            pod, command, container=container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty
+        )
+        with self._portal.wrap_async_context_manager(process) as entered:
+            yield BlockingProcess(self._portal, entered)
+
+    @contextmanager
+    def attach(
+        self,
+        pod: str,
+        *,
+        container: str = "",
+        namespace: str = "",
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool | None = None,
+        tty: bool = False,
+    ) -> Generator[BlockingProcess]:
+        """Attach to the streams of a running container."""
+        process = self._api(namespace).attach(
+            pod, container=container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty
+        )
+        with self._portal.wrap_async_context_manager(process) as entered:
+            yield BlockingProcess(self._portal, entered)
 
     @contextmanager
     def read_logs(self, target: str = "", **options: Unpack[LogReading]) -> Generator[Iterator[LogLine]]:
@@ -117,6 +164,9 @@ class BlockingPods:
         )  # fmt: skip
         with self._portal.wrap_async_context_manager(forwarder) as forwarded:
             yield forwarded
+
+    def _api(self, namespace: str) -> BoundApi[Dynamic]:
+        return self._client.api(Dynamic, namespace=namespace, resource=PODS)
 
     def _lines(self, logs: MergedLogs) -> Iterator[LogLine]:
         while (batch := self._portal.call(logs.next_batch)) is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubeproto import (
     ApiError,
@@ -57,13 +59,17 @@ class LogLine(Struct, frozen=True, gc=False):
 
 
 class LogStart(Struct, frozen=True, kw_only=True):
-    """From where a log is read. `since_seconds` counts back from `begun`, on the clock of the event loop."""
+    """From where a log is read, and how much.
+
+    `since_seconds` counts back from `begun`, on the clock of the event loop.
+    """
 
     begun: float
     previous: bool = False
     since_seconds: int | None = None
     since_time: datetime | None = None
     tail_lines: int | None = None
+    limit_bytes: int | None = None
 
     def options(self, now: float) -> dict[str, Any]:
         """Return the parameters of the first request."""
@@ -74,6 +80,10 @@ class LogStart(Struct, frozen=True, kw_only=True):
             "since_time": self.since_time,
             "tail_lines": self.tail_lines,
         }
+
+
+class _LimitReached(Exception):
+    """As much of a log has been passed on as was wanted."""
 
 
 class _Bytes(Struct, frozen=True):
@@ -116,6 +126,7 @@ class ContainerLog:
         self._api = api
         self._start = start
         self._deliver = deliver
+        self._left = start.limit_bytes
         self._cursor = log_tail.LogCursor()
         self._state: log_tail.State = log_tail.Waiting()
         self._first: int | None = None  # the run that was found first
@@ -137,6 +148,12 @@ class ContainerLog:
 
     async def follow(self) -> None:
         """Read on until the container will not run again; raise what cannot be mended by waiting."""
+        try:
+            await self._follow()
+        except _LimitReached:
+            self._advance(log_tail.PodDeleted())  # as if nothing more could come
+
+    async def _follow(self) -> None:
         while not self.finished:
             plan, changed = self._plan, self._changed
             if plan is None:
@@ -153,6 +170,10 @@ class ContainerLog:
 
     async def read(self) -> None:
         """Read what there is, once; a connection that is lost is made up for."""
+        with suppress(_LimitReached):
+            await self._read()
+
+    async def _read(self) -> None:
         failures = 0
         while True:
             before = self._cursor.since
@@ -230,11 +251,16 @@ class ContainerLog:
         return self._first is not None and run is not None and run > self._first
 
     async def _hand_over(self, lines: list[log_tail.TimedLine]) -> None:
+        if self._left is not None:
+            lines, self._left = _cut(lines, self._left)
         if lines:
             place = str(self._api.namespace), self.pod, self.container
             await self._deliver(
                 [LogLine(*place, line.text, line.time.decode(), line.whole) for line in lines]
             )
+
+        if self._left == 0:
+            raise _LimitReached
 
     def _advance(self, event: log_tail.Event) -> None:
         self._state, actions = log_tail.step(self._state, event, anyio.current_time())
@@ -254,3 +280,18 @@ class ContainerLog:
         level = logging.DEBUG if isinstance(error, DeadlineExceeded) else logging.WARNING
         level = self._logged.level(level, str(error), anyio.current_time())
         _log.log(level, "the log of %s/%s: %s", self.pod, self.container, error)
+
+
+def _cut(lines: list[log_tail.TimedLine], left: int) -> tuple[list[log_tail.TimedLine], int]:
+    """Return as much of the lines as there is left of a limit, and how much is left then.
+
+    A server's `limitBytes` would count the times too, and begin anew after a lost connection.
+    """
+    kept: list[log_tail.TimedLine] = []
+    for line in lines:
+        size = len(line.text) + line.whole
+        if size > left:
+            return ([*kept, replace(line, text=line.text[:left], whole=False)] if left else kept), 0
+        kept.append(line)
+        left -= size
+    return kept, left

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 import anyio
 
-from kubeproto import Added, ApiError, Bookmark, Deleted, Dynamic, InvalidRequest, Modified
+from kubeproto import Added, ApiError, Bookmark, Deleted, Dynamic, InvalidRequest, KubeprotoError, Modified
 from kubeproto.watching import log_tail
 
 from .._documents import plain
@@ -21,6 +21,7 @@ from ..tasks._background import Background, spawn
 from ._choosing import PODS, PodChoice, choose_pods, chosen_pods
 from ._container_log import ContainerLog, LogLine, LogStart
 from ._container_runs import ENDED, containers_of, run_events
+from ._pods_end import PodsEnd
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -51,6 +52,8 @@ class LogReading(TypedDict, total=False):
     since_seconds: int
     since_time: datetime
     tail_lines: int
+    limit_bytes: int
+    ignore_errors: bool
     max_containers: int
 
 
@@ -66,12 +69,13 @@ def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -
     All containers are read; `container` names one, and with ``all_containers=False`` it is the one that
     kubectl would take. Without `follow` one log comes after the other. With it they come as they are written:
     pods that appear later join, containers that are restarted are followed further, and after a lost
-    connection no line is repeated or dropped. It then ends when the named pod has ended, and for several
-    pods never.
+    connection no line is repeated or dropped. It then ends when the named pod has ended, or the Job with all
+    its pods; for other objects and for labels never, since pods may always be added.
 
     `since_seconds` or `since_time`, and `tail_lines` (of each container), bound what was written before;
-    `previous` reads the run before the last restart. To follow more than `max_containers` is refused; what
-    exceeds it later is left out with a warning.
+    `previous` reads the run before the last restart. `limit_bytes` ends the log of each container after so
+    many. With `ignore_errors`, what cannot be read is logged, and the others are read on. To follow more than
+    `max_containers` is refused; what exceeds it later is left out with a warning.
     """
     return MergedLogs(client, target, options)
 
@@ -87,8 +91,9 @@ class MergedLogs:
         self._options = options
         self._most = options.get("max_containers", MAX_CONTAINERS)
         self._sources: dict[tuple[str, str], ContainerLog] = {}  # by the uid of the pod, and the container
-        self._tasks: list[Background] = []
-        self._running = 0
+        self._tasks: dict[int, Background] = {}  # those that run, in the order in which they began
+        self._begun = 0
+        self._end: PodsEnd | None = None
         self._ready: deque[LogLine] = deque()
         self._failure: Exception | None = None
         self._send: MemoryObjectSendStream[list[LogLine]] | None = None
@@ -101,11 +106,17 @@ class MergedLogs:
         # A pod that does not exist is a mistake, and not something to wait for.
         pods = await chosen_pods(self._client, choice) if choice.name or not options.get("follow") else []
         self._send, self._receive = anyio.create_memory_object_stream[list[LogLine]](0)
-        self._spawn((lambda: self._watch(choice)) if options.get("follow") else (lambda: self._read(pods)))
+        if not options.get("follow"):
+            self._spawn(lambda: self._read(pods))
+            return self
+        self._end = end = PodsEnd(choice)
+        self._spawn(lambda: self._watch(choice, end))
+        if end.awaits_job:
+            self._spawn(lambda: end.follow_job(self._client))
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        for task in self._tasks:
+        for task in list(self._tasks.values()):
             await task.stop()
         for stream in (self._send, self._receive):
             if stream is not None:
@@ -157,41 +168,40 @@ class MergedLogs:
             source = self._source(pod, name, start)
             try:
                 await source.read()
-            except ApiError as error:
+            except KubeprotoError as error:
                 # One that waits to start has no log, which is no reason to leave out those of the others.
-                if error.code != 400 or len(chosen) == 1:
+                waits = isinstance(error, ApiError) and error.code == 400 and len(chosen) > 1
+                if not (waits or self._options.get("ignore_errors")):
                     raise
                 _log.warning("the log of %s/%s: %s", source.pod, name, error)
 
     # As they are written
 
-    async def _watch(self, choice: PodChoice) -> None:
+    async def _watch(self, choice: PodChoice, end: PodsEnd) -> None:
         api = self._client.api(Dynamic, namespace=choice.namespace, resource=PODS)
         start = self._from()
-        later = LogStart(begun=start.begun)  # what starts later is new as a whole
-        synced = over = False
-        async with api.follow(**choice.selection) as events:
-            async for event in events:
-                match event:
-                    case Added(obj) | Modified(obj):
-                        pod: Json = plain(obj)
-                        for source in self._look_at(pod, later if synced else start):
-                            if synced:
-                                self._join(source)
-                        over = bool(choice.name) and pod["status"].get("phase") in ENDED
-                        if synced and over:
-                            return
-                    case Deleted(obj):
-                        self._forget(obj.metadata.uid)
-                        if choice.name:
-                            return
-                    case Bookmark(initial_events_end=True) if not synced:
-                        synced = True
-                        self._follow_all()
-                        if over:
-                            return
-                    case _:
-                        pass
+        # What starts later is new as a whole.
+        later = LogStart(begun=start.begun, limit_bytes=start.limit_bytes)
+        synced = False
+        with end.scope:
+            async with api.follow(**choice.selection) as events:
+                async for event in events:
+                    match event:
+                        case Added(obj) | Modified(obj):
+                            pod: Json = plain(obj)
+                            for source in self._look_at(pod, later if synced else start):
+                                if synced:
+                                    self._join(source)
+                            end.note_pod(obj.metadata.uid, ended=pod["status"].get("phase") in ENDED)
+                        case Deleted(obj):
+                            self._forget(obj.metadata.uid)
+                            end.note_pod(obj.metadata.uid, ended=True)
+                        case Bookmark(initial_events_end=True) if not synced:
+                            synced = True
+                            self._follow_all()
+                            end.note_synced()
+                        case _:
+                            pass
 
     def _look_at(self, pod: Json, start: LogStart) -> list[ContainerLog]:
         """Take the status of a pod; return the containers that are new and have a log."""
@@ -215,7 +225,7 @@ class MergedLogs:
                 " raise max_containers"
             )
         for source in sources:
-            self._spawn(source.follow)
+            self._spawn_following(source)
 
     def _join(self, source: ContainerLog) -> None:
         if sum(not one.finished for one in self._sources.values()) > self._most:
@@ -225,7 +235,7 @@ class MergedLogs:
             )  # fmt: skip
             source.note(log_tail.PodDeleted())
         else:
-            self._spawn(source.follow)
+            self._spawn_following(source)
 
     def _forget(self, uid: str) -> None:
         for key in [key for key in self._sources if key[0] == uid]:
@@ -241,6 +251,7 @@ class MergedLogs:
             since_seconds=options.get("since_seconds"),
             since_time=options.get("since_time"),
             tail_lines=options.get("tail_lines"),
+            limit_bytes=options.get("limit_bytes"),
         )
 
     def _containers(self, pod: Json) -> Sequence[str]:
@@ -256,11 +267,23 @@ class MergedLogs:
         assert self._send is not None  # nothing is read before
         await self._send.send(lines)
 
-    def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._running += 1
-        self._tasks.append(spawn(lambda: self._run(work)))
+    def _spawn_following(self, source: ContainerLog) -> None:
+        self._spawn(lambda: self._follow(source))
 
-    async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _follow(self, source: ContainerLog) -> None:
+        try:
+            await source.follow()
+        except KubeprotoError as error:
+            if not self._options.get("ignore_errors"):
+                raise
+            _log.warning("the log of %s/%s: %s", source.pod, source.container, error)
+
+    def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._begun += 1
+        number = self._begun
+        self._tasks[number] = spawn(lambda: self._run(number, work))
+
+    async def _run(self, number: int, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -268,6 +291,6 @@ class MergedLogs:
         except Exception as error:  # it is raised in the task that reads the lines, whatever it is
             self._failure = self._failure or error
         finally:
-            self._running -= 1
-            if self._send is not None and (self._failure or not self._running):
+            del self._tasks[number]
+            if self._send is not None and (self._failure or not self._tasks):
                 self._send.close()
