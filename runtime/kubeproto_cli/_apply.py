@@ -11,7 +11,7 @@ from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
 from ._errors import CommandFailed
 from ._output import RED, YELLOW, note, result, styled, use_color
-from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name
+from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name, require_set
 
 if TYPE_CHECKING:
     from kubeproto_runtime.sets import ManifestFiles, Plan
@@ -39,6 +39,7 @@ def apply(connection: ConnectionOptions, dry_run: bool, partial: bool, **given: 
     which each object finds what it needs: namespaces, definitions (which are waited for), rights,
     configuration, what runs. With --prune, members of the set that are in no file any more are deleted.
     """
+    require_set(given)
     files = read_files(given["filename"], recursive=given["recursive"])
     asyncio_run(_apply, connection, files, given, dry_run, partial)
 

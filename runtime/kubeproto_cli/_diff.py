@@ -11,7 +11,7 @@ from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
 from ._errors import CommandFailed
 from ._output import BOLD, CYAN, GREEN, RED, note, result, styled, use_color
-from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name
+from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name, require_set
 
 if TYPE_CHECKING:
     from kubeproto_runtime.sets import ManifestFiles, Plan
@@ -36,6 +36,7 @@ def diff(connection: ConnectionOptions, **given: Any) -> None:
     The server says, by dry runs, so its defaults and what webhooks do are in it. The values of Secrets are
     not shown. The exit status is 0 without a difference, 1 with one, and more than 1 if it failed.
     """
+    require_set(given)
     files = read_files(given["filename"], recursive=given["recursive"])
     if asyncio_run(_diff, connection, files, given):
         raise click.exceptions.Exit(1)

@@ -14,8 +14,10 @@ from ._planning import ref_name
 
 if TYPE_CHECKING:
     from kubeproto import ObjectRef
+    from kubeproto_runtime import Client
 
 _WEEK = 7 * 24 * 3600.0
+_GONE = "it has gone"  # as `Client.drain` says it
 
 
 @click.command(
@@ -51,14 +53,8 @@ def drain(connection: ConnectionOptions, node: str, **given: Any) -> None:
 async def _drain(connection: ConnectionOptions, node: str, given: dict[str, Any]) -> None:
     from kubeproto_runtime.writing import DrainError
 
-    said: set[tuple[ObjectRef[Any], str]] = set()
-
-    def progress(pod: ObjectRef[Any], what: str) -> None:
-        if (pod, what) not in said:
-            said.add((pod, what))
-            note(f"{pod.namespace}/{pod.name}: {what}")
-
     async with connected(connection) as client:
+        progress = _Progress(already=await _is_cordoned(client, node))
         try:
             drained = await client.drain(
                 node,
@@ -66,16 +62,47 @@ async def _drain(connection: ConnectionOptions, node: str, given: dict[str, Any]
                 delete_local_data=given["delete_emptydir_data"],
                 grace_period=given["grace_period"] if given["grace_period"] >= 0 else None,
                 timeout=given["timeout"] or _WEEK,
-                progress=progress,
+                progress=progress.note,
             )
         except DrainError as error:
             reasons = "; ".join(f"{pod.namespace}/{pod.name}: {_advised(why)}" for pod, why in error.pods)
             raise CommandFailed(f"node/{node} is cordoned and not drained: {reasons}") from error
-    for pod in drained.evicted:
-        result(f"{ref_name(pod)} evicted")
     for pod, why in drained.left:
         note(f"{ref_name(pod)} left: {why}")
     result(f"node/{node} drained")
+
+
+async def _is_cordoned(client: Client, node: str) -> bool:
+    from kubeproto import Dynamic, Resource
+
+    found = await client.api(Dynamic, resource=Resource("", "v1", "Node", "nodes", namespaced=False)).get(
+        node
+    )
+    return bool((found.get("spec") or {}).get("unschedulable"))
+
+
+class _Progress:
+    """Prints what happens while it happens: the steps as kubectl does, and each reason to wait once."""
+
+    def __init__(self, *, already: bool) -> None:
+        self._already = already  # cordoned before
+        self._begun: set[ObjectRef[Any]] = set()
+        self._noted: set[tuple[ObjectRef[Any], str]] = set()
+
+    def note(self, pod: ObjectRef[Any], what: str) -> None:
+        """Print a step of the node or of one pod."""
+        if pod.kind == "Node":
+            result(f"node/{pod.name} {'already ' * self._already}cordoned")
+            return
+        place = f"{pod.namespace}/{pod.name}"
+        if pod not in self._begun:
+            self._begun.add(pod)
+            result(f"evicting pod {place}")
+        if what == _GONE:
+            result(f"{ref_name(pod)} evicted")
+        elif (pod, what) not in self._noted:
+            self._noted.add((pod, what))
+            note(f"{place}: {what}")
 
 
 def _advised(why: str) -> str:

@@ -53,6 +53,12 @@ def read_files(paths: tuple[str, ...], *, recursive: bool) -> ManifestFiles:
     return files
 
 
+def require_set(given: dict[str, Any]) -> None:
+    """Refuse --prune without --applyset and the reverse, before anything is read or asked."""
+    if given["prune"] != bool(given["applyset"]):
+        raise click.UsageError("--prune and --applyset belong together: members of the set are pruned")
+
+
 async def plan_files(
     client: Client, files: ManifestFiles, given: dict[str, Any], connection: ConnectionOptions
 ) -> Plan:
@@ -70,8 +76,6 @@ def _set_of(given: dict[str, Any]) -> ApplySet | None:
     """Return the set that is to be pruned, if any."""
     from kubeproto_runtime.sets import ApplySet
 
-    if given["prune"] != bool(given["applyset"]):
-        raise click.UsageError("--prune and --applyset belong together: members of the set are pruned")
     return ApplySet(given["applyset"]) if given["applyset"] else None
 
 

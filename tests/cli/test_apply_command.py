@@ -140,6 +140,17 @@ def test_a_diff_shows_what_would_change_and_no_secret(cli: CommandLine) -> None:
     assert "\x1b[32m+  color: red\x1b[0m" in terminal.output
 
 
+@pytest.mark.parametrize("command", ["apply -f a.yaml --prune", "diff -f a.yaml --applyset configmaps/a"])
+def test_options_that_belong_together_are_missed_before_there_is_a_connection(
+    cli: CommandLine, command: str
+) -> None:
+    (cli.folder / "a.yaml").write_text(SETTINGS)
+    cli.kubeconfig.unlink()  # nor is anything looked for
+    done = cli.call(*command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--prune and --applyset belong together" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "status", "line"),
     [

@@ -35,8 +35,10 @@ def node(cli: CommandLine) -> CommandLine:
 
 def test_a_node_is_cordoned_and_drained(node: CommandLine) -> None:
     done = node.run("drain", "node-1", "--ignore-daemonsets", "--grace-period", "0", "--timeout", "2m")
-    assert done.stdout == "pod/web evicted\nnode/node-1 drained\n"
-    assert "default/web: it was evicted, and has not gone\ndefault/web: it has gone\n" in done.stderr
+    assert done.stdout == (
+        "node/node-1 cordoned\nevicting pod default/web\npod/web evicted\nnode/node-1 drained\n"
+    )
+    assert "default/web: it was evicted, and has not gone\n" in done.stderr
     assert "pod/agent left: a DaemonSet runs it on every node" in done.stderr
     found = node.server.call(node.cluster.get, "v1/Node", "node-1", "")
     assert found is not None
@@ -50,7 +52,7 @@ def test_a_pod_that_would_be_lost_is_named_with_the_option_that_loses_it(node: C
 
     node.server.call(more)
     done = node.call("drain", "node-1")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "node/node-1 cordoned\n", 1)
     assert done.stderr.startswith("kubeproto drain: node/node-1 is cordoned and not drained: default/")
     assert "default/alone: no controller makes another one; --force to lose it" in done.stderr
     assert "default/local: its data are in an emptyDir; --delete-emptydir-data to lose them" in done.stderr

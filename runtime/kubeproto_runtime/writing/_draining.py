@@ -43,7 +43,8 @@ class Draining(TypedDict, total=False):
 
     `force` evicts pods that no controller replaces, `delete_local_data` those with an emptyDir volume: both
     are lost. `grace_period` replaces that of the pods. `timeout` bounds all of it. `progress` is called
-    with a pod and what is happening to it, each time that it is looked at.
+    with the node once it is cordoned, and with a pod and what is happening to it each time that it is looked
+    at.
     """
 
     force: bool
@@ -102,6 +103,8 @@ def drain(client: ClientCore, node: str, options: Draining) -> Effects[Drained]:
     end = client.now() + options.get("timeout", _TIMEOUT)
     cordon = client.requests(Dynamic, resource=_NODES).merge_patch(node, {"spec": {"unschedulable": True}})
     yield from call(client, cordon)
+    progress = options.get("progress", _ignore)
+    progress(ObjectRef("", "Node", "", node), "it is cordoned")
     force, local = options.get("force", False), options.get("delete_local_data", False)
     evicted: list[_Evicted] = []
     left: list[tuple[ObjectRef[Any], str]] = []
@@ -118,13 +121,16 @@ def drain(client: ClientCore, node: str, options: Draining) -> Effects[Drained]:
     while waiting := [one for one in evicted if not one.gone]:
         for one in waiting:
             yield from one.advance(client, options.get("grace_period"))
-            if "progress" in options:
-                options["progress"](one.ref, "it has gone" if one.gone else one.why)
+            progress(one.ref, "it has gone" if one.gone else one.why)
         if waiting := [one for one in waiting if not one.gone]:
             if client.now() >= end:
                 raise DrainError(node, tuple((one.ref, one.why) for one in waiting))
             yield SleepUntil(min(end, client.now() + _LOOK))
     return Drained(tuple(one.ref for one in evicted), tuple(left))
+
+
+def _ignore(ref: ObjectRef[Any], what: str) -> None:
+    pass
 
 
 class _Evicted:
