@@ -39,6 +39,7 @@ EXTRAS: Final = {
     "runtime,httpx": "all",
     "serve": "command",
     "cli": "command",
+    "cli,runtime,asyncio": "project",
     "yaml": "core",
     "cel": "core",
     "otel": "core",
@@ -83,6 +84,9 @@ def check(wheel: Path, sdist: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert str(metadata.version) == project["version"], f"the wheel says {metadata.version}"
     assert email.message_from_bytes(text)["Description-Content-Type"] == "text/markdown"
+    relative = re.findall(r"\]\((?!https?://|#)([^)]+)\)", metadata.description or "")
+    assert not relative, f"on an index these links lead nowhere: {', '.join(relative)}"
+    assert "source" in {label.lower() for label in metadata.project_urls or {}}, "the wheel has no address"
     tops = {name.partition("/")[0] for name in names}
     stray = {name for name in tops if not name.startswith("kubeproto")}
     assert not stray, f"the wheel would install {', '.join(sorted(stray))}"
@@ -104,9 +108,23 @@ def use(python: str, requirement: str, blocks: str) -> None:
         if blocks == "command":
             run([f"{folder}/bin/kubeproto", "serve", "--help"], Path(folder))
             return
+        if blocks == "project":
+            try_new_project(Path(folder))
+            return
         program = Path(folder) / "program.py"
         program.write_text(programs(blocks))
         run([inside, "-I", "-W", "error", str(program)], Path(folder))
+
+
+def try_new_project(environment: Path) -> None:
+    """Make a project as its README says, and run its tests: its templates are data of the wheel."""
+    binaries = environment / "bin"
+    run(
+        [f"{binaries}/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"],
+        ROOT,
+    )
+    run([f"{binaries}/kubeproto", "new", "book-shop"], environment)
+    run([f"{binaries}/python", "-m", "pytest", "-q"], environment / "book-shop")
 
 
 def programs(blocks: str) -> str:
