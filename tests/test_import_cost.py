@@ -50,7 +50,7 @@ def test_what_is_left_out_is_there_when_it_is_asked_for() -> None:
         with pytest.raises(
             AttributeError, match=f"^module '{package.__name__}' has no attribute 'Quantities'$"
         ):
-            _ = package.Quantities  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
+            _ = package.Quantities  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
 
 
 # What a script with one request has no use for; together they are more than half of the runtime.

@@ -75,10 +75,9 @@ async def _drain(connection: ConnectionOptions, node: str, given: dict[str, Any]
 async def _is_cordoned(client: Client, node: str) -> bool:
     from kubeproto import Dynamic, Resource
 
-    found = await client.api(Dynamic, resource=Resource("", "v1", "Node", "nodes", namespaced=False)).get(
-        node
-    )
-    return bool((found.get("spec") or {}).get("unschedulable"))
+    nodes = client.api(Dynamic, resource=Resource("", "v1", "Node", "nodes", namespaced=False))
+    spec: dict[str, Any] = (await nodes.get(node)).get("spec") or {}
+    return bool(spec.get("unschedulable"))
 
 
 class _Progress:

@@ -57,10 +57,12 @@ def test_a_command_runs_without_an_event_loop(pods: BlockingPods) -> None:
     with pods.exec("web-0", ["sh"], stdin=True) as process:
         process.write(b"echo hello\nexit 3\n")
         assert next(process) == Stdout(b"hello\n")
-        assert process.exited is None
+        before = process.exited
         [ended] = process
+        assert before is None
         assert isinstance(ended, Exited)
-        assert (ended.code, process.exited) == (3, ended)
+        assert ended.code == 3
+        assert process.exited is ended
         assert list(process) == []
     with pods.exec("web-0", ["cat"], stdin=True) as process, ThreadPoolExecutor(1) as threads:
         reading = threads.submit(lambda: b"".join(e.data for e in process if isinstance(e, Stdout)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Unpack
+from typing import Any
 
 import anyio
 import pytest
@@ -16,7 +16,7 @@ from kubeproto import sim
 from kubeproto.kinds.batch_v1 import Job
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto_runtime import Client
-from kubeproto_runtime.pods import LogLine, LogReading, read_logs
+from kubeproto_runtime.pods import LogLine, read_logs
 from kubeproto_runtime.tasks._background import Background
 from kubeproto_runtime.testing import BACKENDS, run, simulated
 
@@ -162,9 +162,9 @@ class Refusing:
                 yield incoming
 
 
-async def first(client: Client, count: int, **options: Unpack[LogReading]) -> list[str]:
+async def first(client: Client, count: int, *, follow: bool, ignore_errors: bool = False) -> list[str]:
     """Whose the first lines of the shop are."""
-    async with read_logs(client, selector="app=shop", **options) as lines:
+    async with read_logs(client, selector="app=shop", follow=follow, ignore_errors=ignore_errors) as lines:
         return [(await anext(lines)).pod for _ in range(count)]
 
 

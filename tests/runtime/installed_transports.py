@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 NAME = "pigeon-1.0.dist-info"
 
@@ -31,3 +36,8 @@ def in_archive(path: Path, files: dict[str, str]) -> str:
         for name, text in files.items():
             archive.writestr(f"{NAME}/{name}", text)
     return str(path)
+
+
+def on_path(monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
+    """Let modules and distributions be looked for there first."""
+    monkeypatch.setattr(sys, "path", [entry, *sys.path])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from installed_transports import in_archive, in_folder, metadata
+from installed_transports import in_archive, in_folder, metadata, on_path
 
 import kubeproto_runtime as kr
 from kubeproto.config import Config, ConfigError, Connection
@@ -50,7 +50,7 @@ def test_a_transport_of_another_distribution_is_found_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extra = "# nothing\n\nowl = owls:Owl [fast]\n[kubeproto.others]\nhen = hens:Hen\n"
-    monkeypatch.syspath_prepend(in_folder(tmp_path / "site", metadata(GROUP, *HERE, extra=extra)))
+    on_path(monkeypatch, in_folder(tmp_path / "site", metadata(GROUP, *HERE, extra=extra)))
     with pytest.raises(ConfigError, match="the pigeon has flown"):
         connect("pigeon")
     assert len(opened) == 1
@@ -59,7 +59,7 @@ def test_a_transport_of_another_distribution_is_found_by_its_name(
 
 
 def test_one_in_an_archive_is_found_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(in_archive(tmp_path / "site.zip", metadata(GROUP, *HERE)))
+    on_path(monkeypatch, in_archive(tmp_path / "site.zip", metadata(GROUP, *HERE)))
     with pytest.raises(ConfigError, match="the pigeon has flown"):
         connect("pigeon")
 
@@ -67,8 +67,8 @@ def test_one_in_an_archive_is_found_too(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_is_first_on_the_path_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     later = in_folder(tmp_path / "later", metadata(GROUP, ("pigeon", "nowhere:Pigeon")))
     first = in_folder(tmp_path / "first", metadata(GROUP, *HERE))
-    monkeypatch.syspath_prepend(later)
-    monkeypatch.syspath_prepend(first)
+    on_path(monkeypatch, later)
+    on_path(monkeypatch, first)
     assert entry_points(GROUP, among=("pigeon",))["pigeon"] == HERE[0][1]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from credential_rig import PEM, SECRET, SERVER, Clock, Script, Server, accepting, credential
-from installed_transports import in_folder, metadata
+from installed_transports import in_folder, metadata, on_path
 from sync_rig import Answer
 
 import kubeproto as kp
@@ -170,9 +170,7 @@ def test_httpx_is_what_threads_use_and_the_error_names_what_to_install(
 ) -> None:
     def install(value: str) -> None:
         folder = tmp_path / value.partition(":")[0]
-        monkeypatch.syspath_prepend(
-            in_folder(folder, metadata("kubeproto.blocking_transports", ("httpx", value)))
-        )
+        on_path(monkeypatch, in_folder(folder, metadata("kubeproto.blocking_transports", ("httpx", value))))
 
     net = Net(lambda _, head: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
     monkeypatch.setattr(kubeproto_httpx, "BlockingHttpxTransport", net.open)

@@ -73,5 +73,6 @@ class PodsEnd:
 
 
 def _is_finished(job: dict[str, Any]) -> bool:
-    conditions: list[dict[str, Any]] = (job.get("status") or {}).get("conditions") or []
+    status: dict[str, Any] = job.get("status") or {}
+    conditions: list[dict[str, Any]] = status.get("conditions") or []
     return any(one["type"] in _FINISHED and one["status"] == "True" for one in conditions)
