@@ -184,6 +184,15 @@ def test_what_stands_between_two_items_is_read_alike_in_one_piece_and_in_two(bet
         agreed(body, chunks, Widget)
 
 
+def test_two_commas_behind_an_item_that_was_found_by_its_brackets_are_refused_by_both() -> None:
+    long = item("a", json.dumps({"title": "x" * 2_000_000}))
+    body = page(long + "," + item("b"))
+    doubled = page(long + ",", item("b"))
+    for text in (body, doubled):
+        at = text.index(item("b").encode())
+        agreed(text, [text[:at], text[at:]], Widget)
+
+
 def test_a_page_whose_end_looks_like_an_item_is_read_to_the_item_before() -> None:
     nested = json.dumps({"template": [json.loads(item("x")), json.loads(item("y"))]}, separators=(",", ":"))
     body = page(*map(item, "abc"), item("d", nested))
