@@ -1,4 +1,4 @@
-"""`OwnWrites`: which keys wait until the caches show what their last run has written.
+"""`OwnWrites`: which keys wait until the caches show what their last run has written or read.
 
 ::
 
@@ -6,7 +6,8 @@
                                    └── expire: the limit has passed ──────────────► released
 
 A run that follows at once reads its cache, and without this it may see the object from before the status
-that the last run wrote: it does the work twice, or gets a conflict with its own write.
+that the last run wrote: it does the work twice, or gets a conflict with its own write. What it read from the
+server counts as well, since it may have done nothing because of it.
 
 - A relist at an older version, because a server was set back, shows all: the version may never come.
 - No key waits for longer than the limit: a lagging cache costs a second, and not the controller.

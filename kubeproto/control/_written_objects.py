@@ -1,8 +1,10 @@
-"""Values that a run has written, and whether a cache will show, shows or has lost them.
+"""Values that a run has written or read, and whether a cache will show, shows or has lost them.
 
 - A cache is waited for only if it will show the write: it follows the kind, the namespace and the labels, or
   holds the object, which will leave it then. Of the fields in a field selector, only name and namespace
   are known here: with others, an object that the cache does not hold is not waited for.
+- An object that was read is waited for as one that was written is: a run that found nothing to do, because
+  the server showed what a cache did not, relies on it.
 - A write that changed nothing returns a version that the cache has, or will have at once.
 - A deletion is shown once the object of that uid is gone or has a deletion timestamp; a removal once it is
   gone. A write that takes the last finalizer away is a removal, and its response has the version from before
@@ -24,7 +26,7 @@ from ._store import key_of
 
 
 class OwnWrite(Struct, frozen=True, kw_only=True):
-    """An object that a run has written or deleted, according to the response.
+    """An object that a run has written, deleted or read, according to the response.
 
     `gone` says that a deleted object does not exist any more. `uid` is "" where the response does not say it.
     """
@@ -50,12 +52,14 @@ class CacheScope(Struct, frozen=True, kw_only=True):
 
 
 def own_write(method: str, target: str, value: object) -> OwnWrite | None:
-    """Return what a request has written, by its response; None if no cache could show it."""
+    """Return what a request has written or read, by its response; None if no cache could show it."""
     path, _, query = target.partition("?")
     place = _place(path)
-    if method in ("GET", "HEAD") or place is None or "dryRun=" in query:
+    if method == "HEAD" or place is None or "dryRun=" in query:
         return None
-    group, plural, namespace, name, _ = place
+    group, plural, namespace, name, subresource = place
+    if method == "GET" and (subresource or not name):
+        return None
     if isinstance(value, Status):
         if method != "DELETE" or not name or not value.details.uid:
             return None
@@ -67,7 +71,7 @@ def own_write(method: str, target: str, value: object) -> OwnWrite | None:
     meta = value.metadata
     if not meta.name or not meta.resource_version:
         return None
-    gone = method != "DELETE" and (group, plural) != ("", "namespaces") and _was_removed(meta)
+    gone = method not in ("DELETE", "GET") and (group, plural) != ("", "namespaces") and _was_removed(meta)
     return OwnWrite(
         group=group,
         plural=plural,

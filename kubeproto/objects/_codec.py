@@ -180,10 +180,11 @@ def encode(value: Any) -> bytes:
     An object that was read from JSON is written back as it was: parts that were not changed are copied byte
     for byte, keys that the class does not know included. Its kind is added if the text had none.
     """
-    views = VIEWS.get(type(value))
-    if isinstance(views, KindViews) and type(value) is not views.plain:
+    kind: type[Any] = value.__class__
+    views = VIEWS.get(kind)
+    if isinstance(views, KindViews) and kind is not views.plain:
         return _written(value, views, named=True)
-    name = type(value).__name__
+    name = kind.__name__
     if isinstance(value, KubeObject):
         value = settle(value)
         if isinstance(value, Dynamic):

@@ -90,9 +90,9 @@ def test_a_key_whose_write_was_taken_back_unseen_is_reconciled_again(backend: Ba
     with_client(rig, backend, body)
 
 
-@pytest.mark.parametrize("by_another", [False, True])
+@pytest.mark.parametrize("meanwhile", ["nothing", "deleted", "made anew"])
 def test_a_finalizer_that_came_back_with_its_object_is_removed_again(
-    backend: Backend, by_another: bool
+    backend: Backend, meanwhile: str
 ) -> None:
     rig = Restorable(FINALIZER)
 
@@ -104,13 +104,15 @@ def test_a_finalizer_that_came_back_with_its_object_is_removed_again(
             if rig.backups:
                 return
             rig.back_up()
-            if by_another:  # the patch meets a 404
+            if meanwhile != "nothing":  # the patch meets a 404
                 rig.cluster.remove(Book, "moby")
+            if meanwhile == "made anew":  # or a conflict, and then there is nothing to clean up
+                rig.cluster.put(Book(metadata=kp.ObjectMeta(name="moby"), spec=Count()))
 
         await client.api(Book).delete("moby")
         client.start(Controller(client, Book).run(finalizer(FINALIZER, apply=keep, cleanup=clean_up)))
         await anyio.sleep(30)
-        assert rig.cluster.get(Book, "moby") is None
+        assert (rig.cluster.get(Book, "moby") is not None) == (meanwhile == "made anew")
         rig.restore()
         assert rig.cluster.get(Book, "moby") is not None
         await anyio.sleep(60)

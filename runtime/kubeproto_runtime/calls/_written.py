@@ -1,7 +1,7 @@
-"""What a run of a controller writes, noted by the calls that it makes, with the client that they go through.
+"""What a run of a controller writes and reads, noted by the calls that it makes, with the client of each.
 
 The worker that performs the runs puts a list into a context variable once; so nothing is paid for a run that
-writes nothing, and tasks and threads that a run starts note into the same list.
+makes no request, and tasks and threads that a run starts note into the same list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ written: Final[ContextVar[list[Written] | None]] = ContextVar("kubeproto_written
 
 
 def note_write(client: object, request: Head, value: Any) -> None:
-    """Note what a request has written, if a run has made it."""
+    """Note what a request has written or read, if a run has made it."""
     if (noted := written.get()) is None:
         return
     from kubeproto.control import own_write  # a program without a controller need not import it
