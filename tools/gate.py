@@ -33,7 +33,9 @@ SOURCES: Final = [
 PYTEST: Final = ("-m", "pytest", "--thorough", "-n", "auto", "--dist", "worksteal")
 
 # A type checker keeps one core busy, so two lanes of steps run side by side. All of mypy is in one of them:
-# its runs share a cache, and the first one fills it.
+# its runs share a cache, and the first one fills it. The storm has the same seeds each time; new ones are for
+# `make storm`.
+STORM: Final = ("env", "PYTHONHASHSEED=0", "PYTHONPATH=tests", f"{BIN}/python", "-m", "storm")
 LANES: Final = (
     (
         ("format", [f"{BIN}/ruff", "format", "--check", "--quiet", "."]),
@@ -46,6 +48,7 @@ LANES: Final = (
     (
         ("types, by pyright", [f"{BIN}/pyright", "--pythonpath", sys.executable]),
         ("layers", [f"{BIN}/lint-imports", "--no-logo"]),
+        ("storm", [*STORM, "--seeds", "1000:1040", "--processes", "1", "--anew", "--state", ".cache/gate"]),
     ),
 )
 

@@ -47,6 +47,7 @@ def main() -> int:
     parser.add_argument("--anew", action="store_true", help="begin anew, whatever is kept")
     parser.add_argument("--sockets", action="store_true", help="the smaller storm, through sockets")
     parser.add_argument("--inside", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--broken", default="", help=argparse.SUPPRESS)  # a function of broken.py
     arguments = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != "0":
         os.environ["PYTHONHASHSEED"] = "0"
@@ -92,6 +93,10 @@ def work(arguments: argparse.Namespace) -> int:
     from .machines import play_machines
     from .plan import draw
 
+    if arguments.broken:
+        from . import broken
+
+        getattr(broken, arguments.broken)(broken.Patch())
     start, end, step = map(int, arguments.inside.split(":"))
     for seed in range(start, end, step):
         outcome = play(draw(seed, backend=arguments.backend, duration=arguments.duration))
@@ -206,6 +211,7 @@ class Runner:
         inside = f"{self.done[at]}:{self.end}:{given.processes}"
         command = [sys.executable, "-m", "storm", "--inside", inside, "--duration", str(given.duration)]
         command += ["--backend", given.backend] if given.backend else []
+        command += ["--broken", given.broken] if given.broken else []
         worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
         def read() -> None:

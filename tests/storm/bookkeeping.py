@@ -177,7 +177,7 @@ def _always(known: CachedObject | None, key: str) -> CachedObject | None:
 
 
 def _read_writes(rng: Random) -> Iterator[str]:
-    """Read what requests have written out of their responses."""
+    """Read what requests have written or read out of their responses."""
     whole = decode(b'{"metadata":{"name":"o","namespace":"n","uid":"u","resourceVersion":"7"}}', ConfigMap)
     gone = Status(status="Success", details=StatusDetails(uid="u"))
     values: tuple[object, ...] = (whole, decode(b"{}", ConfigMap), gone, Status(), b"text")
@@ -189,8 +189,10 @@ def _read_writes(rng: Random) -> Iterator[str]:
         method, path = rng.choice(("GET", "PUT", "PATCH", "DELETE", "POST")), rng.choice(paths)
         query, value = rng.choice(("", "", "?dryRun=All")), rng.choice(values)
         write = own_write(method, path + query, value)
-        if write is not None and (method == "GET" or query or path in ("/healthz", "/api/v1")):
+        if write is not None and (query or path in ("/healthz", "/api/v1")):
             yield f"{method} {path}{query} wrote {write!r}"
+        if write is not None and method == "GET" and (write.deleted or not path.endswith("s/o")):
+            yield f"{method} {path} read {write!r}"
         if write is not None and will_show(_ELSEWHERE, write, None):
             yield f"a cache of another namespace will show {write!r}"
         if write is not None and write.deleted != (method == "DELETE" or write.gone):

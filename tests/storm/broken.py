@@ -191,6 +191,17 @@ def broken_silence(patch: Patch) -> None:
     patch.setattr(Replica, "_label", label_alive)
 
 
+def broken_memory(patch: Patch) -> None:
+    """A cache keeps something of each change for ever."""
+    update, kept = _whole(Store, "update"), list[bytearray]()
+
+    def update_and_keep(self: Any, news: list[Any]) -> Any:
+        kept.append(bytearray(20_000))
+        return update(self, news)
+
+    patch.setattr(Store, "update", update_and_keep)
+
+
 class Variant(Struct, frozen=True):
     """What is made wrong, what a storm says of it, and the runs in which it does."""
 

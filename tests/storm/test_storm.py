@@ -23,6 +23,7 @@ from .shrinking import in_words, kind_of, shrink
 
 HERE: Final = Path(__file__).resolve().parent
 FOUND: Final = sorted((HERE / "found").glob("*.json"))
+LONG: Final = 1800.0  # seconds of virtual time
 thorough = pytest.mark.thorough("a second or more of storm for each")
 
 
@@ -49,15 +50,27 @@ def test_a_seed_repeats_a_run_exactly(backend: Backend) -> None:
 
 
 @thorough
-def test_a_seed_repeats_a_run_in_another_process() -> None:
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_seed_repeats_half_an_hour_exactly(backend: Backend) -> None:
+    plan = replace(draw(3025, backend=backend, duration=LONG), duration=LONG, replicas=2)
+    assert max(one.at for one in plan.events) > 0.4 * LONG
+    one, two = play(plan), play(plan)
+    assert (one.digest, one.counts, one.requests) == (two.digest, two.counts, two.requests)
+
+
+@thorough
+@pytest.mark.parametrize("arguments", ["5:7:1 40", f"3025:3026:1 {LONG} asyncio", f"3025:3026:1 {LONG} trio"])
+def test_a_seed_repeats_a_run_in_another_process(arguments: str) -> None:
     environ = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parent)}
-    command = [sys.executable, "-m", "storm", "--inside", "5:7:1", "--duration", "40"]
+    seeds, duration, *backend = arguments.split()
+    command = [sys.executable, "-m", "storm", "--inside", seeds, "--duration", duration]
+    command += ["--backend", *backend] if backend else []
     runs = [
         subprocess.run(command, env=environ, check=True, capture_output=True, text=True) for _ in range(2)
     ]
     lines = [[json.loads(line) for line in run.stdout.splitlines()] for run in runs]
     assert [line["digest"] for line in lines[0]] == [line["digest"] for line in lines[1]]
-    assert [line["found"] for line in lines[0]] == [[], []]
+    assert [line["found"] for line in lines[0]] == [[] for _ in lines[0]]
     assert lines[0][0]["arms"] == lines[1][0]["arms"]
     assert sum(lines[0][0]["arms"].values()) > 1000
 
@@ -88,6 +101,17 @@ def test_a_storm_that_is_interrupted_goes_on_and_comes_to_the_same(tmp_path: Pat
         == whole.partition("\nfaults:")[2].partition("\nworker")[0]
     )
     assert list((tmp_path / "some").glob("*.json")) == []  # nothing was found, so nothing is kept
+
+
+@thorough
+@pytest.mark.parametrize("broken", ["", "broken_memory"])
+def test_memory_that_grows_from_run_to_run_is_found(broken: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "storm", "--seeds", "0:30", "--processes", "1", "--duration", "30"]
+    command += ["--state", str(tmp_path), "--broken", broken]
+    environ = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parent)}
+    made = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    grown = "failed: seed -1: memory  more than 20% above its level after the first tenth"
+    assert (made.returncode, grown in made.stdout) == (bool(broken), bool(broken)), made.stdout[-3000:]
 
 
 @thorough
