@@ -192,7 +192,7 @@ def broken_silence(patch: Patch) -> None:
 
 
 def broken_memory(patch: Patch) -> None:
-    """A cache keeps something of each change for ever."""
+    """A cache keeps something of each change forever."""
     update, kept = _whole(Store, "update"), list[bytearray]()
 
     def update_and_keep(self: Any, news: list[Any]) -> Any:
