@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell's background job ignores Ctrl-C, and so would the programs that the tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     profile = "ci" if os.environ.get("CI") else "here"
     if not config.getoption("--thorough"):
         whole = hypothesis.settings.get_profile(profile)
