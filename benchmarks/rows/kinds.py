@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
 from benchmarks._measure import Absent, Contest, Further
 from benchmarks._pins import PROJECT
+from benchmarks._readers import events
 from benchmarks._rows import EVENTS_PER_SECOND, MILLISECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Children
 from benchmarks.rows.decode import watch
@@ -70,17 +70,8 @@ def imports(setting: Setting) -> Contest:
 def typed(setting: Setting) -> Contest:
     """A watch of pods with every field typed; their metadata is read when it is touched, as everywhere."""
     from kubeproto.kinds.core_v1 import Pod
-    from kubeproto.watching import WatchDecoder
 
-    def read(segments: Sequence[bytes]) -> int:
-        decoder = WatchDecoder(Pod, strict=True)
-        events = 0
-        for segment in segments:
-            for _ in decoder.feed(segment):
-                events += 1
-        return events
-
-    return watch(setting, "pods", read)
+    return watch(setting, "pods", events(Pod, strict=True))
 
 
 ROWS: Final = (
