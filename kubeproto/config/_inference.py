@@ -146,15 +146,8 @@ def _overridden(choice: Choice, overrides: Overrides) -> Choice:
             certificate_authority_data=b"",
         )
     if overrides.token:
-        user = replace(
-            user,
-            token=overrides.token,
-            token_file="",
-            username="",
-            password="",
-            auth_provider=None,
-            exec=None,
-        )
+        # A token takes precedence over a file of one, a plugin and an auth-provider as it is.
+        user = replace(user, token=overrides.token, username="", password="")
     return replace(choice, cluster=cluster, user=user)
 
 
