@@ -102,7 +102,10 @@ def openapi_index() -> Request[dict[str, str]]:
 
 
 def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  # noqa: A002 # the API's word
-    """Ask for one OpenAPI v3 document; with its hash, the response may be kept forever."""
+    """Ask for one OpenAPI v3 document; with its hash, the response may be kept forever.
+
+    An old hash is answered with a redirect to the new one, so `parse` raises an `ApiError` of code 301.
+    """
     return Request(
         "GET",
         target(f"{_OPENAPI}/{_path('document', path)}", given(("hash", hash))),

@@ -105,8 +105,7 @@ ANSWERS: dict[str, Any] = {
             "version": {"serverRelativeURL": "/openapi/v3/version?hash=C3"},
         }
     },
-    "/openapi/v3/apis/gadgets.k8s.io/v1?hash=A1": {"components": {"schemas": GADGET}},
-    "/openapi/v3/apis/example.com/v1?hash=B2": {"components": {"schemas": BOOK}},
+    "/openapi/v3/apis/gadgets.k8s.io/v1": {"components": {"schemas": GADGET}},
 }
 
 

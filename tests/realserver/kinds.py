@@ -39,7 +39,9 @@ def facts_of(transport: BlockingTransport) -> dict[str, Any]:
 
     def read(path: str, accept: str) -> Any:
         with transport.send(Head("GET", path, (("Accept", accept),)), timeout=60.0) as incoming:
-            return json.loads(b"".join(incoming))
+            body = b"".join(incoming)
+            assert incoming.status == 200, (path, incoming.status, body)
+            return json.loads(body)
 
     return from_reader(read)
 

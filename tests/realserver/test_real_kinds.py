@@ -11,6 +11,7 @@ from asked_release import NEWEST, RELEASE
 from kubeproto.kinds import table
 from kubeproto.wire import Head
 from kubeproto_httpx import BlockingHttpxTransport
+from kubeproto_runtime import BlockingClient
 from realserver import RealServer
 from tools.kinds._releases import difference
 from tools.kinds._table import table_of
@@ -45,6 +46,18 @@ def test_the_table_says_what_this_release_has_and_lacks(real_server: RealServer)
         assert (theirs.resources, theirs.types) == (table().resources, table().types)
     else:
         assert difference(table(), theirs) == table().releases[RELEASE]
+
+
+def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(real_server: RealServer) -> None:
+    head = Head("GET", "/openapi/v3/api/v1?hash=AB", (("Accept", "application/json"),))
+    with BlockingHttpxTransport(real_server.connection) as transport:
+        with transport.send(head) as incoming:
+            assert (incoming.status, b"".join(incoming)) == (301, b"")
+            headers = {name.lower(): value for name, value in incoming.headers}
+        client = BlockingClient(transport)
+        digest = client.openapi_index()["api/v1"]
+        assert headers["location"] == f"/openapi/v3/api/v1?hash={digest}"
+        assert client.openapi_document("api/v1", hash="AB") == client.openapi_document("api/v1")
 
 
 def test_each_field_that_became_required_is_tried() -> None:

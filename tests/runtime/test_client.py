@@ -290,6 +290,22 @@ def test_the_server_tells_its_version_its_health_and_its_documents(go: Go) -> No
     go(main)
 
 
+@pytest.mark.parametrize("hash_", ["ab", ""])
+def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(go: Go, hash_: str) -> None:
+    async def main() -> None:
+        moved = (301, (("Location", "/openapi/v3/apis/apps/v1?hash=cd"),), b"")
+        client, wire = scripted(moved, *[(200, JSON, b'{"openapi":"3.0.0"}')] * bool(hash_))
+        if hash_:
+            assert await client.openapi_document("apis/apps/v1", hash=hash_) == {"openapi": "3.0.0"}
+        else:  # a redirect is not followed: the server sends no such one
+            with pytest.raises(kp.ApiError, match="301"):
+                await client.openapi_document("apis/apps/v1")
+        targets = ["/openapi/v3/apis/apps/v1?hash=ab", "/openapi/v3/apis/apps/v1"]
+        assert [head.target for _, head in wire.asked] == (targets if hash_ else targets[1:])
+
+    go(main)
+
+
 class Old:
     """A server of before 1.27, which knows no aggregated discovery."""
 

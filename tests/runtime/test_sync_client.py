@@ -318,6 +318,12 @@ def test_the_schema_of_the_server_is_asked_for() -> None:
     assert [head.target for head in server.heads] == ["/openapi/v3", "/openapi/v3/api/v1?hash=H"]
 
 
+def test_a_document_that_has_changed_since_the_index_is_read_as_it_is_now() -> None:
+    client = client_of(sim.Cluster())
+    [digest] = [hash_ for path, hash_ in client.openapi_index().items() if path == "api/v1"]
+    assert client.openapi_document("api/v1", hash="AB") == client.openapi_document("api/v1", hash=digest)
+
+
 def test_a_kind_is_required_and_waited_for() -> None:
     cluster = sim.Cluster()
     client = client_of(cluster)

@@ -105,8 +105,16 @@ def test_a_document_that_was_read_is_not_sent_again_until_it_changes(cluster: si
     schema["properties"]["spec"]["properties"]["pages"] = {"type": "integer"}
     cluster.put(definition)
     second = get(cluster, url, ("If-None-Match", headers["Etag"]))
-    assert second.status == 200
-    assert dict(second.headers)["Cache-Control"] != "public, immutable"  # that hash is of the past
+    assert (second.status, second.body) == (301, b"")  # that hash is of the past
+    current = dict(second.headers)["Location"]
+    assert current != url
+    assert (
+        current
+        == body(get(cluster, "/openapi/v3"))["paths"]["apis/library.example.io/v1"]["serverRelativeURL"]
+    )
+    third = get(cluster, current, ("If-None-Match", headers["Etag"]))
+    assert third.status == 200
+    assert dict(third.headers)["Cache-Control"] == "public, immutable"
 
 
 def test_version_two_comes_as_json_or_as_protobuf(cluster: sim.Cluster) -> None:

@@ -22,10 +22,10 @@ def from_reader(read: Callable[[str, str], Any]) -> Json:
     """The facts of the server whose documents this reads, by path and media type."""
     discovery = {root: read(f"/{root}", _AGGREGATED) for root in ("api", "apis")}
     index = read("/openapi/v3", _JSON)["paths"]
-    # A group-version has two slashes at most: api/v1, apis/apps/v1. The others hold no kinds.
-    urls = [found["serverRelativeURL"] for path, found in sorted(index.items()) if _holds_kinds(path)]
+    # Without the hash of the index: once a document has changed, its old hash is answered with a redirect.
+    paths = [f"/openapi/v3/{path}" for path in sorted(index) if _is_built_in(path)]
     version = read("/version", _JSON)["gitVersion"]
-    return gather(version.removeprefix("v"), discovery, [read(url, _JSON) for url in urls])
+    return gather(version.removeprefix("v"), discovery, [read(path, _JSON) for path in paths])
 
 
 def from_folder(folder: Path, kubernetes: str) -> Json:
@@ -35,8 +35,15 @@ def from_folder(folder: Path, kubernetes: str) -> Json:
     return gather(kubernetes, discovery, documents)
 
 
-def _holds_kinds(path: str) -> bool:
-    return path.startswith("api/") or (path.startswith("apis/") and path.count("/") == 2)
+def _is_built_in(path: str) -> bool:
+    """Whether this is the document of a group version that can be built in; custom ones come and go."""
+    match path.split("/"):
+        case ["api", _]:
+            return True
+        case ["apis", group, _]:
+            return "." not in group or group.endswith(".k8s.io")
+        case _:
+            return False
 
 
 def _get(server: str, path: str, *, accept: str) -> Any:

@@ -74,9 +74,15 @@ def openapi(
     if head.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     etag = f'"{tag}"'
+    asked = query.get("hash") if len(segments) > 1 else ""
     # A document that is requested by its hash never changes.
-    caching = "public, immutable" if query.get("hash") == tag else "no-cache, private"
+    caching = "public, immutable" if asked == tag else "no-cache, private"
     shared = (("Cache-Control", caching), ("Etag", etag), ("Vary", "Accept"))
+    if asked and asked != tag:
+        where = f"/openapi/{'/'.join(segments)}?hash={tag}"
+        return ServerResponse(
+            301, (*shared, ("Content-Type", media), ("Location", where), ("Content-Length", "0")), b""
+        )
     if headers.get("if-none-match") == etag:
         return ServerResponse(304, shared, b"")
     return ServerResponse(200, (*shared, ("Content-Type", media), ("Content-Length", str(len(body)))), body)

@@ -11,9 +11,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from kubeproto import KubeObject
-from kubeproto.requests import health, openapi_document, openapi_index, version
+from kubeproto.requests import health, openapi_index, version
 
-from ..calls._discovery import discover, require
+from ..calls._discovery import discover, openapi_document, require
 from ..calls._effects import Follow
 from ..writing._applying import Applying, apply
 from ..writing._draining import Draining, drain
@@ -131,8 +131,12 @@ class BlockingClient(BlockingObjectVerbs):
         return self.call(openapi_index()).value
 
     def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
-        """Return one OpenAPI v3 document; with its hash, the response may be kept forever."""
-        return self.call(openapi_document(path, hash=hash)).value
+        """Return one OpenAPI v3 document.
+
+        With its hash, proxies may keep the response forever. If the document has changed since the index
+        was read, this returns what it is now.
+        """
+        return self.run(openapi_document(self, path, hash))
 
     def discover(self) -> Discovery:
         """Return all kinds that the server serves. Asking again costs little while nothing changes."""

@@ -1,13 +1,13 @@
-"""What a server serves: requested as discovery says, and waited for where something is to be installed."""
+"""What a server serves: its kinds, waited for where one is to be installed, and its OpenAPI documents."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
-from kubeproto import KubeObject, KubeprotoError, Metadata, Resource
+from kubeproto import ApiError, KubeObject, KubeprotoError, Metadata, Resource, requests
 from kubeproto.requests import Discovering
 
-from ._core import fetch
+from ._core import call, fetch
 from ._effects import SleepUntil
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._core import ClientCore
     from ._effects import Effects
 
+_MOVED: Final = 301  # the document has another hash by now
 _AGAIN: Final = 1.0  # seconds; a definition is served within one or two
 
 
@@ -40,6 +41,16 @@ def discover(client: ClientCore) -> Effects[Discovery]:
         asking = asking.received(request, *(yield from fetch(client, request)))
     client.discovery = result
     return result
+
+
+def openapi_document(client: ClientCore, path: str, hash_: str) -> Effects[dict[str, Any]]:
+    """Return an OpenAPI document: by its hash, or without it if the document has changed since."""
+    try:
+        return (yield from call(client, requests.openapi_document(path, hash=hash_))).value
+    except ApiError as error:
+        if error.code != _MOVED or not hash_:
+            raise
+    return (yield from call(client, requests.openapi_document(path))).value
 
 
 def require(
