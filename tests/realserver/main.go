@@ -79,6 +79,8 @@ func main() {
 		"--kubeconfig=kubeconfig",
 		"--secure-port=0",
 		"--leader-elect=false",
+		"--node-startup-grace-period=1h", // no kubelet sends heartbeats for the nodes of tests
+		"--node-monitor-grace-period=1h",
 		"--root-ca-file=ca.crt",
 		"--service-account-private-key-file=accounts.key",
 		"--cluster-signing-cert-file=ca.crt",
