@@ -47,5 +47,5 @@ class Chance:
         return base[:_LONGEST_BASE] + suffix
 
     def copy(self) -> Chance:
-        """Return a stream with the same numbers to come."""
+        """Return an independent stream that yields the same numbers from here on."""
         return Chance(self.state)

@@ -78,19 +78,19 @@ class Cluster:
 
     `crds` are custom resources that exist from the beginning: classes, definitions or their JSON. `seed`
     determines uids and generated names. `window` is how many events of a kind are kept for watches.
-    `kubernetes="1.30"` is a server of an older release: it lacks later kinds and fields, refuses
-    streaming lists and ignores shards as that release does.
-    `populated` clusters begin with the objects of a new cluster: roles, priority classes, service accounts.
-    `authorization="RBAC"` allows a request what the roles and bindings of the cluster allow its user, who is
-    given by its transport, by a bearer token in `tokens`, or by the token of a service account; the roles of
-    a new cluster exist from the beginning. Without it every request is allowed.
-    `controllers=True` runs the controllers of a real cluster, such as that of Deployments; names like
-    ``("*", "-job-controller")`` choose among them, and `Cluster.controllers` stops, slows and fails them.
-    Without it only what follows from a request happens: garbage is collected, namespaces are emptied.
-    `time_zones` finds the `timeZone` of CronJobs, such as `zoneinfo.ZoneInfo`; without it there is UTC.
-    `managed_fields=False` records no managedFields, which makes writes faster. A driver of the clock may set
-    `on_due`: it is called when something has become due earlier than before. A journal sets `on_change`: it
-    is called with each object that is stored or deleted.
+    `kubernetes="1.30"` simulates a server of an older release: it lacks later kinds and fields, refuses
+    streaming lists and ignores shards as that release does. `populated` clusters begin with the objects of a
+    new cluster: roles, priority classes, service accounts. `authorization="RBAC"` allows a request what the
+    roles and bindings of the cluster allow its user, who is determined by the transport, by a bearer token in
+    `tokens`, or by the token of a service account; the roles of a new cluster exist from the beginning.
+    Without it every request is allowed. `controllers=True` runs the controllers of a real cluster, such as
+    the Deployment controller; names like ``("*", "-job-controller")`` select some of them, and
+    `Cluster.controllers` stops, slows and fails them. Without it only the consequences of requests happen:
+    garbage is collected, namespaces are emptied. `time_zones` is called with the `timeZone` of a CronJob,
+    such as `zoneinfo.ZoneInfo`; without it only UTC is known. `managed_fields=False` records no
+    managedFields, which makes writes faster. A driver of the clock may set `on_due`: it is called when
+    something has become due earlier than before. A journal sets `on_change`: it is called with each object
+    that is stored or deleted.
     """
 
     def __init__(
@@ -154,9 +154,10 @@ class Cluster:
     ) -> ServerResponse:
         """Respond to a request; the body of the response is bytes, or a watch that stays open.
 
-        `user` is who makes the request. Without it the headers of the request say so, as on a port. A caller
-        that can send requests to webhooks gives `replies`, empty at first: `PendingCalls` then says what to
-        send, and the request is made again with the reply to each call under its `key`.
+        `user` is the user who makes the request. Without it the headers of the request determine the user, as
+        they do on a port. A caller that can send requests to webhooks passes `replies`, which is empty at
+        first: `PendingCalls` then has the calls to send, and the caller repeats the request with the reply to
+        each call under its `key`.
         """
         chance, faults = self._state.chance.state, self.webhooks.begin()
         try:
@@ -170,9 +171,9 @@ class Cluster:
         return answer
 
     def background_calls(self) -> tuple[WebhookCall, ...]:
-        """Return the calls of webhooks that open watches wait for, each once; `take_reply` takes the replies.
+        """Return the webhook calls that open watches wait for, each once; `take_reply` takes the replies.
 
-        They convert objects. `on_due` is called when there are some.
+        These calls convert objects. `on_due` is called when there are new ones.
         """
         return self._server.conversions.take_calls()
 
@@ -202,7 +203,7 @@ class Cluster:
         return self._authorization
 
     def user_of(self, token: str) -> User | None:
-        """Return the user of a token, be it one of `tokens` or of a service account; None for any other."""
+        """Return the user of one of `tokens` or of a service account's token; None for any other token."""
         return self._server.access.user_of(token)
 
     # Time.
@@ -214,7 +215,7 @@ class Cluster:
 
     @property
     def due(self) -> float | None:
-        """When something happens without a request next; None if nothing will."""
+        """The next time at which something happens without a request; None if nothing will."""
         planned = self._plans[0][0] if self._plans else None
         times = (self._server.watches.due, self._controllers.due, planned)
         return min((time for time in times if time is not None), default=None)
@@ -235,7 +236,7 @@ class Cluster:
         self._state.clock.time = max(self.now, time)
 
     def show_time(self, time: float) -> None:
-        """Set the clock to a later time, and leave what is due by then to the next `advance_to`.
+        """Set the clock to a later time; the next `advance_to` does what is due by then.
 
         A server on real time calls it before each request, because objects carry the time of their writes.
         """
@@ -259,7 +260,7 @@ class Cluster:
         return found
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call something after so many seconds: another client's write, a fault, the end of a test."""
+        """Call a function after this many seconds: another client's write, a fault, the end of a test."""
         heapq.heappush(self._plans, (self.now + seconds, self._planned, action))
         self._planned += 1
         self._notify_due()
@@ -274,7 +275,7 @@ class Cluster:
         return self._controllers.switches
 
     def nodes(self, count: int | None = None, **options: Unpack[NodeOptions]) -> Nodes:
-        """Return the nodes of the cluster. The first call adds `count` of them, one unless it says more.
+        """Return the nodes of the cluster. The first call adds `count` of them, by default one.
 
         From then on pods are scheduled, run and end in virtual time::
 
@@ -297,7 +298,7 @@ class Cluster:
         return nodes
 
     def stages(self, *stages: Stage) -> None:
-        """Add stages: what happens by itself to objects that match, for any kind."""
+        """Add stages: what happens to objects that match without a request, for any kind."""
         from .nodes._stages import Stages
 
         found = next((one for one in self._state.extensions if isinstance(one, Stages)), None)
@@ -332,7 +333,7 @@ class Cluster:
     def store(self, obj: KubeObject | dict[str, Any] | bytes) -> None:
         """Store an object as it is, without the checks, defaults and times of a write.
 
-        Its resource version is the next one, and an object without a uid gets one. All else is kept.
+        Its resource version is the next one, and an object without a uid gets one. Everything else is kept.
         """
         store_object(self._state, obj)
 
@@ -341,7 +342,7 @@ class Cluster:
     ) -> dict[str, Any] | None:
         """Return an object as it is stored; None if it does not exist.
 
-        A kind as text is ``v1/Pod`` or ``apps/v1/Deployment``.
+        A kind can also be a string: ``v1/Pod`` or ``apps/v1/Deployment``.
         """
         return get_object(self._state, kind, name, namespace)
 
@@ -366,7 +367,7 @@ class Cluster:
 
     @property
     def version(self) -> int:
-        """The global version: that of the latest write."""
+        """The global resource version: that of the latest write."""
         return self._state.storage.version
 
     @property
@@ -376,7 +377,7 @@ class Cluster:
 
     @property
     def modes(self) -> Modes:
-        """How this server differs from a new one; can be set at any time."""
+        """How this server differs from the default; can be set at any time."""
         return self._state.modes
 
     @modes.setter
@@ -408,7 +409,7 @@ class Cluster:
                     watch.wake()
 
     def fork(self) -> Cluster:
-        """Return an independent copy of the cluster. Watches, plans and the log stay with this one."""
+        """Return an independent copy of the cluster. Watches, the log and future calls stay with this one."""
         self.settle()
         twin = Cluster.__new__(Cluster)
         old = self._state
@@ -458,7 +459,7 @@ class Cluster:
             self.on_change(change_of(storage, event))
         self._notify_due()
         if self._state.lag:
-            self._server.watches.wake_all()  # this write brings older ones of any resource into sight
+            self._server.watches.wake_all()  # this write makes older ones of any resource visible
         else:
             self._server.watches.wake(storage, event.stored.namespace)
 

@@ -1,4 +1,4 @@
-"""Objects read and written without a request: what a test does to a cluster behind its server's back."""
+"""Objects read and written without a request: what a test does to a cluster directly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def served_as(state: ServerState, api_version: str, kind: str) -> Served:
 
 
 def served_kind(state: ServerState, kind: type[KubeObject] | str) -> Served:
-    """Return how a kind is served, given its class or text such as ``apps/v1/Deployment``."""
+    """Return how a kind is served, given its class or a string such as ``apps/v1/Deployment``."""
     if isinstance(kind, str):
         api_version, _, name = kind.rpartition("/")
         return served_as(state, api_version, name)
@@ -69,7 +69,7 @@ def put_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes, man
 
 
 def store_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes) -> None:
-    """Store an object as it is, but for its resource version; one without a uid gets one."""
+    """Store an object as it is, except for its resource version; one without a uid gets one."""
     found = _plain(obj)
     served = served_as(state, found.get("apiVersion", ""), found.get("kind", ""))
     meta: dict[str, Any] = found.setdefault("metadata", {})

@@ -105,7 +105,7 @@ def dotted(word: str, group: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as Go's %q prints it."""
+    """Return a string as Go's %q prints it."""
     return msgspec.json.encode(text).decode()
 
 
@@ -245,7 +245,7 @@ def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> 
     reached = f"Timeout: Too large resource version: {asked}, current: {current}"
     too_large = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     match style:
-        case "message":  # before 1.17: nothing but the text
+        case "message":  # before 1.17: only the message
             return Rejection(failure(504, reached, {"retryAfterSeconds": 1}))
         case "cause-message":  # 1.17.0 to 1.18.5: a cause without a reason
             causes = [{"message": "Too large resource version"}]

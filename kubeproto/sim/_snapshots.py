@@ -28,7 +28,7 @@ class StoredObject(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """All that is stored in a cluster at one version."""
+    """Everything that is stored in a cluster at one version."""
 
     version: int
     time: float
@@ -57,7 +57,7 @@ def take_snapshot(state: ServerState) -> Snapshot:
 
 
 def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
-    """Replace what is stored. The controllers of the cluster have to be created again after it."""
+    """Replace what is stored. The controllers of the cluster have to be created again afterwards."""
     storage = Storage(state.storage.window)
     for one in snapshot.objects:
         if one.data is None:

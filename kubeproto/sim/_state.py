@@ -21,7 +21,7 @@ START: Final = 1_767_225_600.0
 
 
 class Modes(Struct, frozen=True, kw_only=True):
-    """How the server differs from a Kubernetes of its release with its watch cache, which is the default.
+    """How the server differs from the default: a Kubernetes of its release with its watch cache.
 
     `streaming_lists` turns a feature gate on or off that each release has set its own way. `end_mark` is the
     annotation at the end of the initial events: some aggregated servers never send it. `gone` is how the
@@ -54,7 +54,7 @@ class VirtualClock:
         self._stamp = ""
 
     def stamp(self, after: float = 0.0) -> str:
-        """Return the time, or one a little later, as objects carry it."""
+        """Return the time, or the time `after` seconds later, as objects carry it."""
         second = int(self.time + after)
         if second != self._second:
             when = datetime.datetime.fromtimestamp(second, datetime.UTC)
@@ -63,7 +63,7 @@ class VirtualClock:
 
 
 class ClusterExtension(Protocol):
-    """A part of the cluster that was added to it, such as its nodes: it follows changes, and acts in time."""
+    """A part that was added to the cluster, such as its nodes: it follows changes, and acts over time."""
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note a change."""
@@ -75,7 +75,7 @@ class ClusterExtension(Protocol):
 
     @property
     def due(self) -> float | None:
-        """When something happens without a change next; None if nothing will."""
+        """The next time at which something happens without a change; None if nothing will."""
         ...
 
     def fork(self, state: ServerState) -> ClusterExtension:
@@ -83,7 +83,7 @@ class ClusterExtension(Protocol):
         ...
 
     def resume(self) -> None:
-        """Begin again after a restart; what is stored is reported by `on_event` after that."""
+        """Start again after a restart; `on_event` reports afterwards what is stored."""
         ...
 
 
@@ -91,12 +91,12 @@ class NodeExtension(ClusterExtension, Protocol):
     """The nodes of a cluster, as controllers know them."""
 
     def keeps(self, node: str) -> bool:
-        """Whether a node is simulated, so that its pods end when its kubelet says so."""
+        """Whether a node is simulated, so that its kubelet decides when its pods end."""
         ...
 
 
 class ServerState:
-    """The state of a simulated cluster. It stores and deletes objects, and notifies those who follow that."""
+    """The state of a simulated cluster. It stores and deletes objects, and notifies its followers."""
 
     def __init__(self, *, seed: int, window: int, modes: Modes, release: Release) -> None:
         self.storage = Storage(window)
@@ -120,14 +120,14 @@ class ServerState:
 
     @property
     def streaming_lists(self) -> bool:
-        """Whether a watch may begin with the objects that there are."""
+        """Whether a watch may begin with the existing objects."""
         asked = self.modes.streaming_lists
         return self.release.streaming_lists if asked is None else asked
 
     @property
     def reached(self) -> int:
-        """The version that reads from the watch cache see: the latest, less the lag."""
-        # Never 0, which no server has and which asks for any version where a watch starts from it.
+        """The version that reads from the watch cache see: the latest minus the lag."""
+        # Never 0: no server has that version, and a watch that starts from it asks for any version.
         return max(self.storage.version - self.lag, 1)
 
     def end_watches(self, storage: ResourceStorage) -> None:

@@ -1,4 +1,4 @@
-"""What the body of an open response can do, be it a watch or a watch with a fault."""
+"""The interface of the body of an open response: a watch, or a watch with a fault."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Answering = Callable[[Head], ServerResponse]
 
 
 class VirtualServer(Protocol):
-    """What transports need of a cluster: its responses, and its clock."""
+    """What transports need from a cluster: its responses, and its clock."""
 
     @property
     def now(self) -> float:
@@ -31,7 +31,7 @@ class VirtualServer(Protocol):
 
     @property
     def due(self) -> float | None:
-        """When something happens without a request next; None if nothing will."""
+        """The next time at which something happens without a request; None if nothing will."""
         ...
 
     def answer(self, head: Head) -> ServerResponse:
@@ -101,7 +101,7 @@ class Receiving:
             if end is None:
                 raise DeadlineExceeded("nothing will ever arrive on this stream, and no limit was given")
             cluster.advance_to(end)
-            raise DeadlineExceeded(f"no bytes came until {end - silent_since:g} s had passed")
+            raise DeadlineExceeded(f"no bytes arrived within {end - silent_since:g} s")
         cluster.advance_to(due)
 
     def _silence(self, since: float) -> float | None:
@@ -155,7 +155,7 @@ class _Exchange:
 
 
 class SimWebSocket:
-    """Messages to and from a simulated pod. Time jumps while nothing has come."""
+    """Messages to and from a simulated pod. Time jumps until a message arrives."""
 
     def __init__(self, cluster: VirtualServer, conversation: Conversation, idle: float | None) -> None:
         self.protocol = conversation.protocol
@@ -164,7 +164,7 @@ class SimWebSocket:
         self._idle = idle
 
     async def receive(self) -> bytes | None:
-        """The next message; None when the server has closed in good order."""
+        """The next message; None when the server has closed the connection normally."""
         cluster, conversation = self._cluster, self._conversation
         silent_since = cluster.now
         while not (message := conversation.take()):
@@ -176,10 +176,10 @@ class SimWebSocket:
             if due is None or (end is not None and end < due):
                 if end is None:
                     raise DeadlineExceeded(
-                        "nothing will ever come on this connection, and no limit was given"
+                        "nothing will ever arrive on this connection, and no limit was given"
                     )
                 cluster.advance_to(end)
-                raise DeadlineExceeded(f"no message came until {self._idle:g} s had passed")
+                raise DeadlineExceeded(f"no message arrived within {self._idle:g} s")
             cluster.advance_to(due)
         return message
 
@@ -201,14 +201,14 @@ def begin_conversation(request: UpgradeRequest, answering: Answering) -> Convers
     if isinstance(body, bytes):
         raise request.refused(answer.status, answer.headers, body)
     if not isinstance(body, Conversation):
-        body.close()  # a fault has taken its place
+        body.close()  # a fault has replaced it
         raise TransportError(f"{request.about}: the connection broke while it was upgraded")
     request.accepted(answer.headers)
     return body
 
 
 class SimTransport:
-    """Carries requests to a simulated cluster, for any event loop or none."""
+    """Carries requests to a simulated cluster, on any event loop or none."""
 
     def __init__(self, cluster: VirtualServer, answering: Answering | None = None) -> None:
         self.cluster = cluster

@@ -131,7 +131,7 @@ def in_process(faults: sim.Faults, target: str) -> int:
         (["--tls-cert", "x"], 2, "--tls-cert and --tls-key belong together"),
         (["--client-certificates"], 2, "client certificates need TLS"),
         (["--webhook", "hooks=127.0.0.1:9443"], 2, "expected NAMESPACE/SERVICE=HOST:PORT"),
-        (["--kubernetes", "1.12"], 1, "no simulated Kubernetes '1.12'; there are 1.30, "),
+        (["--kubernetes", "1.12"], 1, "Kubernetes '1.12' cannot be simulated; the releases are 1.30, "),
         (["--load", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file or directory"),
     ],
 )
@@ -167,6 +167,6 @@ def test_a_controller_that_does_not_exist_ends_it_with_the_names_that_do(
 ) -> None:
     assert main(["serve", "--controllers", "pods"]) == 1
     assert (
-        "no controller has the name 'pods-controller': there are cronjob-controller, "
+        "no controller has the name 'pods-controller'; the names are cronjob-controller, "
         in capsys.readouterr().err
     )

@@ -27,7 +27,9 @@ def test_the_newest_release_is_the_one_whose_kinds_there_are() -> None:
 
 
 def test_a_release_that_is_not_there_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"no simulated Kubernetes '1\.12'; there are 1\.30, .*1\.36"):
+    with pytest.raises(
+        ValueError, match=r"Kubernetes '1\.12' cannot be simulated; the releases are 1\.30, .*1\.36"
+    ):
         Cluster(kubernetes="1.12")
 
 

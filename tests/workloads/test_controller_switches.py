@@ -56,9 +56,9 @@ def test_all_controllers_but_one_run() -> None:
 
 
 def test_a_controller_that_does_not_exist_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="no controller has the name 'pod-controller': there are "):
+    with pytest.raises(ValueError, match="no controller has the name 'pod-controller'; the names are "):
         cluster("pod")
-    with pytest.raises(KeyError, match="the cluster runs no 'job', only "):
+    with pytest.raises(KeyError, match="the cluster does not run 'job', only "):
         cluster("deployment").controllers["job"].stop()
 
 

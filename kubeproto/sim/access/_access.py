@@ -19,7 +19,7 @@ from ._tokens import ISSUER, BadToken, is_ours, verify_token
 from ._users import NOBODY, User, authenticated
 
 Mode = Literal["AlwaysAllow", "RBAC"]
-# The user without credentials where everybody may do everything.
+# The user of a request without credentials where every request is allowed.
 _ANYBODY: Final = User("sim", groups=("system:authenticated",))
 _ALLOWED: Final = Decision(allowed=True)
 
@@ -42,7 +42,7 @@ class Access:
         self, head_headers: tuple[tuple[str, str], ...], method: str, path: str, query: Query,
         known: User | None,
     ) -> Caller:  # fmt: skip
-        """Return who makes a request, if it may be made; or 401, or 403. `known` comes from the transport."""
+        """Return who makes a request, if it is allowed; or 401, or 403. `known` comes from the transport."""
         user = authenticated(known) if known is not None else self._authenticate(head_headers)
         asked = read_attributes(method, path, query)
         if (wanted := wanted_user(head_headers)) is not None:

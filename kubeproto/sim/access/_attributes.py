@@ -1,7 +1,7 @@
 """What a request is about, as authorization sees it: read from its method and URL alone.
 
 Authorization comes before anything else, so a request for a group, resource or object that does not exist
-has attributes like any other, and a user who may not ask is not told whether it exists.
+has attributes like any other, and a user who is not allowed to ask does not learn whether it exists.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _check_binding(rbac: Rbac, user: User, asked: Attributes, obj: dict[str, Any
 
 
 def _missing(rbac: Rbac, user: User, asked: Attributes, wanted: Iterable[PolicyRule]) -> str:
-    """Return what a server says if the user does not hold all of these rules; empty if it does."""
+    """Return a server's message if the user does not hold all of these rules; empty if they do."""
     grants = list(rbac.grants(user, asked.namespace))
     held = [grant.rule for grant in grants if grant.rule is not None]
     lacking = uncovered(held, wanted)

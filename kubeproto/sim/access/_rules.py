@@ -67,7 +67,7 @@ def covers_path(offered: str, path: str) -> bool:
 
 
 def go_list(values: Iterable[str]) -> str:
-    """Return texts as Go's %q prints a list of them."""
+    """Return strings as Go's %q prints a list of them."""
     return f"[{' '.join(map(quoted, values))}]"
 
 

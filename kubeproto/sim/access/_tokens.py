@@ -27,7 +27,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class BadToken(Exception):
-    """A token that is not valid; the text is what a server says of it."""
+    """A token that is not valid; the message is a server's."""
 
 
 def make_token(

@@ -36,7 +36,7 @@ class WebhookCall(Struct, frozen=True):
     """One request to a webhook: POST `body` to `url`, within `timeout` seconds.
 
     For a webhook behind a Service, `service` is its ``namespace/name``, and the host of the URL is its name
-    in the cluster, for which the certificate has to be good. `authority` is the bundle of certificates, in
+    in the cluster, for which the certificate must be valid. `authority` is the bundle of certificates, in
     PEM, that are trusted; empty for those of the system.
     """
 
@@ -56,7 +56,7 @@ class WebhookCall(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What makes two calls the same: everything except what is drawn when a request is made again."""
+        """What identifies a call: everything except what is drawn again when a request is repeated."""
         review: dict[str, Any] = msgspec.json.decode(self.body)
         request = member(review, "request")
         for obj in (member(request, "object"), member(request, "oldObject"), *listed(request, "objects")):
@@ -70,8 +70,8 @@ class WebhookCall(Struct, frozen=True):
 class WebhookReply(Struct, frozen=True):
     """The outcome of a call: a status and a body, or the text of the failure.
 
-    `sent` is the body of the call, where that was made for an earlier try of the same request: what is drawn
-    again for each try, such as the uid of the review, is not what the webhook has seen.
+    `sent` is the body of the call, if it was made for an earlier attempt of the same request: what is drawn
+    again for each attempt, such as the uid of the review, differs from what the webhook has seen.
     """
 
     status: int = 0
@@ -82,7 +82,7 @@ class WebhookReply(Struct, frozen=True):
 
     @property
     def uid(self) -> str:
-        """The uid of the review that was sent; empty if it is that of this try."""
+        """The uid of the review that was sent; empty if it is that of this attempt."""
         uid: str = msgspec.json.decode(self.sent)["request"]["uid"] if self.sent else ""
         return uid
 
@@ -158,7 +158,7 @@ class WebhookHandlers:
         self._faults.setdefault(target, []).extend(fault for _ in range(times))
 
     def begin(self) -> WebhookMark:
-        """Return what `take_back` restores, before a request that may be put off."""
+        """Return what `take_back` restores, before a request that may have to be repeated."""
         return WebhookMark({target: list(faults) for target, faults in self._faults.items()}, len(self.calls))
 
     def take_back(self, mark: WebhookMark) -> None:

@@ -1,4 +1,4 @@
-"""What a conversion webhook may return: the same object in the wanted version, with other labels at most."""
+"""What a conversion webhook may return: the same object in another version; only labels may differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..storage._parts import member
 from ..storage._values import go_kind, go_type, is_map, members
 
 Json = dict[str, Any]
-# Metadata that identifies an object, and its name in a server's message. All else a server restores silently.
+# Metadata that identifies an object, and its name in a server's message. A server silently restores
+# everything else.
 _IDENTITY: Final = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
 _LARGEST_ANNOTATIONS: Final = 262_144
 

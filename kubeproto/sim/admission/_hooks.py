@@ -39,7 +39,7 @@ class Webhook(Struct, frozen=True):
 
     @property
     def ignores_failures(self) -> bool:
-        """Whether a write goes on when the webhook cannot be called."""
+        """Whether a write continues when the webhook cannot be called."""
         return self.spec.get("failurePolicy") == "Ignore"
 
     @property

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicy: CEL expressions over a write, put into force by bindings.
+"""ValidatingAdmissionPolicy: CEL expressions over a write, which bindings enable.
 
 With the extra ``cel``. An expression that cannot be evaluated refuses the write, unless the policy's
 `failurePolicy` says otherwise.

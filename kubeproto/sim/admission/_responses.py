@@ -1,4 +1,4 @@
-"""The response of a webhook: a verdict, or what is wrong with it; in a server's words."""
+"""The response of a webhook: a verdict, or what is wrong with the response, in a server's words."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def read_review(reply: WebhookReply, group: str, version: str, kind: str) -> Jso
 
 
 def _of_status(reply: WebhookReply) -> str:
-    """Return what a Go client says of an HTTP error."""
+    """Return the message of a Go client about an HTTP error."""
     try:
         said: Any = msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

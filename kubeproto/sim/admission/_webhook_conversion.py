@@ -1,6 +1,6 @@
 """Conversion webhooks: objects of a custom resource in another version, as the webhook makes them.
 
-A real server reads and writes its objects one by one, so each is a review of its own, without its
+A real server reads and writes its objects one by one, so each object is sent in its own review, without its
 resourceVersion. A read or write asks each time; a list and a watch show what a cache has converted once.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
@@ -24,9 +24,9 @@ from ._responses import CallFailed, read_review
 
 GROUP: Final = "apiextensions.k8s.io"
 _REVIEWS: Final = ("v1", "v1beta1")
-# Of a client of a server; a definition says nothing about it.
+# Seconds that a server's client waits; a definition cannot set them.
 _TIMEOUT: Final = 30
-# WebhookConversions that are remembered for lists and watches, beside two for each stored object.
+# Conversions that are remembered for lists and watches, in addition to two for each stored object.
 _KEPT: Final = 4096
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 Json = dict[str, Any]
@@ -36,8 +36,9 @@ _Key = tuple[str, str, bytes]
 class WebhookConversions:
     """Converts the objects of a cluster. `waited` is how long the webhooks of a request took.
 
-    What an open watch needs belongs to no request: `take_calls` returns the calls for it that somebody
-    outside has to make, `take_reply` takes their replies, and `on_pending` is called when there are some.
+    The conversions of an open watch do not belong to a request: `take_calls` returns the calls that the
+    driver has to make for them, `take_reply` takes their replies, and `on_pending` is called when there are
+    new calls.
     """
 
     def __init__(self, state: ServerState, webhooks: WebhookHandlers) -> None:
@@ -56,7 +57,7 @@ class WebhookConversions:
 
     @contextmanager
     def in_request(self, replies: Replies | None) -> Generator[None]:
-        """Convert for a request: the same object once, whatever comes of it."""
+        """Convert for a request, the same object only once, even if that fails."""
         before = self._replies, self._outcomes
         self._replies, self._outcomes, self.waited = replies, {}, 0.0
         try:
@@ -81,7 +82,7 @@ class WebhookConversions:
         self._used.clear()
         try:
             yield
-            for key in self._used:  # not before all is there: what is put off needs them again
+            for key in self._used:  # not before nothing is missing: a repeated conversion needs them again
                 self._arrived.pop(key, None)
         except PendingCalls as calls:
             self._pending |= {call.key: call for call in calls.calls if call.key not in self._under_way}
@@ -92,7 +93,7 @@ class WebhookConversions:
 
     @property
     def called_later(self) -> bool:
-        """Whether somebody calls webhooks for the request that is under way, and so for its watch."""
+        """Whether the driver calls webhooks for the current request, and so for its watch."""
         return self._replies is not None
 
     def take_calls(self) -> tuple[WebhookCall, ...]:
@@ -108,7 +109,7 @@ class WebhookConversions:
         self._arrived[call.key] = msgspec.structs.replace(reply, sent=call.body)
 
     def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:
-        """Ask about all of these objects at once; what fails is refused when it is shown."""
+        """Request all of these conversions at once; a failure is reported when the object is shown."""
         pending: list[WebhookCall] = []
         for obj in objs:
             try:
@@ -142,7 +143,7 @@ class WebhookConversions:
         if self._outcomes is not None and (outcome := self._outcomes.get(key)) is not None:
             return outcome
         if self._cached and (data := self._cache.pop(key, None)) is not None:
-            self._cache[key] = data  # the latest to be forgotten
+            self._cache[key] = data  # last in order, so it is forgotten last
             return data
         return None
 

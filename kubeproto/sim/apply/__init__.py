@@ -1,9 +1,9 @@
-"""Server-side apply and strategic merge patches as functions: who owns which field, and what a merge gives.
+"""Server-side apply and strategic merge patches as functions: who owns which field, and what a merge returns.
 
 The simulated server uses them. They can also be used alone, to find out what an apply would do to an object,
-like Go's structured-merge-diff and strategicpatch. What a kind's lists and maps are is in `Facts`, from
-the API's description (`facts_of_kind`) or from the schema of a custom resource (`facts_of_schema`);
-`kubeproto.sim.apply.fieldsets` reads and writes the fields of managedFields.
+like Go's structured-merge-diff and strategicpatch. `Facts` say how the lists and maps of a kind are merged;
+they come from the API's description (`facts_of_kind`) or from the schema of a custom resource
+(`facts_of_schema`). `kubeproto.sim.apply.fieldsets` reads and writes the fields of managedFields.
 """
 
 from . import fieldsets

@@ -14,8 +14,8 @@
         case Conflicts() as conflicts: ...     # a 409 with these causes
     metadata["managedFields"] = update(before, after, manager="m", facts=facts, api_version="v1", now=now)
 
-Times are texts as a server writes them. Of a body sent to a subresource that ignores a part of the object
-(the status, or all but it), only the part that it writes is given here.
+Times are strings as a server writes them. If a body is sent to a subresource that ignores a part of the
+object (the status, or everything else), only the part that the subresource writes is passed here.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _live(
 ) -> tuple[Object, Managers]:
     """Return the object to apply to and its owners. Untracked fields belong to an earlier manager.
 
-    What this subresource ignores does not count: it is set `apart`.
+    Fields that this subresource ignores, named in `apart`, do not count.
     """
     before = without_managed_fields(live or {})
     managers = read_managers(live)
@@ -206,7 +206,7 @@ def check_applied(applied: Object, facts: Facts, api_version: str, kind: str) ->
 
 
 def _servers_own(before: Object, result: Object) -> Object:
-    """Return the merged object with what only the server may set as it was; a new one has none of it yet."""
+    """Return the merged object with what only the server sets as it was; a new object has none of it yet."""
     if not before:
         return result
     kept = members(before.get("metadata"))

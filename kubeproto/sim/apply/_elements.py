@@ -53,7 +53,7 @@ def by_step(elements: Iterable[Any], facts: Facts) -> dict[str, list[Any]]:
 
 def _value_step(element: Any) -> str:
     if is_map(element):
-        # A server accepts maps in a set, where each has one owner; their step is their text.
+        # A server accepts maps in a set, where each has one owner; the step to one is its JSON.
         return value_step(element)
     if is_list(element):
         raise Unidentified("not supported: associative list with lists as elements")

@@ -1,4 +1,4 @@
-"""`Facts`: what a server knows of the values at one place of an object of any kind, built in, custom or
+"""`Facts`: what a server knows about the values at one place of an object of any kind, built in, custom or
 unknown.
 
 Merging, applying and tracking of fields walk an object and its facts side by side::
@@ -174,13 +174,13 @@ def _field(field: FieldFacts) -> Facts:
     plain = _plain(field.type, [])
     if plain.shape != "scalar":
         return plain
-    # A default of a field that need not be sent is the API's own choice, and filled in by then.
+    # The default of an optional field is set by the API, and has been filled in before.
     zero = field.default if field.required and field.default is not None else ABSENT
     return Facts("scalar", scalar=plain.scalar, default=field.default, zero=zero)
 
 
 def _plain(type_: str, form: Sequence[str]) -> Facts:
-    """Return the facts of an element, of which the field says no more than the type."""
+    """Return the facts of an element, for which the field declares nothing but the type."""
     match form:
         case ["list", *inner]:
             return Facts("list", atomic=True, rest=lambda: _plain(type_, inner))

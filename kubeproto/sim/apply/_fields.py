@@ -172,7 +172,7 @@ def _other_kind(old: Any, new: Any) -> bool:
 
 
 def _same(old: Any, new: Any) -> bool:
-    """Compare quickly: equal texts are equal values; others may be equal in another order of keys."""
+    """Compare quickly: equal JSON means equal values; other JSON may differ in the order of keys only."""
     if type(old) is not type(new):
         return False
     if is_map(old) or is_list(old):

@@ -44,7 +44,7 @@ class Owner(Struct, frozen=True, kw_only=True, order=True):
 class OwnedFields(Struct, frozen=True):
     """The fields that an owner has, the version in which they are named, and since when.
 
-    `entry` is how that was read, to be written again as long as nothing changes.
+    `entry` is the entry as it was read; it is written again as long as nothing changes.
     """
 
     fields: FieldSet

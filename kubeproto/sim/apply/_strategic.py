@@ -200,7 +200,7 @@ def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any],
 
 
 def _new(value: Any) -> Any:
-    """Return a value that meets nothing of its type: without nulls in its maps, without directives."""
+    """Return a value that replaces nothing of its type: without nulls in its maps, without directives."""
     if is_map(value):
         if _DIRECTIVE in value:
             return _directed(value)
@@ -233,7 +233,7 @@ def _key_value(element: Any, merge_key: str) -> Hashable:
 
 
 def _scalar(value: Any) -> Hashable:
-    """Return a comparable form: anything but a scalar as its text, and true differs from 1."""
+    """Return a comparable form: anything but a string as its JSON, so that true differs from 1."""
     return value if isinstance(value, str) else msgspec.json.encode(value)
 
 

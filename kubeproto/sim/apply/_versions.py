@@ -48,7 +48,7 @@ class VersionedChanges:
         return self._changes[held.api_version]
 
     def _compared(self, api_version: str) -> Changes | None:
-        assert self._versions is not None  # asked for by `seen_by` alone
+        assert self._versions is not None  # only `seen_by` calls this
         before = self._versions.in_version(self._before, api_version)
         after = self._versions.in_version(self._after, api_version)
         if before is None or after is None:

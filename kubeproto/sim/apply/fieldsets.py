@@ -70,7 +70,7 @@ def fieldset(paths: Iterable[Path]) -> FieldSet:
 
 
 def node(inside: FieldSet, *, member: bool) -> FieldSet | None:
-    """Return what is behind a step: its own membership and what is inside; None if neither."""
+    """Return what is below a step: its own membership and what is inside; None if neither."""
     if not inside:
         return {} if member else None
     return {**_ME, **inside} if member else inside

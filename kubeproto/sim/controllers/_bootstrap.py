@@ -3,7 +3,7 @@
 What an API server and its controller manager create when they start was read from one (`tools/new_cluster`):
 roles and their bindings, priority classes, flow schemas, API services and the `kubernetes` Service. A default
 ServiceAccount and the certificate of the cluster's authority are created in each namespace, and again when
-they they are deleted.
+they are deleted.
 """
 
 from __future__ import annotations

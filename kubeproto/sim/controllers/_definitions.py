@@ -1,4 +1,4 @@
-"""Custom resource definitions: from the POST to what is served, through changes, to the end."""
+"""The life of custom resource definitions: created, established, changed, deleted."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ControllerManager:
 
     `populated` clusters give each namespace its default objects too. `names` are the controllers that make
     objects from others, such as pods; `gates` opens the admission of what they write, and `notify` is called
-    when a test has let one of them go on.
+    when a test has let one of them continue.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class ControllerManager:
 
     @property
     def due(self) -> float | None:
-        """When a controller acts without a change next; None if none will."""
+        """The next time at which a controller acts without a change; None if none will."""
         return self._due if self._rests else self._find_due()
 
     @property
@@ -111,7 +111,7 @@ class ControllerManager:
         return min((time for time in times if time is not None), default=None)
 
     def settle(self) -> None:
-        """Let the controllers work until they have nothing left to do."""
+        """Let the controllers work until nothing is left to do."""
         if self._rests:
             return
         for _ in range(_ROUNDS):
@@ -192,7 +192,7 @@ class ControllerSwitches(Mapping[str, ControllerSwitch]):
     def __getitem__(self, name: str) -> ControllerSwitch:
         found = self._switches.get(long_name(name))
         if found is None:
-            raise KeyError(f"the cluster runs no {name!r}, only {', '.join(sorted(self._switches))}")
+            raise KeyError(f"the cluster does not run {name!r}, only {', '.join(sorted(self._switches))}")
         return found
 
     def __iter__(self) -> Iterator[str]:

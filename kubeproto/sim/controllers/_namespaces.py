@@ -1,4 +1,4 @@
-"""The lifecycle of namespaces, and the end of pods, which have no kubelet."""
+"""The lifecycle of namespaces, and the deletion of pods without a kubelet."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Pods:
             pod = msgspec.json.decode(event.stored.data)
             meta, nodes = pod["metadata"], self.state.nodes
             if nodes is not None and nodes.keeps(pod["spec"].get("nodeName", "")):
-                return  # the pod ends when its kubelet says so, and not at all while that is silent
+                return  # the kubelet decides when the pod ends, and does nothing while it is silent
             if meta.get("deletionGracePeriodSeconds"):
                 self._ending[key] = parse_time(meta["deletionTimestamp"]).timestamp()
 

@@ -42,14 +42,14 @@ _PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>bad gatew
 
 
 class Cut(Struct, frozen=True):
-    """The body stops after so many bytes: the connection breaks, or, if `clean`, ends as if complete."""
+    """The body stops after this many bytes: the connection breaks, or, if `clean`, ends as if complete."""
 
     after: int = 0
     clean: bool = False
 
 
 class HalfOpen(Struct, frozen=True):
-    """The body stops after so many bytes, and the client never learns that the server is gone."""
+    """The body stops after this many bytes, and the client never learns that the server is gone."""
 
     after: int = 0
 
@@ -360,7 +360,7 @@ Ending = Literal["clean", "cut", "silent"]
 
 
 class BrokenBody:
-    """A body that stops after so many bytes. Until then it is unchanged."""
+    """A body that stops after a number of bytes. Until then it is unchanged."""
 
     def __init__(self, source: Stream | None, data: bytes, limit: int, ending: Ending) -> None:
         self.wake: Callable[[], None] | None = None
@@ -380,11 +380,11 @@ class BrokenBody:
 
     @property
     def due(self) -> float | None:
-        """When something happens; the watch behind it is driven by the cluster."""
+        """When something happens; the cluster drives the watch that this body contains."""
         return None
 
     def take(self) -> bytes:
-        """Return the bytes that have arrived; at the place of the cut a `TransportError`."""
+        """Return the bytes that have arrived; raise `TransportError` where the body is cut."""
         if self._left <= 0:
             if self._ending == "cut":
                 raise TransportError("the connection was reset")

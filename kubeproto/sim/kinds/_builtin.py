@@ -33,7 +33,7 @@ class BuiltinRule(Struct, frozen=True):
 class BuiltIn(Struct, frozen=True):
     """The table, by type and field.
 
-    A default is a list of one value, or the name of a neighbour and a value for each text of that; the
+    A default is a list of one value, or the name of a neighbour and a value for each value of that; the
     neighbour ``<kind>`` is the type of the whole object. `zeros` says whether an empty value is kept, and
     `nulls` which fields are written as null when they are missing.
     """

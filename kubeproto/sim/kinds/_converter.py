@@ -1,4 +1,4 @@
-"""What a kind needs of whoever converts its objects between versions, where a webhook has to be asked."""
+"""The interface by which a kind has its objects converted between versions, where a webhook does that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Converter(Protocol):
         ...
 
     def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:
-        """Ask about all of these objects at once, so that a request is put off once and not for each."""
+        """Request all of these conversions at once, so that a request is repeated once and not for each."""
         ...
 
     def from_cache(self) -> AbstractContextManager[None]:
@@ -29,6 +29,6 @@ class Converter(Protocol):
     def in_background(self, *, called_later: bool) -> AbstractContextManager[None]:
         """Convert for an open watch, which ends where the reply of a webhook is missing.
 
-        With `called_later` the calls that are missing are noted for whoever can send them.
+        With `called_later` the missing calls are kept for the driver, which can send them.
         """
         ...

@@ -169,7 +169,7 @@ def _job(obj: Json) -> None:
     if "backoffLimitPerIndex" in spec:
         spec.setdefault("backoffLimit", 2**31 - 1)  # each index has its own
     if "podFailurePolicy" in spec:
-        spec.setdefault("podReplacementPolicy", "Failed")  # what has not ended cannot be judged
+        spec.setdefault("podReplacementPolicy", "Failed")  # the policy judges only pods that have ended
 
 
 def _controller(obj: Json) -> None:

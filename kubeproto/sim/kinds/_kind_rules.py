@@ -47,7 +47,7 @@ def check_kind(served: Served, obj: dict[str, Any], old: dict[str, Any] | None) 
 
 
 def check_bytes(served: Served, obj: dict[str, Any], where: str = "") -> None:
-    """Refuse data that is not base64, as a server's decoder does: `Misfit`; `where` begins its text."""
+    """Refuse data that is not base64, as a server's decoder does: `Misfit`, whose message `where` begins."""
     name = {"secrets": "data", "configmaps": "binaryData"}.get(served.full_name, "")
     for text in member(obj, name).values() if name else ():
         try:

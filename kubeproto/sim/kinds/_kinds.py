@@ -272,20 +272,20 @@ class Served:
         return self.webhook is not None
 
     def prepare(self, stored: Iterable[bytes]) -> None:
-        """Have the webhook asked about all of these stored objects at once, before they are shown."""
+        """Have the webhook convert all of these stored objects at once, before they are shown."""
         if self.webhook is not None and self.converter is not None:
             objs = (self._brought_up(msgspec.json.decode(data)) for data in stored)
             others = (obj for obj in objs if obj["apiVersion"] != self.api_version)
             self.converter.prepare(self.webhook, others, self.api_version)
 
     def reading(self, *, cached: bool) -> AbstractContextManager[None]:
-        """What a list or a watch reads in: with a cache, no object is converted twice."""
+        """Return the context in which a list or a watch reads: with a cache, no object is converted twice."""
         if self.webhook is not None and self.converter is not None and cached:
             return self.converter.from_cache()
         return nullcontext()
 
     def following(self, *, called_later: bool) -> AbstractContextManager[None]:
-        """What an open watch reads on in; it stops where a webhook has to be called first."""
+        """Return the context in which an open watch reads; it stops where a webhook must be called first."""
         if self.webhook is not None and self.converter is not None:
             return self.converter.in_background(called_later=called_later)
         return nullcontext()
@@ -336,7 +336,7 @@ class Kinds:
         return group in self._own
 
     def of_kind(self, api_version: str, kind: str) -> Served | None:
-        """Return what an `apiVersion` and a `kind` mean; None if nothing here."""
+        """Return the kind that an `apiVersion` and a `kind` name; None if it is not served."""
         group, _, version = api_version.rpartition("/")
         for served in self.by_version.get((group, version), {}).values():
             if served.kind == kind:
@@ -352,7 +352,7 @@ class Kinds:
         return self.by_storage.get(name)
 
     def define(self, kind: DefinedKind, *, ready_at: float) -> list[Served]:
-        """Serve a custom resource, or serve it as its definition has become."""
+        """Serve a custom resource, or serve it as its changed definition describes it."""
         before = [served for served in self if served.custom and served.full_name == kind.name]
         ready = before[0].ready_at if before else ready_at
         self.forget(kind.name)

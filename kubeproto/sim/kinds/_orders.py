@@ -122,7 +122,7 @@ _LAST: Final = ("spec", "status")
 # nulls of the second.
 SHOWN_AS: Final = {"events_v1.EventSeries": "core_v1.EventSeries"}
 
-# Written even when there is nothing to write: null, or an empty text.
+# Written even when there is nothing to write: null, or an empty string.
 ALWAYS: Final = frozenset((
     ("autoscaling_v2.HorizontalPodAutoscalerStatus", "currentMetrics"),
     ("apiextensions_v1.CustomResourceDefinitionStatus", "conditions"),
@@ -139,7 +139,7 @@ ALWAYS: Final = frozenset((
     ("events_v1.Event", "deprecatedLastTimestamp"),
 ))  # fmt: skip
 
-# Texts that are kept although they are empty: pointers, in Go. OpenAPI does not distinguish them.
+# Strings that are kept although they are empty: pointers, in Go. OpenAPI does not distinguish them.
 POINTERS: Final = frozenset((
     ("coordination_v1.LeaseSpec", "holderIdentity"),
     ("coordination_v1.LeaseSpec", "preferredHolder"),

@@ -29,7 +29,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MalformedProtobuf(ValueError):
-    """A body that its content type does not fit; the text says where it goes wrong."""
+    """A body that does not fit its content type; the message says where."""
 
 
 class ProtobufField(Struct, frozen=True, array_like=True):

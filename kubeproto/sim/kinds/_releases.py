@@ -105,5 +105,5 @@ def release_of(number: str) -> Release:
     facts = table().releases.get(number)
     if facts is None:
         known = ", ".join((*table().releases, NEWEST.number))
-        raise ValueError(f"there is no simulated Kubernetes {number!r}; there are {known}")
+        raise ValueError(f"Kubernetes {number!r} cannot be simulated; the releases are {known}")
     return Release(number, facts)

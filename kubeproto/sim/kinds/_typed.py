@@ -1,9 +1,9 @@
 """Objects of built-in kinds as a server reads and writes them: by the types of its own code.
 
 Reading drops what the type does not declare (and reports it), what is null and what is empty; it brings
-quantities and times into the one form that a server stores. Writing lets msgspec do the work: for each type
-a Struct is made whose fields stand in the server's order, so that a value of a wrong type is found while
-the bytes are made, and maps come out sorted.
+quantities and times into the one form that a server stores. Writing lets msgspec do the work: for each type a
+Struct is made whose fields are in the server's order, so that a value of a wrong type is found while the
+bytes are made, and maps come out sorted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Misfit(ValueError):
-    """A value does not fit its type; the text is what a server's JSON decoder says."""
+    """A value does not fit its type; the message is that of a server's JSON decoder."""
 
 
 class FieldPlan:

@@ -30,7 +30,7 @@ def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) 
 
 
 def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
-    """Put what an archive holds into a folder; or ValueError. Symbolic links are not known here."""
+    """Put what an archive holds into a folder; or ValueError. Symbolic links are not supported."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for entry in tar:
@@ -42,4 +42,4 @@ def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
                 elif entry.islnk():
                     files[path] = files.get(absolute(entry.linkname, folder), b"")
     except tarfile.TarError as error:
-        raise ValueError(f"this is not an archive: {error}") from None
+        raise ValueError(f"this is not a tar archive: {error}") from None

@@ -18,7 +18,7 @@ _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 
 
 class CommandStreams(Struct, frozen=True):
-    """Which streams a client has asked for."""
+    """The streams that a client has asked for."""
 
     stdin: bool = False
     stdout: bool = False
@@ -83,7 +83,7 @@ CommandHandler: TypeAlias = Callable[[CommandSession], str | bytes | int | None]
 
 
 class CommandConversation:
-    """The messages of one exec or attach, both ways, for whoever carries them."""
+    """The messages of one exec or attach, in both directions."""
 
     def __init__(self, protocol: str, streams: CommandStreams) -> None:
         self.protocol = protocol
@@ -93,7 +93,7 @@ class CommandConversation:
         self.messages = 0  # that went either way
         self._streams = streams
         self._outgoing: deque[bytes] = deque()
-        # Servers open each output stream with an empty message.
+        # A server opens each output stream with an empty message.
         if streams.stdout:
             self._outgoing.append(bytes((_STDOUT,)))
         if streams.stderr and not streams.tty:
@@ -109,11 +109,11 @@ class CommandConversation:
         elif result is not None:
             self.session.exit(result)
 
-    # What goes to the client
+    # Messages to the client
 
     @property
     def ended(self) -> bool:
-        """Whether all was said."""
+        """Whether everything was sent."""
         return self.over and not self._outgoing
 
     def take(self) -> bytes:
@@ -135,13 +135,13 @@ class CommandConversation:
         self._notify()
 
     def end(self, status: dict[str, Any]) -> None:
-        """Say how it ended."""
+        """Report how it ended."""
         if not self.over:
             self._outgoing.append(bytes((_ERROR,)) + msgspec.json.encode(status))
             self.over = True
             self._notify()
 
-    # What comes from the client
+    # Messages from the client
 
     def feed(self, message: bytes) -> None:
         """Take a message of the client."""
@@ -197,7 +197,7 @@ def _exit_status(command: tuple[str, ...], code: int) -> dict[str, Any]:
 
 
 def attach(session: CommandSession) -> None:
-    """Show what a container writes from now on; what is typed goes to its log, as if it echoed it."""
+    """Show what a container writes from now on; input goes to its log, as if the container echoed it."""
     output = session.container.output
     position = len(output.entries)
 

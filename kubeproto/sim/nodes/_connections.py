@@ -1,4 +1,4 @@
-"""What connects to a pod on a node: reads of its logs, commands in its containers, its ports."""
+"""Connections to a pod on a node: reads of its logs, commands in its containers, its ports."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ._pod_values import Running, Waiting
 from ._ports import PortConversation
 from ._programs import Behaviour, Program, program_of
 
-# A kubelet ends a command on which nothing was said for so long (--streaming-connection-idle-timeout).
+# A kubelet ends a command that has been silent for this long (--streaming-connection-idle-timeout).
 IDLE: Final = 4 * 3600.0
 _KILLED: Final = 137
 
 
 def open_log(run: PodRun, pod: str, name: str, query: LogQuery, *, previous: bool) -> LogStream:
-    """Open the log of a container; or a refusal, as a kubelet says it."""
+    """Open the log of a container; or a refusal, as a kubelet words it."""
     container = next(one for one in run.state.containers if one.name == name)
     if previous:
         if (kept := run.previous.get(name)) is None:
@@ -88,7 +88,7 @@ def _attach(program: Program, container: RunningContainer, streams: CommandStrea
         return program.attach
     if not (container.spec.get("stdin") and streams.stdin):
         return attach
-    # Such a container is there for somebody to type into it, and ends when that is over.
+    # Such a container runs an interactive shell, and ends when the shell does.
     shell = _shell()
     return lambda session: _run_main(shell, session.container, session)
 

@@ -15,7 +15,7 @@ OutputStream: TypeAlias = Literal["stdout", "stderr"]
 
 
 class LogEntry(Struct, frozen=True, gc=False):
-    """A line that was written; one without its end goes on in the next entry of its stream."""
+    """A line that was written; one without its end continues in the next entry of its stream."""
 
     at: float
     stream: OutputStream
@@ -23,7 +23,7 @@ class LogEntry(Struct, frozen=True, gc=False):
 
 
 class LogBuffer:
-    """The log of one run of a container. Whoever follows it has a callback in `followers`."""
+    """The log of one run of a container. Each reader that follows it has a callback in `followers`."""
 
     def __init__(self) -> None:
         self.entries: list[LogEntry] = []
@@ -52,7 +52,7 @@ class LogBuffer:
 
 
 class ContainerHost(Protocol):
-    """What a container needs of its node."""
+    """What a container needs from its node."""
 
     @property
     def now(self) -> float:

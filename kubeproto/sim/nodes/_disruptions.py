@@ -1,4 +1,4 @@
-"""Why a pod is about to be deleted, as its status says it."""
+"""Why a pod is about to be deleted: the condition in its status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def mark_disrupted(state: ServerState, pods: Served, stored: Stored, reason: str, message: str) -> None:
-    """Say in a pod's status why it is about to be deleted."""
+    """Record in a pod's status why it is about to be deleted."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
 
     def change(pod: Json) -> None:

@@ -1,4 +1,4 @@
-"""The kubelets of all nodes: they drive the machine of each pod, and do what it asks for."""
+"""The kubelets of all nodes: they drive the machine of each pod, and perform its actions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Json = dict[str, Any]
 
 
 class PodRun(Struct, kw_only=True):
-    """A pod on a node: its machine, and what runs in its containers. `generation` is the one last seen."""
+    """A pod on a node: its machine, and what runs in its containers. `generation` is the latest one seen."""
 
     key: str
     uid: str
@@ -68,12 +68,12 @@ class NodeStates(Protocol):
         ...
 
     def is_ready(self, node: str) -> bool:
-        """Whether the cluster takes a node for ready."""
+        """Whether the cluster considers a node ready."""
         ...
 
 
 class Kubelets:
-    """All pods that are on nodes. `writing` is True while they write, so that nobody takes it for news."""
+    """All pods that are on nodes. `writing` is True while they write: their own changes are ignored."""
 
     def __init__(self, state: ServerState, behaviour: Behaviour, nodes: NodeStates) -> None:
         self.state = state
@@ -86,7 +86,7 @@ class Kubelets:
         self._count = 0
 
     def adopt(self, other: Kubelets) -> None:
-        """Take over the pods of a forked cluster. Logs go along; what is connected to a pod does not."""
+        """Take over the pods of a forked cluster. Logs are copied; connections to a pod are not."""
         for key, run in other.runs.items():
             twin = msgspec.structs.replace(run, containers={}, previous={})
             twin.previous = {name: log.copy() for name, log in run.previous.items()}
@@ -95,7 +95,7 @@ class Kubelets:
             self.runs[key] = twin
         self._due = list(other._due)
 
-    # What comes up
+    # What becomes due
 
     @property
     def now(self) -> float:
@@ -104,7 +104,7 @@ class Kubelets:
 
     @property
     def due(self) -> float | None:
-        """When something happens by itself next."""
+        """The next time at which something happens by itself."""
         while self._due and not self._is_current(*self._due[0]):
             heapq.heappop(self._due)
         times = [heap[0][0] for heap in (self._due, self._timers) if heap]
@@ -166,7 +166,7 @@ class Kubelets:
                 container.output.close()
 
     def happen(self, run: PodRun, event: Event) -> None:
-        """Let something happen to a pod."""
+        """Pass an event to the machine of a pod."""
         run.state, actions = pod_lifecycle.step(run.state, event, self.now)
         self._perform(run, actions)
 
@@ -240,7 +240,7 @@ class Kubelets:
                 self.happen(run, pod_lifecycle.ContainerExited(container.name, code))
 
     def report(self, run: PodRun, *, gone: bool = False) -> None:
-        """Write the status of a pod, if it is another; with `gone`, let the pod go."""
+        """Write the status of a pod if it has changed; with `gone`, remove the pod."""
         found = self._stored(run)
         if found is None:
             return
@@ -280,7 +280,7 @@ def container_spec(pod: Json, name: str) -> Json:
 def _found_running(
     pod: Json, policy: pod_lifecycle.RestartPolicy, containers: Containers, now: float
 ) -> Containers:
-    """Containers as the status of their pod shows them: a kubelet that was restarted goes on from there."""
+    """Containers as the status of their pod shows them: a restarted kubelet continues from there."""
     status = member(pod, "status")
     rows = {
         one["name"]: one
@@ -306,7 +306,7 @@ def _found(container: Container, row: Json, policy: pod_lifecycle.RestartPolicy,
 
 
 def _shown(shown: Json, now: float, *, ready: bool) -> ContainerState | None:
-    """The state of a container as its status shows it; None if it has not begun."""
+    """The state of a container as its status shows it; None if it has not started."""
     if running := member(shown, "running"):
         return Running(parse_time(running["startedAt"]).timestamp(), ready)
     if over := member(shown, "terminated"):

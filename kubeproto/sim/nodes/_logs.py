@@ -1,4 +1,4 @@
-"""The log of a container as a request reads it: from where, how much, with times or without, and followed."""
+"""The log of a container as a request reads it: which part of it, with or without times, followed or not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._containers import LogBuffer, LogEntry
 
 
 class LogQuery(Struct, frozen=True, kw_only=True):
-    """What of a log is asked for. `since` is a time; `stream` is empty for both."""
+    """The part of a log that is requested. `since` is a time; `stream` is empty for both streams."""
 
     tail: int | None = None
     since: float | None = None
@@ -21,7 +21,7 @@ class LogQuery(Struct, frozen=True, kw_only=True):
 
 
 class LogStream:
-    """A log that is followed until its container ends; or, as `text`, what there is of it."""
+    """A log that is followed until its container ends; or, as `text`, its present content."""
 
     def __init__(self, buffer: LogBuffer, query: LogQuery) -> None:
         self.wake: Callable[[], None] | None = None
@@ -35,7 +35,7 @@ class LogStream:
 
     @property
     def text(self) -> bytes:
-        """All that is there now."""
+        """The present content."""
         text = self.take()
         self.close()
         return text
@@ -59,7 +59,7 @@ class LogStream:
         return text
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """Stop following: the reader is gone."""
         self._closed = True
         if self._notify in self._buffer.followers:
             self._buffer.followers.remove(self._notify)
@@ -81,7 +81,7 @@ class LogStream:
 
 
 def _first(entries: list[LogEntry], tail: int | None) -> int:
-    """The number of the first entry of the last so many lines."""
+    """The number of the first entry of the last `tail` lines."""
     if tail is None:
         return 0
     lines = 0

@@ -1,4 +1,4 @@
-"""`NodeController`: what happens on nodes and to them, beside the pods: health, leases, taints, evictions."""
+"""`NodeController`: what happens to nodes apart from their pods: health, leases, taints, evictions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LEASES: Final = "leases.coordination.k8s.io"
 
 
 class NodeRun(Struct):
-    """A node that is simulated: what it is made of, how it is, and how many pods it has had."""
+    """A simulated node: its machine, its health, and how many pods it has had."""
 
     machine: Machine
     health: node_health.State
@@ -65,7 +65,7 @@ class NodeController:
         self._runs: dict[str, NodeRun] = {}
         self._dirty_pods: dict[str, None] = {}
         self._dirty_nodes: dict[str, None] = {}
-        self._evictions: dict[str, float] = {}  # pods that a taint ends, and when
+        self._evictions: dict[str, float] = {}  # pods that a taint evicts, and when
         self._writing = False
 
     def add(
@@ -89,7 +89,7 @@ class NodeController:
         self._perform(self._runs[name], actions)
         return name
 
-    # What the cluster asks
+    # What the cluster calls
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note a change of a pod or a node."""
@@ -97,12 +97,12 @@ class NodeController:
             if event.change == "DELETED" or not self._kubelets.writing:
                 self._dirty_pods[event.stored.key] = None
             elif b'"phase":"Running"' not in event.stored.data:
-                self._dirty_pods[event.stored.key] = None  # one that is over leaves room for others
+                self._dirty_pods[event.stored.key] = None  # a pod that has ended leaves room for others
         elif storage.name == "nodes" and not self._writing:
             self._dirty_nodes[event.stored.name] = None
 
     def work(self) -> bool:
-        """Do what has come up; return whether there was anything."""
+        """Do what has become necessary; return whether there was anything."""
         before = self.state.storage.version
         nodes, self._dirty_nodes = self._dirty_nodes, {}
         for name in nodes:
@@ -116,7 +116,7 @@ class NodeController:
 
     @property
     def due(self) -> float | None:
-        """When something happens by itself next."""
+        """The next time at which something happens by itself."""
         times = [self._kubelets.due, *(node_health.due(run.health) for run in self._runs.values())]
         times += self._evictions.values()
         return min((time for time in times if time is not None), default=None)
@@ -137,7 +137,7 @@ class NodeController:
         self._evictions = dict(other._evictions)
 
     def resume(self) -> None:
-        """Begin again with what is stored, after a restart: the nodes stay, the logs of containers do not."""
+        """Start again from what is stored, after a restart: the nodes stay, the logs of containers do not."""
         machines = [run.machine for run in self._runs.values()]
         self._begin()
         for machine in machines:
@@ -147,15 +147,15 @@ class NodeController:
                 self._perform(run, actions)
 
     def keeps(self, node: str) -> bool:
-        """Whether a node is simulated, so that its pods end when its kubelet says so."""
+        """Whether a node is simulated, so that its kubelet decides when its pods end."""
         return node in self._runs
 
     def find(self, key: str, uid: str) -> PodRun | None:
-        """Return what runs of a pod; None if it is on none of the nodes."""
+        """Return the run of a pod; None if it is not on any of the nodes."""
         run = self._kubelets.runs.get(key)
         return run if run is not None and run.uid == uid else None
 
-    # What kubelets ask of their nodes
+    # What kubelets call
 
     def placement(self, node: str) -> Placement:
         """Return addresses for a new pod."""
@@ -169,7 +169,7 @@ class NodeController:
         return run is not None and answers(run.health)
 
     def is_ready(self, node: str) -> bool:
-        """Whether the cluster takes a node for ready."""
+        """Whether the cluster considers a node ready."""
         run = self._runs.get(node)
         return run is not None and is_ready(run.health)
 
@@ -178,7 +178,9 @@ class NodeController:
     def _change(self, node: str, event: node_health.Event) -> None:
         run = self._runs.get(node)
         if run is None:
-            raise LocalProtocolError(f"no node {node!r} is simulated: there are {', '.join(self._runs)}")
+            raise LocalProtocolError(
+                f"no simulated node has the name {node!r}: the nodes are {', '.join(self._runs)}"
+            )
         self._happen(run, event)
 
     def _happen(self, run: NodeRun, event: node_health.Event) -> None:
@@ -268,7 +270,7 @@ class NodeController:
                 self._plan_eviction(key)
 
     def _plan_eviction(self, key: str) -> None:
-        """Note when the taints of its node end a pod, if they do."""
+        """Note when the taints of its node evict a pod, if they do."""
         self._evictions.pop(key, None)
         run = self._kubelets.runs.get(key)
         stored = self._served("pods").storage.objects.get(key)

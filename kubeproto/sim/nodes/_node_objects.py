@@ -1,4 +1,4 @@
-"""The objects of a node: itself, with what a kubelet says in its status, and its lease."""
+"""The objects of a node: the Node, with the status that a kubelet writes, and its lease."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRESSURES: Final = (
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """What a node is made of. Its number gives it its addresses."""
+    """What a node is made of. Its addresses follow from its number."""
 
     name: str
     number: int
@@ -40,7 +40,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return f"172.18.{self.number // 250}.{self.number % 250 + 2}"
 
     def pod_ip(self, number: int) -> str:
-        """The address of its so-many-th pod."""
+        """The address of its pod with this number."""
         return f"10.244.{self.number % 250}.{number % 250 + 2}"
 
 
@@ -63,7 +63,7 @@ def new_node(machine: Machine) -> Json:
 
 
 def write_node(node: Json, machine: Machine, health: node_health.State, now: float, *, version: str) -> None:
-    """Bring status and taints of a node in step with its health, and with whether it is cordoned."""
+    """Update the status and the taints of a node from its health, and from whether it is cordoned."""
     status: Json = node.setdefault("status", {})
     status.setdefault("capacity", dict(machine.capacity))
     status.setdefault("allocatable", dict(machine.capacity))
@@ -78,14 +78,14 @@ def write_node(node: Json, machine: Machine, health: node_health.State, now: flo
 
 
 def write_taints(node: Json, health: node_health.State, now: float) -> bool:
-    """Bring the taints of a node alone in step; return whether that changed any."""
+    """Update only the taints of a node; return whether any changed."""
     before = listed(member(node, "spec"), "taints")
     _taint(node, health, time_text(now))
     return listed(member(node, "spec"), "taints") != before
 
 
 def is_ready(health: node_health.State) -> bool:
-    """Whether the cluster takes a node for ready: a silent one too, until that is noticed."""
+    """Whether the cluster considers a node ready: a silent one too, until that is noticed."""
     return isinstance(health, (node_health.Healthy, node_health.Silent))
 
 
@@ -111,7 +111,7 @@ def _conditions(status: Json, health: node_health.State, stamp: str) -> list[Jso
     for type_, value, reason, message in rows:
         old = before.get(type_, {})
         since = old.get("lastTransitionTime", stamp) if old.get("status") == value else stamp
-        # A node that is lost sends no heartbeat: the time of the last one stays.
+        # A lost node sends no heartbeat: the time of the last one stays.
         beat = old.get("lastHeartbeatTime", stamp) if value == "Unknown" else stamp
         conditions.append({
             "type": type_, "status": value, "lastHeartbeatTime": beat, "lastTransitionTime": since,

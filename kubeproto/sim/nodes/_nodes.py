@@ -15,7 +15,7 @@ from ._programs import Program
 
 
 class NodeOptions(TypedDict, total=False):
-    """How nodes and the pods on them behave: what `Behaviour` says, by the same names."""
+    """How nodes and the pods on them behave: the fields of `Behaviour`, by the same names."""
 
     ready_after: float
     init_takes: float
@@ -27,9 +27,9 @@ class NodeOptions(TypedDict, total=False):
 class Nodes(NodeController):
     """The nodes of a cluster, from `cluster.nodes()`.
 
-    Pods are bound to them, run, end and are reported on, in virtual time. `behaviour` says how, and
-    `programs` does for single images. The methods cause unplanned events: containers that exit, pods that
-    are not ready any more, nodes that go silent.
+    Pods are bound to them, run, end and are reported on, in virtual time. `behaviour` determines how, and
+    `programs` does so for single images. The methods cause unplanned events: containers that exit, pods that
+    are no longer ready, nodes that go silent.
     """
 
     def enter(self) -> None:
@@ -39,7 +39,7 @@ class Nodes(NodeController):
         self.learn()
 
     def fork(self, state: ServerState) -> Nodes:
-        """Return the same nodes for a forked cluster. What is connected to a pod stays with this one."""
+        """Return the same nodes for a forked cluster. Connections to a pod stay with this cluster."""
         twin = Nodes(state, copy(self.behaviour))
         twin.behaviour.programs = dict(self.behaviour.programs)
         twin.adopt(self)
@@ -57,7 +57,7 @@ class Nodes(NodeController):
         """The names of the nodes."""
         return list(self._runs)
 
-    # What a test makes happen
+    # What a test causes
 
     def exit(
         self, pod: str, code: int = 1, *, container: str = "", namespace: str = "default", reason: str = "",
@@ -76,7 +76,7 @@ class Nodes(NodeController):
     def evict(
         self, pod: str, message: str = "The node was low on resource: memory.", *, namespace: str = "default"
     ) -> None:
-        """Evict a pod by its kubelet, as when its node runs out of memory: the pod has failed."""
+        """Evict a pod by its kubelet, as when its node runs out of memory: the pod fails."""
         self._kubelets.happen(self._run(pod, namespace), pod_lifecycle.Evicted(message))
 
     def container(self, pod: str, container: str = "", *, namespace: str = "default") -> RunningContainer:
@@ -111,11 +111,11 @@ class Nodes(NodeController):
         key = self._served("pods").key(namespace, pod)
         run = self._kubelets.runs.get(key)
         if run is None:
-            raise LocalProtocolError(f"pod {namespace}/{pod} is on none of the simulated nodes")
+            raise LocalProtocolError(f"pod {namespace}/{pod} is not on a simulated node")
         return run
 
     def _only(self, run: PodRun) -> str:
         mains = [one.name for one in run.state.containers if one.role == "main"]
         if len(mains) != 1:
-            raise LocalProtocolError(f"the pod has the containers {', '.join(mains)}: say which")
+            raise LocalProtocolError(f"the pod has the containers {', '.join(mains)}: name one of them")
         return mains[0]

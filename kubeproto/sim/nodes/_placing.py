@@ -1,6 +1,6 @@
 """Which node a pod goes to: the filters of a scheduler, and then the node with the fewest pods.
 
-What is looked at: cordoned nodes, taints, node selector and required node affinity, host ports, cpu, memory,
+What is considered: cordoned nodes, taints, node selector and required node affinity, host ports, cpu, memory,
 and the number of pods. What is not: affinity between pods, topology spread, volumes, preemption.
 """
 
@@ -23,7 +23,7 @@ _NO_SCHEDULE: Final = ("NoSchedule", "NoExecute")
 
 
 class Candidate(Struct):
-    """A node as the scheduler sees it: the object, and what its pods take of it."""
+    """A node as the scheduler sees it: the object, and what its pods use."""
 
     name: str
     node: Json
@@ -31,7 +31,7 @@ class Candidate(Struct):
 
 
 class Taken(Struct):
-    """What the pods of a node take of it."""
+    """What the pods of a node use."""
 
     pods: int = 0
     cpu: int = 0  # in thousandths
@@ -39,7 +39,7 @@ class Taken(Struct):
     ports: Counter[tuple[str, int]] = msgspec.field(default_factory=Counter[tuple[str, int]])
 
     def add(self, share: Share, count: int = 1) -> None:
-        """Count a pod, or, with -1, one that is over."""
+        """Count a pod; with -1, remove one that has ended from the count."""
         self.pods += count
         self.cpu += count * share.cpu
         self.memory += count * share.memory
@@ -48,7 +48,7 @@ class Taken(Struct):
 
 
 class Share(Struct, frozen=True):
-    """What one pod takes of its node."""
+    """What one pod uses of its node."""
 
     cpu: int
     memory: int
@@ -79,7 +79,7 @@ def place(pod: Json, candidates: Sequence[Candidate]) -> Candidate | Unschedulab
 
 
 def refusals(pod: Json, candidate: Candidate) -> list[str]:
-    """Why a node does not take a pod: the first filter that refuses it, and all that it says."""
+    """Why a node does not take a pod: all messages of the first filter that refuses it."""
     spec = pod["spec"]
     node = candidate.node
     taints = listed(member(node, "spec"), "taints")
@@ -126,7 +126,7 @@ def _lacking(share: Share, candidate: Candidate) -> list[str]:
 
 
 def share_of(pod: Json) -> Share:
-    """What a pod takes: what its containers ask for, or the largest init container if that is more."""
+    """What a pod uses: the requests of its containers, or of the largest init container if that is more."""
     cpu = memory = 0
     for one in listed(pod["spec"], "containers"):
         cpu += _asked(one, "cpu")

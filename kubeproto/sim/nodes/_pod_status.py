@@ -32,7 +32,7 @@ _STATUSES: Final = (
 
 
 class Placement(Struct, frozen=True):
-    """Where a pod runs, and since when: the addresses of its node and its own."""
+    """Where a pod runs, and since when: the address of its node and its own."""
 
     host_ip: str
     pod_ip: str
@@ -41,7 +41,7 @@ class Placement(Struct, frozen=True):
 
 def time_text(seconds: float) -> str:
     """A time as objects carry it, in whole seconds."""
-    # A time that is the sum of others may be a little less than the whole second that it stands for.
+    # The sum of several times may be a little less than the whole second that it should be.
     when = datetime.datetime.fromtimestamp(int(seconds + 1e-6), datetime.UTC)
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -60,7 +60,7 @@ def phase_of(state: State) -> str:
 
 
 def write_status(pod: Json, state: State, placement: Placement, now: float, *, ready: bool = True) -> None:
-    """Bring the status of a pod in step with its machine. `ready` is whether its node is."""
+    """Update the status of a pod from its machine. `ready` is whether its node is."""
     status: Json = pod.setdefault("status", {})
     generation = pod["metadata"].get("generation")
     status |= {"observedGeneration": generation} if generation else {}
@@ -100,7 +100,7 @@ def _message(state: State) -> str:
 
 
 def _begun(state: State) -> bool:
-    """Whether any container was ever started: the pod has its own network then."""
+    """Whether any container was ever started: from then on the pod has a network."""
     return any(not isinstance(one.state, Waiting) or one.last is not None for one in state.containers)
 
 
@@ -182,7 +182,7 @@ def _container(pod: Json, spec: Json, container: Container) -> Json:
     ready = isinstance(state, Running) and state.ready
     if container.role == "init":
         ready = isinstance(state, Terminated) and state.code == 0
-    # While it waits to be started again, its last run is the one that is counted.
+    # While it waits to be restarted, its last run is the one that is counted.
     last = container.restarts - (0 if isinstance(state, Waiting) else 1)
     found: Json = {
         "name": container.name,

@@ -10,13 +10,13 @@ Role: TypeAlias = Literal["init", "sidecar", "main", "ephemeral"]
 RestartPolicy: TypeAlias = Literal["Always", "OnFailure", "Never"]
 
 
-# How a pod behaves when nobody interferes
+# How a pod behaves without interference
 
 
 class ContainerPlan(Struct, frozen=True, kw_only=True, gc=False):
     """How a container behaves. It starts `starts_after` seconds after its turn has come, is ready
     `ready_after` seconds later, and ends `takes` seconds after its start with `code`; without `takes` it runs
-    forever. With `unpullable`, which says why, its image cannot be pulled and it never starts.
+    forever. `unpullable` is the reason why its image cannot be pulled: it never starts then.
     """
 
     starts_after: float = 0.0
@@ -48,7 +48,7 @@ class Waiting(Struct, frozen=True, gc=False):
 
 
 class Running(Struct, frozen=True, gc=False):
-    """Running since then. What is still to happen by itself has its time in `ready_at` and `ends_at`."""
+    """Running since then. `ready_at` and `ends_at` are the times of what will happen by itself."""
 
     since: float
     ready: bool = True
@@ -57,7 +57,7 @@ class Running(Struct, frozen=True, gc=False):
 
 
 class Terminated(Struct, frozen=True, gc=False):
-    """Over. It is started again at `restarts_at`, if at all."""
+    """Ended. It is restarted at `restarts_at`, if at all."""
 
     since: float
     at: float
@@ -112,7 +112,7 @@ class Ending(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """All containers are over, and none is started again. `reason` is given where the node ended the pod."""
+    """All containers have ended, and none is restarted. `reason` is set if the node ended the pod."""
 
     containers: Containers
     failed: bool
@@ -121,7 +121,7 @@ class Finished(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True):
-    """The node has nothing left of the pod, and lets it go."""
+    """Nothing of the pod is left on the node, which has confirmed its deletion."""
 
     containers: Containers
     failed: bool
@@ -149,7 +149,7 @@ class ContainerExited(Struct, frozen=True, gc=False):
 
 
 class ReadinessChanged(Struct, frozen=True, gc=False):
-    """The readiness probe of a container succeeded or failed. No name: those of all containers."""
+    """The readiness probe of a container succeeded or failed. Without a name: those of all containers."""
 
     ready: bool
     name: str = ""
@@ -163,7 +163,7 @@ class EphemeralAdded(Struct, frozen=True, gc=False):
 
 
 class Evicted(Struct, frozen=True, gc=False):
-    """The node ended the pod, for want of memory for example."""
+    """The node ended the pod, for example because it ran out of memory."""
 
     message: str
     reason: str = "Evicted"
@@ -184,7 +184,7 @@ Event: TypeAlias = (
 
 
 class StartContainer(Struct, frozen=True, gc=False):
-    """Run a container; what it runs in is new."""
+    """Run a container, in a new environment."""
 
     name: str
 

@@ -10,7 +10,7 @@ from ...streams import PIECE, V4
 
 
 class PortConnection:
-    """One connection to a port of a pod. Its handler sets `on_data`, and answers with `send`.
+    """One connection to a port of a pod. Its handler sets `on_data`, and responds with `send`.
 
     `on_drained` is called when all that was sent has gone out: for a handler that has much to send.
     """
@@ -33,7 +33,7 @@ PortHandler: TypeAlias = Callable[[PortConnection], object]
 
 
 def echo(connection: PortConnection) -> None:
-    """Send back what comes."""
+    """Send back what arrives."""
     connection.on_data = connection.send
 
 
@@ -72,7 +72,7 @@ class PortConversation:
     def feed(self, message: bytes) -> None:
         """Take a message of the client."""
         if len(message) < 2 or message[0] % 2:
-            return  # nothing is said on the channels of errors
+            return  # nothing arrives on the channels of errors
         connection = self._connections.get(message[0] // 2)
         if connection is not None and connection.on_data is not None:
             connection.on_data(message[1:])

@@ -1,4 +1,4 @@
-"""What the containers of an image do, as a test says it."""
+"""What the containers of an image do, as a test defines it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ Json = dict[str, Any]
 class Program(Struct, frozen=True, kw_only=True):
     """What the containers of an image do.
 
-    They write `log` when they start, and run until they are ended; with `takes`, for so many seconds, and
+    They write `log` when they start, and run until they are ended; with `takes`, for that many seconds, and
     then exit with `code`. They are ready `ready_after` seconds after their start, or after the initial delay
-    of their readiness probe. `unpullable` says why the image cannot be pulled: none of them ever starts.
+    of their readiness probe. `unpullable` is the reason why the image cannot be pulled: none of them ever
+    starts then.
 
     `files` are there when they start. `exec` runs the commands of `kubectl exec`, by default a small shell in
     memory; `attach` handles clients that attach; by default they see the log, or that shell in a container
-    with a stdin. `ports` are those that listen; None: all do, and send back what comes.
+    with a stdin. `ports` are those that listen; None: all listen, and send back what arrives.
     """
 
     log: str = ""
@@ -41,11 +42,11 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 class Behaviour(Struct, kw_only=True):
-    """How pods behave where no program says otherwise; to be changed at any time, for pods that come later.
+    """How pods behave unless a program says otherwise. Changes apply to pods that are created later.
 
-    Containers run `ready_after` seconds after their pod came to a node, init containers take `init_takes`
-    seconds each, and the containers of a Job's pods `jobs_take`. A pod that is deleted ends after
-    `ends_after` seconds; None: when its grace period is over. `programs` are found by the image of a
+    Containers run `ready_after` seconds after their pod was bound to a node, init containers take
+    `init_takes` seconds each, and the containers of a Job's pods `jobs_take`. A pod that is deleted ends
+    after `ends_after` seconds; None: when its grace period is over. `programs` are found by the image of a
     container, with or without its tag.
     """
 
@@ -91,7 +92,7 @@ def plan_pod(behaviour: Behaviour, pod: Json, now: float) -> tuple[PodPlan, Cont
         role: Role = "sidecar" if one.get("restartPolicy") == "Always" else "init"
         default = behaviour.init_takes if role == "init" else None
         containers.append(_container(behaviour, one, role, wait, default))
-        wait = 0.0  # what comes after the first needs no time of its own
+        wait = 0.0  # containers after the first start without a further delay
     takes = behaviour.jobs_take if _is_of_job(pod) else None
     for one in listed(spec, "containers"):
         containers.append(_container(behaviour, one, "main", wait, takes))

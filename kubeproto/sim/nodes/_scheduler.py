@@ -1,4 +1,4 @@
-"""The scheduler: it binds pods to nodes, and says of the others why no node takes them."""
+"""The scheduler: it binds pods to nodes, and reports why no node takes the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OVER = ("Succeeded", "Failed")
 
 
 class Scheduler:
-    """Follows all pods: those that wait for a node, and what the others take of theirs."""
+    """Follows all pods: those that wait for a node, and what the others use of theirs."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
@@ -30,14 +30,14 @@ class Scheduler:
         self._stale = False  # whether a pod that found no node might find one now
 
     def adopt(self, other: Scheduler) -> None:
-        """Take over what another one knows."""
+        """Copy what another scheduler knows."""
         self.waiting, self._taken = dict(other.waiting), dict(other._taken)
         for node, share in self._taken.values():
             self._nodes.setdefault(node, Taken()).add(share)
         self._stale = other._stale
 
     def look_again(self) -> None:
-        """A node has changed: pods that wait may fit now."""
+        """A node has changed: waiting pods may fit now."""
         self._stale = True
 
     def forget(self, key: str) -> None:
@@ -46,7 +46,7 @@ class Scheduler:
         self._release(key)
 
     def note(self, key: str, pod: Json) -> None:
-        """A pod is new, or has changed."""
+        """A pod was added or changed."""
         spec = pod["spec"]
         phase = member(pod, "status").get("phase")
         if node := spec.get("nodeName"):
@@ -140,6 +140,6 @@ def _wants_node(pod: Json) -> bool:
 
 
 def _turn(pod: Json) -> tuple[int, str, str, str]:
-    """The order of pods that wait: the more important first, then the older."""
+    """The order of waiting pods: higher priority first, then the older."""
     meta = pod["metadata"]
     return -pod["spec"].get("priority", 0), meta["creationTimestamp"], meta.get("namespace", ""), meta["name"]

@@ -1,7 +1,8 @@
-"""A small shell in memory: what `kubectl exec` meets where a test says nothing else.
+"""A small shell in memory: what `kubectl exec` runs unless a test sets a handler.
 
 It knows words in quotes, ``$NAME`` and ``$?``, ``;``, ``&&``, ``||``, pipes, ``>`` and ``>>`` into the files
-of the container, and a dozen commands. It has no loops, jobs or wildcards: who needs those gives a handler.
+of the container, and a dozen commands. It has no loops, jobs or wildcards: a test that needs those sets a
+handler.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Call:
         self._error = error
 
     def fail(self, why: str, code: int = 1) -> int:
-        """Say why the command failed."""
+        """Write why the command failed."""
         self._error(f"{self.words[0]}: {why}\n".encode())
         return code
 
@@ -75,13 +76,13 @@ def _reads_stdin(words: list[str]) -> bool:
 
 
 class _Runner:
-    """Runs a course of commands, and goes on when a sleep is over."""
+    """Runs a sequence of commands, and continues when a sleep is over."""
 
     def __init__(self, session: CommandSession) -> None:
         self._session = session
 
     def run(self, course: Course, done: Callable[[int], object]) -> None:
-        """Go on until the end or the next sleep."""
+        """Continue until the end or the next sleep."""
         if self._session.ended:
             course.close()
             return

@@ -27,9 +27,9 @@ Place: TypeAlias = tuple[str, str]
 class Stage(Struct, frozen=True, kw_only=True):
     """What happens to an object by itself: when it matches, after a delay, it is patched or deleted.
 
-    `kind` is a class, or text such as ``v1/Pod``. `when` is a part of the object, in which None stands for
-    what must be absent; or a function of the whole object. `patch` is a merge patch, or a function of the
-    object that returns one. The object must match all the time until `after` seconds have passed::
+    `kind` is a class, or a string such as ``v1/Pod``. `when` is a part of the object, in which None means
+    that a value must be absent; or a function of the whole object. `patch` is a merge patch, or a function of
+    the object that returns one. The object must match continuously until `after` seconds have passed::
 
         sim.Stage(kind="example.com/v1/Book", when={"status": {"phase": None}}, after=3,
                   patch={"status": {"phase": "Printed"}})
@@ -55,7 +55,7 @@ class _Scheduled(Struct, frozen=True):
 
 
 class Stages:
-    """All stages of a cluster. Of several that match an object the first counts."""
+    """All stages of a cluster. If several match an object, the first counts."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
@@ -106,7 +106,7 @@ class Stages:
         return twin
 
     def resume(self) -> None:
-        """Begin again with what is stored, after a restart."""
+        """Start again from what is stored, after a restart."""
         self._dirty, self._scheduled, self._due = {}, {}, []
 
     def _find(self, place: Place) -> tuple[Served, Stored] | None:
@@ -124,7 +124,7 @@ class Stages:
         for number, (name, stage) in enumerate(self._stages):
             if name == place[0] and stage.matches(obj):
                 if before is not None and (before.uid, before.stage) == (stored.uid, number):
-                    scheduled = before  # the time goes on
+                    scheduled = before  # its time continues to run
                 else:
                     scheduled = _Scheduled(stored.uid, number, self.state.clock.time + stage.after)
                 self._scheduled[place] = scheduled
@@ -145,7 +145,7 @@ class Stages:
                 kept: Json = msgspec.json.decode(served.kept(changed))
                 edit(self.state, served, stored, lambda obj: _replace(obj, kept))
         if stage.delete:
-            with suppress(Rejection):  # it may have gone by itself
+            with suppress(Rejection):  # it may have been deleted already
                 delete(self.state, served, stored.key, stored.name, DeleteOptions())
 
 

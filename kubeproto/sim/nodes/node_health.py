@@ -18,8 +18,8 @@ Rules
 - A kubelet renews the lease of its node every 10 s and writes the status of the node every 5 minutes, or when
   it changes. One that is silent does neither, and nothing happens on its node.
 - 50 s after the last renewal the node controller calls the node lost: its conditions are Unknown.
-- A node that is not ready is tainted, and so is one that is lost. What that does to its pods is not this
-  machine's business.
+- A node that is not ready is tainted, and so is one that is lost. This machine does not decide what that does
+  to its pods.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Healthy(Struct, frozen=True, gc=False):
 
 
 class Unhealthy(Struct, frozen=True, gc=False):
-    """The kubelet says that the node is not ready, and why."""
+    """The kubelet reports that the node is not ready, and why."""
 
     renews_at: float
     reports_at: float
@@ -54,7 +54,7 @@ class Unhealthy(Struct, frozen=True, gc=False):
 
 
 class Silent(Struct, frozen=True, gc=False):
-    """The kubelet says nothing any more, and nobody has noticed."""
+    """The kubelet is silent, and the node controller has not noticed."""
 
     until: float
 
@@ -110,12 +110,12 @@ Step: TypeAlias = tuple[State, tuple[Action, ...]]
 
 
 def begin(now: float) -> Step:
-    """The state of a node that has come up."""
+    """The state of a new node."""
     return Healthy(now + RENEW, now + REPORT), (ReportNode(), RenewLease())
 
 
 def due(state: State) -> float | None:
-    """When something happens by itself next; None if nothing will."""
+    """The next time at which something happens by itself; None if nothing will."""
     match state:
         case Healthy(renews_at, reports_at) | Unhealthy(renews_at, reports_at):
             return min(renews_at, reports_at)

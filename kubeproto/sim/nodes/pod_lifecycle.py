@@ -1,4 +1,4 @@
-"""The life of a pod on a node: a pure machine. `step` says what an event does, `due` when time alone does.
+"""The life of a pod on a node: a pure machine. `step` takes an event, `due` is the next time that matters.
 
 ::
 
@@ -30,14 +30,15 @@ Rules
 
 - Init containers run one after the other. One that fails is started again, unless the pod never restarts:
   then the pod has failed. A sidecar (an init container that always restarts) lets the next one start as soon
-  as it runs, and is no reason for the pod to go on.
+  as it runs, and does not keep the pod running.
 - A container that ends is started again as its pod's policy says: a second later the first time, then after
-  10 s, 20 s and so on, 300 s at most, as a kubelet does. Whoever ran for ten minutes begins again.
-- A pod is finished when all its containers are over and none is started again. It has failed if one of them
-  ended with another code than 0.
-- A pod that is deleted ends at the latest when its grace period is over. A later deletion can shorten that.
-- Everything happens at the time that it is due, however late the machine is asked: times in the status are
-  those of the plan.
+  10 s, 20 s and so on, 300 s at most, as a kubelet does. The backoff is reset once a container has run for
+  ten minutes.
+- A pod is finished when all its containers have ended and none is restarted. It has failed if one of them
+  ended with a code other than 0.
+- A deleted pod ends when its grace period is over at the latest. A later deletion can shorten that period.
+- Everything happens at the time when it is due, even if `step` is called late: times in the status are those
+  of the plan.
 """
 
 from __future__ import annotations
@@ -95,12 +96,12 @@ _REPORT: Final = (ReportStatus(),)
 
 
 def begin(plan: PodPlan, containers: Containers, now: float) -> Step:
-    """The state of a pod that has come to a node, and what to do first."""
+    """The state of a pod that was bound to a node, and what to do first."""
     return _settled(Initializing(plan, containers), now, [])
 
 
 def due(state: State) -> float | None:
-    """When something happens by itself next; None if nothing will."""
+    """The next time at which something happens by itself; None if nothing will."""
     match state:
         case Initializing(plan, containers) | Active(plan, containers):
             times = [_due(one) for one in containers] + [plan.deadline]
@@ -215,13 +216,13 @@ def _started(container: Container, at: float) -> tuple[Container, list[Action]]:
 
 def _terminated(container: Container, event: ContainerExited, at: float) -> Container:
     running = container.state
-    assert isinstance(running, Running)  # `_running` looked
+    assert isinstance(running, Running)  # `_running` has checked
     reason = event.reason or ("Completed" if event.code == 0 else "Error")
     return replace(container, state=Terminated(running.since, at, event.code, reason, event.message))
 
 
 def _exited(container: Container, plan: PodPlan, event: ContainerExited, at: float) -> Container:
-    """A container that has ended, with what comes next."""
+    """A container that has ended, with its restart if it has one."""
     ended = _terminated(container, event, at)
     over = ended.state
     assert isinstance(over, Terminated)
@@ -238,7 +239,7 @@ def _exited(container: Container, plan: PodPlan, event: ContainerExited, at: flo
 
 
 def restarts(container: Container, policy: RestartPolicy, code: int) -> bool:
-    """Whether a container that exited with that code is started again."""
+    """Whether a container that exited with this code is restarted."""
     match container.role:
         case "sidecar":
             return True
@@ -251,7 +252,7 @@ def restarts(container: Container, policy: RestartPolicy, code: int) -> bool:
 
 
 def _stop(containers: Containers, at: float, code: int) -> tuple[Containers, list[Action]]:
-    """End whatever runs, or waits to run again."""
+    """End all containers that run, or wait to run again."""
     stopped: list[Container] = []
     actions: list[Action] = []
     for one in containers:
@@ -285,7 +286,7 @@ def _begin_to_end(state: Initializing | Active, by: float, now: float) -> Step:
 
 
 def _frozen(state: ContainerState) -> ContainerState:
-    """The same with nothing left that happens by itself."""
+    """The same container without anything that happens by itself."""
     match state:
         case Waiting():
             return replace(state, starts_at=None)
@@ -301,7 +302,7 @@ def _kill(state: Ending) -> Step:
 
 
 def _ended(state: Ending, actions: list[Action]) -> Step:
-    """A container ended while the pod ends: with the last one, the pod has."""
+    """A container ended while the pod ends: with the last one, the pod is removed."""
     if any(isinstance(one.state, Running) for one in state.containers):
         return state, (*actions, *_REPORT)
     return Removed(state.containers, _failed(state.containers)), (*actions, RemovePod())

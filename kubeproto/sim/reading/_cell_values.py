@@ -47,7 +47,7 @@ def joined(parts: Iterable[Any], otherwise: str = "") -> str:
 
 
 def pairs(labels: Json) -> str:
-    """Labels as they are written."""
+    """Labels, as kubectl writes them."""
     return joined((f"{name}={value}" for name, value in sorted(labels.items())), NONE)
 
 
@@ -71,7 +71,7 @@ def template_containers(obj: Json) -> list[str]:
 
 
 def simple(*paths: str, otherwise: Any = "") -> Row:
-    """Name, what stands under paths, and age."""
+    """Name, the values at some paths, and age."""
 
     def row(obj: Json, time: float) -> list[Any]:
         return [name_of(obj), *(value_at(obj, path, otherwise) for path in paths), age_of(obj, time)]
@@ -85,7 +85,7 @@ def created(obj: Json, _: float) -> list[Any]:
 
 
 def counted(path: str) -> Row:
-    """Name, how many elements stand under a path, and age."""
+    """Name, the number of elements at a path, and age."""
 
     def row(obj: Json, time: float) -> list[Any]:
         above, _, last = path.rpartition(".")
@@ -101,13 +101,13 @@ def either(obj: Json, *names: str) -> Any:
 
 
 def few(found: list[str], otherwise: str) -> str:
-    """A few parts, and that there are more."""
+    """The first few parts, and a note if there are more."""
     more = f" + {len(found) - _MOST_ENDPOINTS} more..." if len(found) > _MOST_ENDPOINTS else ""
     return joined(found[:_MOST_ENDPOINTS], otherwise) + more
 
 
 def ago_of(seconds: int) -> str:
-    """So many seconds, as kubectl shows them."""
+    """A number of seconds, as kubectl shows it."""
     from ...objects import format_time, parse_time
 
     start = parse_time("2026-01-01T00:00:00Z")

@@ -1,4 +1,4 @@
-"""The columns of Tables: what kubectl shows of a kind, and the cells of one object."""
+"""The columns of Tables: what kubectl shows about a kind, and the cells of one object."""
 
 from __future__ import annotations
 

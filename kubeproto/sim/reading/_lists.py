@@ -85,7 +85,7 @@ def _too_large(state: ServerState, version: int) -> Exception:
 
 
 def invalid_version(text: str) -> str:
-    """Return what a server says about a version that is not a number."""
+    """Return a server's refusal of a version that is not a number."""
     quoted = msgspec.json.encode(text).decode()
     why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
     return f"Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}"

@@ -31,7 +31,7 @@ class Accepted(Struct, frozen=True):
     view: View = "object"
     yaml: bool = False
     plain: bool = True
-    listed: bool = False  # a list of metadata was requested, whatever there is
+    listed: bool = False  # a list of metadata was requested, even for one object
 
 
 _JSON: Final = Accepted()
@@ -85,7 +85,7 @@ def _served(media: str, asked: dict[str, str], verb: str, served: Served | None)
 
 
 def check_arity(accepted: Accepted, served: Served, *, listed: bool) -> None:
-    """Refuse to show a list as one object, or one as a list, once there is something to show."""
+    """Refuse to show a list as one object, or one object as a list, once the content is known."""
     if accepted.view != "metadata" or accepted.listed == listed:
         return
     kind = "PartialObjectMetadataList" if accepted.listed else "PartialObjectMetadata"
@@ -115,7 +115,7 @@ def accepts_yaml(accept: str) -> bool:
 
 
 def wants_indented(user_agent: str, pretty: str | None) -> bool:
-    """Return whether a body is made for a human reader."""
+    """Return whether a body is indented for a human reader."""
     if pretty is not None:
         return pretty.lower() not in ("0", "false")
     return any(browser in user_agent for browser in _BROWSERS)

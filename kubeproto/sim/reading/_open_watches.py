@@ -1,7 +1,7 @@
-"""`OpenWatches`: the watches that a server has open, found by what they watch and by when they act.
+"""`OpenWatches`: the open watches of a server, found by what they watch and by when they act.
 
-A write wakes the watches of its resource and namespace and looks at no others, and a moment at which
-something is due looks at those alone to which it happens: a thousand idle watches cost a write nothing.
+A write wakes the watches of its resource and namespace and looks at no others, and when time passes only the
+watches with something due are looked at: a thousand idle watches cost a write nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class OpenWatches:
         self._open: dict[Watch, int] = {}
         self._opened = 0
         self._by_place: dict[tuple[ResourceStorage, str], dict[Watch, None]] = {}
-        # A heap of (due, number, watch). A watch has one entry; that of one that has ended is stale.
+        # A heap of (due, number, watch). A watch has one entry; the entry of a watch that has ended is stale.
         self._due: list[tuple[float, int, Watch]] = []
 
     def __iter__(self) -> Iterator[Watch]:
@@ -34,7 +34,7 @@ class OpenWatches:
         return len(self._open)
 
     def add(self, watch: Watch) -> None:
-        """Take in a watch that was opened; it leaves by itself when it ends."""
+        """Add a watch that was opened; it is removed when it ends."""
         self._opened += 1
         self._open[watch] = self._opened
         self._by_place.setdefault((watch.storage, watch.namespace), {})[watch] = None
@@ -43,14 +43,14 @@ class OpenWatches:
 
     @property
     def due(self) -> float | None:
-        """When something happens by itself next; None if nothing will."""
+        """The next time at which something happens by itself; None if nothing will."""
         entries = self._due
         while entries and entries[0][2].ended:
             heapq.heappop(entries)
         return entries[0][0] if entries else None
 
     def tick(self, now: float) -> None:
-        """Let each watch do what is due by now, and wake whoever reads it."""
+        """Let each watch do what is due by now, and wake its reader."""
         due_now = list[Watch]()
         while (due := self.due) is not None and due <= now:
             due_now.append(heapq.heappop(self._due)[2])
@@ -61,14 +61,14 @@ class OpenWatches:
                 watch.wake()
 
     def wake(self, storage: ResourceStorage, namespace: str) -> None:
-        """Wake whoever reads a watch of this resource in this namespace or in all."""
+        """Wake the readers of watches of this resource, in this namespace or in all."""
         for place in {namespace, _EVERYWHERE}:
             for watch in tuple(self._by_place.get((storage, place), ())):
                 if watch.wake:
                     watch.wake()
 
     def wake_all(self, storage: ResourceStorage | None = None) -> None:
-        """Wake whoever reads a watch, or a watch of one resource."""
+        """Wake the readers of all watches, or of those of one resource."""
         for watch in self:
             if watch.wake and (storage is None or watch.storage is storage):
                 watch.wake()

@@ -1,7 +1,7 @@
 """The query of a request: read as leniently, and refused as exactly, as a server does it.
 
-Unknown parameters are ignored; of a repeated parameter the first counts; a boolean is true unless it is `0`
-or `false`; a number has to be one.
+Unknown parameters are ignored; the first value of a repeated parameter counts; a boolean is true unless it is
+`0` or `false`; a number must be valid.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _labels(text: str) -> Selector | None:
 
 
 def _go_words(selector: str, why: str) -> str:
-    """Return what a server says of a label selector."""
+    """Return a server's refusal of a label selector."""
     if found := _FOUND.search(why):
         token, expected = found[1] or found[2] or "", found[3]
         if expected == "',' or the end":
@@ -254,7 +254,7 @@ def _unprintable(text: str) -> str:
 
 
 def write_options(query: Query, kind: str, *, applying: bool = False) -> None:
-    """Check the options that every write shares; `kind` is what a refusal calls them."""
+    """Check the options that all writes share; a refusal names them by `kind`."""
     found: list[Violation] = []
     dry_run = query.get("dryRun", "")
     if dry_run not in ("", "All"):

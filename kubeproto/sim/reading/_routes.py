@@ -1,4 +1,4 @@
-"""What a URL and a method mean: which resource, object and verb; and the three ways of not being found.
+"""What a URL and a method mean: which resource, object and verb; and the three kinds of 404.
 
 A missing object is reported where it is looked up. The two others are distinguished here: a group, version or
 path that does not exist gets plain text, a resource that a served group version does not have gets a Status.
@@ -61,7 +61,7 @@ def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | li
 
 
 def unknown_version(kinds: Kinds, group: str) -> Exception:
-    """Return the response for a version that is not served, which depends on who serves its group."""
+    """Return the response for a version that is not served, which depends on what serves its group."""
     return unknown_resource() if kinds.has_own(group) else unknown_path()
 
 

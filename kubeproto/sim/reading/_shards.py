@@ -17,7 +17,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 class Shards(Struct, frozen=True):
-    """Some ranges over one key, and their text in normal form."""
+    """Some ranges over one key, and their normal form as a string."""
 
     key: str
     ranges: tuple[tuple[int, int], ...]
@@ -31,7 +31,7 @@ class Shards(Struct, frozen=True):
 
 
 def fnv_1a(text: str) -> int:
-    """Return the 64-bit FNV-1a hash of a text."""
+    """Return the 64-bit FNV-1a hash of a string."""
     at = 0xCBF29CE484222325
     for byte in text.encode():
         at = ((at ^ byte) * 0x100000001B3) & _MASK
@@ -39,7 +39,7 @@ def fnv_1a(text: str) -> int:
 
 
 def read_shards(text: str) -> Shards:
-    """Return what a selector says; or 500 without a reason, as a server does."""
+    """Return the ranges of a selector; or 500 without a reason, as a server does."""
     ranges: list[tuple[int, int]] = []
     shown: list[str] = []
     keys: set[str] = set()

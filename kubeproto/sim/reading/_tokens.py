@@ -26,7 +26,7 @@ class _Token(Struct):
 
 
 class PageStart(Struct, frozen=True):
-    """Where a page begins. `version` is -1 for "whatever there is now"."""
+    """Where a page begins. `version` is -1 for the present objects."""
 
     version: int
     start: str
@@ -39,7 +39,7 @@ def write_token(version: int, start: str) -> str:
 
 
 def read_token(token: str) -> PageStart:
-    """Return what a token says; or 400."""
+    """Return the content of a token; or 400."""
     try:
         if "=" in token or not token.isascii():
             raise ValueError

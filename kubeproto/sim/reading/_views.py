@@ -97,7 +97,7 @@ class Viewer:
 
     def _table_bookmark(self, version: str, meta: dict[str, Any], annotations: dict[str, str]) -> bytes:
         cells = cells_of(self.served, {"metadata": {}, "spec": {}}, 0.0)
-        # The row with the annotation is sent whatever `includeObject` says: it has no other place.
+        # The object of the row is sent whatever `includeObject` says: nothing else can carry the annotation.
         shown = _META + _encode_plain(meta) + b"}" if annotations or self.include != "None" else b"null"
         row = b'{"cells":%s,"object":%s}' % (escaped(_encode(cells)), shown)
         return _TABLE % version.encode() + b'"columnDefinitions":null,"rows":[%s]}' % row

@@ -1,6 +1,6 @@
 """A watch as a stream of bytes that the server fills and its reader takes.
 
-A watch keeps a place among the events of its kind's storage and reads on from there when it is asked, so a
+A watch keeps a position among the events of its kind's storage and continues from there when it is read, so a
 write costs the same however many watches are open. Bookmarks and the end are due at certain times: `due` is
 the next of them, and `tick` does what is due.
 """
@@ -42,7 +42,7 @@ class Watch:
         self.state = state
         self.storage = route.served.storage
         self.viewer = viewer
-        self.called_later = False  # whether somebody calls the webhooks that convert its objects
+        self.called_later = False  # whether the driver calls the webhooks that convert its objects
         self.ended = False
         self.gzip = gzip
         self.wake: Callable[[], None] | None = None
@@ -64,7 +64,7 @@ class Watch:
         self._next_bookmark = min(now + BOOKMARK_EVERY, self._deadline - LAST_BOOKMARK)
         if self._next_bookmark <= now:
             self._next_bookmark = self._deadline
-        self._opening = True  # by a request, which can be put off
+        self._opening = True  # by a request, which can be repeated
         try:
             self._open(route, options)
         except Rejection as refused:
@@ -75,7 +75,7 @@ class Watch:
 
     @property
     def due(self) -> float | None:
-        """When something happens without a write next; None once the watch has ended."""
+        """The next time at which something happens without a write; None once the watch has ended."""
         if self.ended:
             return None
         return min(self._next_bookmark, self._deadline) if self._bookmarks else self._deadline
@@ -90,7 +90,7 @@ class Watch:
         if now >= self._deadline:
             self._end()
         elif self._bookmarks and now >= self._next_bookmark:
-            # A server that was set back sends nothing to a watch from its future.
+            # A server that was restored to an older version sends nothing to a watch at a later one.
             if self.state.reached >= self._after:
                 self._bookmark({})
             following = self._next_bookmark + BOOKMARK_EVERY
@@ -177,14 +177,14 @@ class Watch:
             )
 
     def _bookmark(self, annotations: dict[str, str], *, without_version: bool = False) -> None:
-        # A cache that begins to lag has sent what it has sent: no bookmark names an older version.
+        # What was sent before a cache began to lag stays sent: no bookmark names an older version.
         reached = max(self.state.reached, self._after, self._passed)
         version = "" if without_version else str(reached)
         shown = self.viewer.bookmark(version, annotations, old=self.state.modes.old_bookmarks)
         self._pending.append(b'{"type":"BOOKMARK","object":%s}\n' % shown)
 
     def _read(self) -> None:
-        """Read on among the events of the storage."""
+        """Read the next events of the storage."""
         storage = self.storage
         if storage.generation != self._generation:
             self._end()  # after what has happened until now

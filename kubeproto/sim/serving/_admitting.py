@@ -54,7 +54,7 @@ class RequestGate(Gate):
         self._query: Query = {}
 
     def of(self, route: Route, query: Query) -> RequestGate:
-        """Return the same gate for the route that the request turned out to have."""
+        """Return the same gate for the route that was found for the request."""
         gate = RequestGate(self._caller, self._admission, self._gatekeeper, self._waits)
         gate._route, gate._query = route, query
         return gate
@@ -76,7 +76,7 @@ class RequestGate(Gate):
 
     def validate(self, obj: Json, old: Json | None) -> None:
         if old is None:
-            self._caller.check_creation()  # as late as on a server, which has looked at the object by now
+            self._caller.check_creation()  # only now, because a server has looked at the object before
         if not self._validates:
             return
         shown = obj
@@ -138,7 +138,7 @@ def writer_for(
 ) -> Writer:
     """Return the writer of a request that creates or replaces an object.
 
-    `about` is the route of the request, where the object is written by another one.
+    `about` is the route of the request, if another route writes the object.
     """
     gate = request.gate.of(about or route, request.query)
     return Writer(state, route, request.query, request.manager, warnings, gate)

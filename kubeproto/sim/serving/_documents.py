@@ -70,7 +70,7 @@ def document(
 
 
 def _root(state: ServerState) -> Any:
-    """Return the paths that exist, for people who begin at the root."""
+    """Return the paths that exist, for people who start at the root."""
     versions = [
         f"/apis/{group}/{version}" if group else f"/api/{version}"
         for group, version in state.kinds.by_version
@@ -163,7 +163,7 @@ def _by_group(state: ServerState) -> dict[str, list[str]]:
 
 
 def _versions() -> dict[str, Any]:
-    # The oldest document of all, which has no apiVersion of its own.
+    # The oldest of these documents, which has no apiVersion.
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": _ADDRESS}
 
 

@@ -53,7 +53,7 @@ def _without_version(options: DeleteOptions) -> DeleteOptions:
 
 
 def _needs_no_budget(state: ServerState, pod: Json) -> bool:
-    """Whether a pod disturbs nobody when it goes: it is over, or has not begun."""
+    """Whether the eviction of a pod disrupts nothing: the pod has ended, or has not started."""
     phase = member(pod, "status").get("phase")
     if phase in ("Succeeded", "Failed") or pod["metadata"].get("deletionTimestamp"):
         return True
@@ -88,7 +88,7 @@ def _covers(budget: Json, pod: Stored) -> bool:
     return selector is not None and Selector.from_object(selector).matches(pod.labels)
 
 
-# By the status of the budget, as a server decides
+# Decided by the status of the budget, as on a server
 
 
 def _is_free(budget: Json, pod: Json) -> bool:
@@ -113,7 +113,7 @@ def _check_status(budget: Json) -> None:
 
 
 def _count(state: ServerState, budgets: Served, budget: Stored, pod: str) -> None:
-    """Take one disruption from a budget, before its controller has seen the pod go."""
+    """Take one disruption from a budget, before its controller has seen the deletion of the pod."""
 
     def change(obj: Json) -> None:
         status: Json = obj["status"]
@@ -123,7 +123,7 @@ def _count(state: ServerState, budgets: Served, budget: Stored, pod: str) -> Non
     edit(state, budgets, budget, change)
 
 
-# By the pods themselves, where no controller keeps the status
+# Decided by the pods themselves, where no controller keeps the status
 
 
 def _check_pods(state: ServerState, route: Route, budget: Json) -> None:

@@ -58,7 +58,7 @@ class ServerRequest(Struct, frozen=True):
 
 
 def body_response(status: int, body: bytes, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Return a response with a whole body: as YAML, indented or compressed if the request asks for that."""
+    """Return a response with a whole body: as YAML, indented or compressed if the request wants that."""
     content_type = JSON
     if request.accepted.yaml:
         from ..._yaml import write_documents

@@ -1,4 +1,4 @@
-"""Objects as responses, in the form that the request asked for: as they are, their metadata, or a table."""
+"""Objects as responses, in the form that the request asked for: complete, their metadata, or a table."""
 
 from __future__ import annotations
 

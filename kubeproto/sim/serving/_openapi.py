@@ -169,7 +169,7 @@ def _field(field: FieldFacts, refs: str) -> Json:
             "type": "object", "additionalProperties": inner,
         }  # fmt: skip
     if "$ref" in schema and refs == _V3 and (field.default is not None or field.map_type):
-        schema = {"allOf": [schema]}  # nothing may be beside a reference
+        schema = {"allOf": [schema]}  # nothing else is allowed beside a reference
     extra: Json = {
         "enum": list(field.enum), "default": field.default, "x-kubernetes-list-type": field.list_type,
         "x-kubernetes-list-map-keys": list(field.list_map_keys), "x-kubernetes-map-type": field.map_type,

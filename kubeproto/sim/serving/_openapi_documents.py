@@ -22,7 +22,7 @@ from ._openapi import document_v2, document_v3, index
 from ._openapi_protobuf import ASKED, SENT, encode_v2
 
 _JSON: Final = "application/json"
-# Kinds are compared by what they are made of: a definition that changes makes new ones.
+# Kinds are compared by their content: a definition that changes makes new ones.
 _Fingerprint = tuple[int, ...]
 
 

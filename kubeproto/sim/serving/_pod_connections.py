@@ -82,7 +82,7 @@ def _conversation(
 
 
 def _agree(request: ServerRequest, *spoken: str) -> str:
-    """The protocol that is spoken: the first that the client offers and that is known here."""
+    """The protocol to use: the first offer of the client that is supported here."""
     offered = [one.strip() for one in request.headers.get("sec-websocket-protocol", "").split(",")]
     for one in offered:
         if one in spoken:
@@ -104,7 +104,7 @@ def _pod(route: Route) -> Json:
 
 
 def _served(state: ServerState, route: Route) -> tuple[Behaviour, PodRun] | None:
-    """What runs of a pod, and how; None if no node that is simulated has it."""
+    """The run of a pod and the behaviour of its node; None if no simulated node has it."""
     stored, nodes = stored_object(route), state.nodes
     if not isinstance(nodes, Nodes) or (run := nodes.find(stored.key, stored.uid)) is None:
         return None
@@ -115,7 +115,7 @@ def _served(state: ServerState, route: Route) -> tuple[Behaviour, PodRun] | None
 
 
 def _container(pod: Json, name: str) -> str:
-    """The container that is meant: the one that is named, or the only one."""
+    """The requested container: the one that is named, or the only one."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     names: list[list[str]] = [[one["name"] for one in listed(spec, part)] for part in _PARTS]
     mains, inits, ephemeral = names

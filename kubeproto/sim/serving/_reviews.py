@@ -65,7 +65,7 @@ def _review_token(caller: Caller, obj: Json) -> Json:
     try:
         user, meant = caller.access.review_token(token, audiences)
     except BadToken as error:
-        # A server reports what each of its authenticators said.
+        # A server reports the result of each of its authenticators.
         why = str(error)
         obj["status"] = {"user": {}, "error": why if why == _NO_TOKEN else f"[{_NO_TOKEN}, {why}]"}
         return obj
@@ -163,7 +163,7 @@ def _check(obj: Json, found: Iterable[Violation]) -> None:
 
 
 def _invalid(obj: Json, faults: list[Violation]) -> Rejection:
-    # A server has lost the kind when it says this.
+    # A server no longer knows the kind when it sends this.
     return invalid("", obj["apiVersion"].partition("/")[0], "", faults)
 
 

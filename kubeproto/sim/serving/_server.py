@@ -89,8 +89,8 @@ class Server:
     def answer(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
         """Respond to a request. There always is a response, and a refusal has changed nothing.
 
-        `user` is who makes it, where the transport knows; otherwise the headers of the request determine it.
-        `replies` are those of webhooks that were called before.
+        `user` is the user who makes it, if the transport knows; otherwise the headers of the request
+        determine it. `replies` are those of webhooks that were called before.
         """
         waits: list[float] = []
         with self.conversions.in_request(replies):
@@ -301,7 +301,7 @@ class Server:
 
 
 def _after(response: ServerResponse, waited: float, head: Head) -> ServerResponse:
-    """Return a response for which webhooks were waited; or the one to a request that took too long."""
+    """Return a response delayed by its webhooks; or the response to a request that took too long."""
     limit = split_target(head.target)[1].get("timeout")
     allowed = _allowed_time(limit) if limit else _LONGEST
     if isinstance(response.body, bytes) and 0 < allowed < waited:
@@ -310,7 +310,7 @@ def _after(response: ServerResponse, waited: float, head: Head) -> ServerRespons
 
 
 def _allowed_time(limit: str) -> float:
-    """Return the seconds that `timeout` allows a request; or 400, with what Go's parser of durations says."""
+    """Return the seconds that `timeout` allows a request; or 400, with the message of Go's parser."""
     allowed = seconds(limit)
     if allowed is not None:
         return allowed
@@ -326,7 +326,7 @@ def _allowed_time(limit: str) -> float:
 
 
 def _warn_of_orphans(served: Served, options: DeleteOptions, warnings: list[str]) -> None:
-    """Warn if a Job is deleted without saying what happens to its pods."""
+    """Warn if a Job is deleted without a propagation policy, which orphans its pods."""
     silent = options.propagation_policy is None and options.orphan_dependents is None
     if served.full_name == "jobs.batch" and silent:
         warnings.append(_ORPHANS)

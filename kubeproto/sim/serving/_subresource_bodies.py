@@ -1,4 +1,4 @@
-"""What the subresources share: reading a body of a certain type, and the object that is meant."""
+"""What the subresources share: reading a body of a certain type, and the object that is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The token subresource of a service account: a TokenRequest and the token that it gives."""
+"""The token subresource of a service account: a TokenRequest and the token that it returns."""
 
 from __future__ import annotations
 

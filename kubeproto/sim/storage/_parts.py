@@ -20,6 +20,6 @@ def listed(obj: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def texts(obj: dict[str, Any], name: str) -> list[str]:
-    """Return the list of texts under a name."""
+    """Return the list of strings under a name."""
     value = obj.get(name)
     return value if is_list(value) else []

@@ -2,7 +2,7 @@
 
 A version is an integer that each write to any kind raises by one. Each kind has a `ResourceStorage`: its
 objects as they are now, and its latest events. Any version inside the window can be read again by undoing the
-events after it, so a snapshot costs nothing until it is asked for.
+events after it, so a snapshot costs nothing until it is read.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ResourceStorage:
         self.events: list[StoredEvent] = []
         self.first = 0  # the number of events[0]
         self.compacted = 0  # the version up to which events are forgotten
-        self.generation = 0  # grows when all watches must end: another schema, a definition that went
+        self.generation = 0  # grows when all watches must end: another schema, a deleted definition
         self._sorted: list[str] | None = []
 
     @property
@@ -97,7 +97,7 @@ class ResourceStorage:
                 self._sorted = None
             self.objects[stored.key] = stored
         self.events.append(event)
-        # Some at a time: to remove the first of a long list moves all others.
+        # Several at a time: removing the first of a long list moves all others.
         if len(self.events) > self.window + self.window // 16 + 16:
             self._forget(len(self.events) - self.window)
 

@@ -34,7 +34,7 @@ def members(value: Any) -> dict[str, Any]:
 
 
 def go_text(value: Any) -> str:
-    """Return a value inside of a server's message: maps as ``map[a:1 b:2]``, lists as ``[1 2]``."""
+    """Return a value inside a server's message: maps as ``map[a:1 b:2]``, lists as ``[1 2]``."""
     if is_map(value):
         return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
     if is_list(value):

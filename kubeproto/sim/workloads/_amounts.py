@@ -1,4 +1,4 @@
-"""Numbers that may be a share of another one, such as 25% of the replicas."""
+"""Numbers that may be a percentage of another number, such as 25% of the replicas."""
 
 from __future__ import annotations
 

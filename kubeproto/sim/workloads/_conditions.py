@@ -21,7 +21,7 @@ def drop_condition(status: Json, type_: str) -> None:
 
 
 def set_condition(status: Json, condition: Json) -> None:
-    """Put a condition into a status, unless it says the same for the same reason already."""
+    """Put a condition into a status, unless it has the same status and reason already."""
     current = find_condition(status, condition["type"])
     if current is not None and current["status"] == condition["status"]:
         if current.get("reason") == condition["reason"]:

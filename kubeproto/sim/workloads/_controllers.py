@@ -1,4 +1,4 @@
-"""The controllers of this package as one: which of them run, and whom a change is passed to."""
+"""The controllers of this package as one: which of them run, and which of them a change is passed to."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ._replicasets import ReplicaSets, ReplicationControllers
 from ._statefulsets import StatefulSets
 from ._ttl import TtlAfterFinished
 
-# In the order in which they act on the same change: what others are made from comes first.
+# In the order in which they act on the same change: controllers whose objects others use come first.
 LOOPS: Final[tuple[type[ControlLoop], ...]] = (
     CronJobs, Deployments, ReplicaSets, ReplicationControllers, Jobs, StatefulSets, DaemonSets,
     TtlAfterFinished, EndpointSlices, Endpoints, Disruption, ResourceQuotas,
 )  # fmt: skip
-# Controllers that can be chosen and stand elsewhere.
+# Controllers that can be chosen and are defined elsewhere.
 _ELSEWHERE: Final = ("serviceaccount-controller",)
 
 
@@ -33,7 +33,7 @@ def chosen(names: Iterable[str] | bool) -> list[type[ControlLoop]]:
     """Return the controllers that are to run.
 
     True is all of them. Names are those of kube-controller-manager, with or without "-controller" at their
-    end; "*" is all, and "-name" all but this one.
+    end; "*" means all, and "-name" all except this one.
     """
     if isinstance(names, bool):
         return list(LOOPS) if names else []
@@ -41,12 +41,14 @@ def chosen(names: Iterable[str] | bool) -> list[type[ControlLoop]]:
     wanted = [name if name == "*" else long_name(name.removeprefix("-")) for name in asked]
     known = {loop.name for loop in LOOPS} | set(_ELSEWHERE)
     if unknown := sorted(set(wanted) - known - {"*"}):
-        raise ValueError(f"no controller has the name {unknown[0]!r}: there are {', '.join(sorted(known))}")
+        raise ValueError(
+            f"no controller has the name {unknown[0]!r}; the names are {', '.join(sorted(known))}"
+        )
     return [loop for loop in LOOPS if is_chosen(asked, loop.name)]
 
 
 def is_chosen(names: Iterable[str] | bool, name: str) -> bool:
-    """Whether a controller is to run, which is given by its long name."""
+    """Whether the controller with this long name is to run."""
     if isinstance(names, bool):
         return names
     chosen_names = {one if one == "*" else long_name(one) for one in names}
@@ -74,7 +76,7 @@ class Workloads:
 
     @property
     def due(self) -> float | None:
-        """When one of them acts without a change next; None if none will."""
+        """The next time at which one of them acts without a change; None if none will."""
         return min((due for loop in self.loops if (due := loop.due) is not None), default=None)
 
     def work(self) -> bool:

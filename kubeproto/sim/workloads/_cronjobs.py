@@ -1,8 +1,8 @@
 """CronJobs: a Job for each time of a schedule, named after its minute.
 
-A time that was missed is made up for once, if it is not later than `startingDeadlineSeconds`; of several that
-were missed the latest counts. `concurrencyPolicy` says what happens while a Job still runs: Allow starts
-another one, Forbid leaves it out, Replace deletes the one that runs.
+A missed time is made up for once, if no more than `startingDeadlineSeconds` have passed; if several were
+missed, the latest counts. `concurrencyPolicy` says what happens while a Job still runs: Allow starts another
+one, Forbid skips it, Replace deletes the one that runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CronJobs(OwnerLoop):
             was = served.read(before.data)["spec"]
             spec = found["spec"]
             if any(was.get(name) != spec.get(name) for name in ("schedule", "timeZone")):
-                # Times of the new schedule that are past have not been missed.
+                # Past times of the new schedule do not count as missed.
                 timing = self._timing(found)
                 if timing is not None:
                     self.enqueue(key, self._until_next(found, *timing))
@@ -92,7 +92,7 @@ class CronJobs(OwnerLoop):
                 self._delete(cron, job)
 
     def _follow(self, cron: Json, jobs: list[Json]) -> None:
-        """Bring the list of Jobs that run up to date, and the time of the latest success."""
+        """Update the list of running Jobs, and the time of the latest success."""
         status = cron["status"]
         active = {one["uid"] for one in listed(status, "active")}
         for job in jobs:
@@ -119,7 +119,7 @@ class CronJobs(OwnerLoop):
     # The next one.
 
     def _start(self, cron: Json) -> float | None:
-        """Start what is due; after how many seconds the next one is."""
+        """Start what is due; return after how many seconds the next one is due."""
         spec, status = cron["spec"], cron["status"]
         if "deletionTimestamp" in cron["metadata"]:
             return None
@@ -167,7 +167,7 @@ class CronJobs(OwnerLoop):
         return self._until_next(cron, *timing)
 
     def _timing(self, cron: Json) -> tuple[Schedule, datetime.tzinfo] | None:
-        """Return the schedule of a CronJob and its time zone; None, and an Event, if either is unknown."""
+        """Return the schedule of a CronJob and its time zone; None, with an Event, if either is unknown."""
         zone, name = datetime.UTC, cron["spec"].get("timeZone")
         if name is not None:
             found = self.objects.state.time_zone(name)
@@ -186,7 +186,7 @@ class CronJobs(OwnerLoop):
     def _missed(
         self, cron: Json, schedule: Schedule, zone: datetime.tzinfo, *, with_deadline: bool
     ) -> tuple[float | None, bool]:
-        """Return the latest time that has come and was not met, and whether there are too many of them."""
+        """Return the latest time that was missed, and whether too many were."""
         now = self.objects.now
         earliest = _earliest(cron)
         deadline = cron["spec"].get("startingDeadlineSeconds")
@@ -209,7 +209,7 @@ class CronJobs(OwnerLoop):
         latest, _ = self._missed(cron, schedule, zone, with_deadline=False)
         following = schedule.after(_earliest(cron) if latest is None else latest, zone)
         if following is None:
-            return 10.0 * 365 * 86400  # never, as far as anybody will wait
+            return 10.0 * 365 * 86400  # practically never
         return following + _DELTA - self.objects.now
 
     # What is written.
@@ -274,7 +274,7 @@ def _started(job: Json) -> tuple[bool, str, str]:
 
 
 def _earliest(cron: Json) -> float:
-    """Return the time after which a CronJob has started nothing."""
+    """Return the time since which a CronJob has started nothing."""
     last = member(cron, "status").get("lastScheduleTime")
     return seconds_of(last or cron["metadata"]["creationTimestamp"])
 

@@ -1,4 +1,4 @@
-"""One look at a DaemonSet: which nodes want a pod, which pods go, and what the status says."""
+"""One sync of a DaemonSet: which nodes need a pod, which pods are deleted, and the status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DaemonLoop(Protocol):
     failures: dict[str, tuple[int, float]]
 
     def claimed(self, owner: Json) -> list[Json]:
-        """Return the pods of an owner, after it has adopted and let go what it should."""
+        """Return the pods of an owner, after it has adopted and released pods as it should."""
         ...
 
 
@@ -56,7 +56,7 @@ class DaemonSync:
         self.again: float | None = None
 
     def manage(self) -> None:
-        """Let each node that fits have its pod, and the others none."""
+        """Run a pod on each node that fits, and on no other."""
         by_node = self._by_node()
         missing: list[str] = []
         doomed: list[Json] = []
@@ -80,7 +80,7 @@ class DaemonSync:
         self._sync(doomed, missing)
 
     def roll(self, surge: int, unavailable: int) -> None:
-        """Replace pods of older revisions, as many at a time as may be."""
+        """Replace pods of older revisions, as many at a time as the limits allow."""
         by_node = self._by_node()
         for node, (runs, _) in self._fits.items():
             if runs:
@@ -91,7 +91,7 @@ class DaemonSync:
             self._roll_in_place(by_node, unavailable)
 
     def status(self) -> Json:
-        """Return the status that the nodes and pods add up to."""
+        """Return the status that follows from the nodes and pods."""
         by_node, now = self._by_node(), self._objects.now
         names = ("currentNumberScheduled", "numberMisscheduled", "numberReady", "updatedNumberScheduled",
                  "numberAvailable")  # fmt: skip
@@ -130,7 +130,7 @@ class DaemonSync:
         return found
 
     def _running(self, node: str, pods: list[Json], doomed: list[Json]) -> list[Json]:
-        """Return the pods of a node that have not ended; the others are to go, failed ones after a while."""
+        """Return the pods of a node that have not ended; the others are deleted, failed ones with a delay."""
         running: list[Json] = []
         for pod in pods:
             if is_terminating(pod):
@@ -150,7 +150,7 @@ class DaemonSync:
         return running
 
     def _backoff(self, node: str) -> float:
-        """Return how long a failed pod is left on a node; 0 if it may go, which doubles the next wait."""
+        """Return how long a failed pod stays on a node; 0 if it may go, which doubles the next wait."""
         now, meta = self._objects.now, self.owner["metadata"]
         seen = member(self.owner, "status").get("observedGeneration", 0)
         key = f"{meta['uid']}/{seen}/{node}"
@@ -303,5 +303,5 @@ _ALWAYS: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumber
 
 
 def _seniority(pod: Json) -> tuple[bool, tuple[float, str]]:
-    """Return what the pods of a node are sorted by: those that are there, and then the oldest."""
+    """Return what the pods of a node are sorted by: those bound to it first, and then the oldest."""
     return not pod["spec"].get("nodeName"), created(pod)

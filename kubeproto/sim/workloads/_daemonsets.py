@@ -1,8 +1,8 @@
-"""DaemonSets: one pod on each node that fits, replaced a few at a time, or beside each other.
+"""DaemonSets: one pod on each node that fits, replaced a few at a time, or with surge.
 
-With `maxUnavailable` an old pod goes, and a new one comes where it was; with `maxSurge` the new one comes
-first, and the old one goes when the new one is available. Pods are pinned to their node by affinity: a
-scheduler puts them there.
+With `maxUnavailable` an old pod is deleted, and a new one takes its place; with `maxSurge` the new one is
+created first, and the old one is deleted when the new one is available. Pods are pinned to their node by
+affinity, which a scheduler follows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DaemonSets(OwnerLoop):
         super().__init__(shared)
         self.history = History(self)
         self.pods = PodControl(self)
-        self.failures: dict[str, tuple[int, float]] = {}  # of a pod on a node: how often, and when last
+        self.failures: dict[str, tuple[int, float]] = {}  # of a set on a node: how often, and when last
 
     def follows(self) -> Mapping[str, Listener]:
         return {**super().follows(), _NODES: self._on_node}
@@ -61,7 +61,7 @@ class DaemonSets(OwnerLoop):
         return work.again
 
     def _limits(self, owner: Json, wanted: int) -> tuple[int, int]:
-        """Return how many pods there may be too many, and how many may be unavailable."""
+        """Return how many pods may be surplus, and how many may be unavailable."""
         rolling = member(member(owner["spec"], "updateStrategy"), "rollingUpdate")
         surge = share(rolling.get("maxSurge"), wanted, up=True)
         unavailable = share(rolling.get("maxUnavailable"), wanted, up=True)
@@ -77,7 +77,7 @@ class DaemonSets(OwnerLoop):
                 surplus -= 1
 
     def _on_node(self, event: StoredEvent) -> None:
-        """Look at all DaemonSets when a node comes, goes, or changes what decides who runs there."""
+        """Sync all DaemonSets when a node is added, deleted, or changes in what decides which pods fit."""
         before = event.before
         if before is not None and event.change == "MODIFIED":
             old = self.objects.state.kinds.of_storage(_NODES)

@@ -1,8 +1,8 @@
-"""Which pods go first when there are too many: those that would be missed least.
+"""Which pods are deleted first when there are too many.
 
 Not yet on a node; pending before running; not ready; cheap to delete; with others of their kind on the node;
 ready for a shorter time; restarted more often; younger. Ages are compared by their order of magnitude, so the
-uid decides among pods of about the same age, which is as good as chance.
+uid decides among pods of about the same age, which is practically random.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rank = tuple[int, int, int, int, int, int, int, int, str]
 
 
 def in_order_of_deletion(pods: list[Json], related: list[Json], now: float) -> list[Json]:
-    """Return pods, those that go first at the front. `related` are all that may share a node with them."""
+    """Return pods in the order of their deletion. `related` are all that may share a node with them."""
     crowds = Counter(_node(pod) for pod in related if is_active(pod))
     return sorted(pods, key=lambda pod: _rank(pod, crowds, now))
 

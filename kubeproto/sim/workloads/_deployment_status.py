@@ -1,4 +1,4 @@
-"""The status of a Deployment: what its ReplicaSets count, and the conditions that follow from it."""
+"""The status of a Deployment: the sums over its ReplicaSets, and the conditions that follow from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_rolling(deployment: Json) -> bool:
 
 
 def limits(deployment: Json) -> tuple[int, int]:
-    """Return how many pods there may be too many, and how many may be unavailable."""
+    """Return how many pods may be surplus, and how many may be unavailable."""
     if not is_rolling(deployment):
         return 0, 0
     wanted = replicas_of(deployment)
@@ -37,17 +37,17 @@ def limits(deployment: Json) -> tuple[int, int]:
     surge = share(rolling.get("maxSurge"), wanted, up=True)
     unavailable = share(rolling.get("maxUnavailable"), wanted, up=False)
     if not surge and not unavailable:
-        unavailable = 1  # both were rounded to nothing: without this the rollout would never move
+        unavailable = 1  # both were rounded to 0: without this the rollout would never progress
     return surge, min(unavailable, wanted)
 
 
 def has_deadline(deployment: Json) -> bool:
-    """Whether a rollout that does not move is to be reported."""
+    """Whether a rollout that does not progress is to be reported."""
     return bool(deployment["spec"].get("progressDeadlineSeconds", FOREVER) != FOREVER)
 
 
 def new_condition(type_: str, status: str, reason: str, message: str, stamp: str) -> Json:
-    """Return a condition that has come up now."""
+    """Return a condition whose transition is now."""
     return {
         "type": type_, "status": status, "lastUpdateTime": stamp, "lastTransitionTime": stamp,
         "reason": reason, "message": message,
@@ -55,7 +55,7 @@ def new_condition(type_: str, status: str, reason: str, message: str, stamp: str
 
 
 def counted(deployment: Json, sets: list[Json], new: Json | None, stamp: str) -> Json:
-    """Return the status that the ReplicaSets of a Deployment add up to, with its conditions as they were."""
+    """Return the status that follows from a Deployment's ReplicaSets, with its conditions as they were."""
     old = member(deployment, "status")
     total = {name: sum(member(one, "status").get(of, 0) for one in sets) for name, of in _COUNTED.items()}
     status: Json = {name: count for name, count in total.items() if count}
@@ -90,7 +90,7 @@ def is_complete(deployment: Json, status: Json) -> bool:
 
 
 def is_progressing(deployment: Json, status: Json) -> bool:
-    """Whether a rollout has moved since the status before."""
+    """Whether a rollout has progressed since the previous status."""
     old = member(deployment, "status")
 
     def count(of: Json, name: str) -> int:
@@ -107,13 +107,13 @@ def is_progressing(deployment: Json, status: Json) -> bool:
 
 
 def deadline(deployment: Json, condition: Json) -> float:
-    """When a rollout that does not move has taken too long."""
+    """When a rollout that does not progress has taken too long."""
     allowed: int = deployment["spec"]["progressDeadlineSeconds"]
     return seconds_of(condition["lastUpdateTime"]) + allowed
 
 
 def _terminating(sets: list[Json]) -> int | None:
-    """Return how many pods are ending; None if a ReplicaSet does not say."""
+    """Return how many pods are ending; None if a ReplicaSet does not report that."""
     total = 0
     for one in sets:
         status = member(one, "status")
@@ -125,7 +125,7 @@ def _terminating(sets: list[Json]) -> int | None:
 
 
 def judge_progress(deployment: Json, new: Json | None, status: Json, now: float, stamp: str) -> None:
-    """Say in a new status whether the rollout is done, moves, or has taken too long."""
+    """Record in a new status whether the rollout is complete, progresses, or has taken too long."""
     current = find_condition(member(deployment, "status"), PROGRESSING)
     about = f'Deployment "{deployment["metadata"]["name"]}"'
     if new is not None:
@@ -147,7 +147,7 @@ def judge_progress(deployment: Json, new: Json | None, status: Json, now: float,
 
 
 def carry_failures(status: Json, sets: list[Json]) -> None:
-    """Say in the status of a Deployment what keeps the first of its sets from making its pods."""
+    """Record in the status of a Deployment what prevents the first of its sets from creating its pods."""
     for one in sets:
         found = find_condition(member(one, "status"), FAILURE)
         if found is not None:

@@ -1,15 +1,15 @@
-"""Deployments: which of their ReplicaSets is to have how many pods, one step at a time.
+"""Deployments: how many pods each of their ReplicaSets should have, one step at a time.
 
 A sync finds the ReplicaSet with the template of its Deployment, or makes one, and then takes one step:
 
 - being deleted: only the status is brought up to date;
-- paused, or another size is wanted: sets are scaled, in proportion if there are several;
+- paused, or scaled: its sets are scaled, in proportion if there are several;
 - a rollback was asked for by annotation: the template of an older set comes back;
-- Recreate: old sets go to zero, their pods end, the new one goes to its full size;
+- Recreate: old sets are scaled to zero, their pods end, then the new one gets its full size;
 - RollingUpdate: the new one grows as far as `maxSurge` allows, or old ones shrink as far as `maxUnavailable`
   allows, unhealthy pods first.
 
-Each step changes what the next sync sees, until the rollout is complete, or has not moved for
+Each step changes what the next sync sees, until the rollout is complete, or has not progressed for
 `progressDeadlineSeconds`.
 """
 
@@ -68,7 +68,7 @@ class Deployments(OwnerLoop):
         return rollout.roll()
 
     def has_pods(self, sets: list[Json], but: Json | None) -> bool:
-        """Whether pods of these ReplicaSets, but for one, have not ended."""
+        """Whether any pod of these ReplicaSets, except one of them, has not ended."""
         for one in sets:
             if but is not None and one["metadata"]["uid"] == but["metadata"]["uid"]:
                 continue
@@ -79,7 +79,7 @@ class Deployments(OwnerLoop):
         return False
 
     def _on_pod(self, event: StoredEvent) -> None:
-        """Look at a Deployment that waits for the last pod of its old ReplicaSets to end."""
+        """Sync a Deployment that waits for the last pod of its old ReplicaSets to end."""
         if event.change != "DELETED":
             return
         for uid in event.stored.owners:
@@ -90,7 +90,7 @@ class Deployments(OwnerLoop):
                         self.enqueue(place)
 
     def _note_pause(self, deployment: Json) -> None:
-        """Say in the status whether a Deployment is paused: its deadline does not run meanwhile."""
+        """Record in the status whether a Deployment is paused: its deadline does not run meanwhile."""
         if not has_deadline(deployment):
             return
         status: Json = deployment.setdefault("status", {})

@@ -1,7 +1,7 @@
-"""The status of PodDisruptionBudgets: how many pods may be disrupted, which evictions go by.
+"""The status of PodDisruptionBudgets: how many pods may be disrupted, which evictions rely on.
 
-A share such as 50% is one of the pods that the controllers of the selected pods want, so these have to have a
-`scale`. A budget that cannot be counted allows nothing, and says why.
+A percentage such as 50% is one of the pods that the controllers of the selected pods want, so these need a
+`scale`. A budget that cannot be counted allows nothing, and its status tells why.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ._pods import condition, is_finished, is_ready
 from ._scales import scale_of
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
-_DELETED_WITHIN: Final = 120.0  # seconds in which an evicted pod has to go, before it counts again
+_DELETED_WITHIN: Final = 120.0  # seconds after which an evicted pod that still exists counts again
 _STALE_AFTER: Final = 120.0
 _ALLOWED: Final = "DisruptionAllowed"
 _POD: Final = "pod:"
 
 
 class Uncountable(Exception):
-    """How many pods there should be is not known."""
+    """The number of pods that should exist is unknown."""
 
 
 class Disruption(ControlLoop):
@@ -83,7 +83,7 @@ class Disruption(ControlLoop):
         return max(min(ends) - now, 0.0) + 0.001 if ends else None
 
     def _expected(self, budget: Json, pods: list[Json]) -> tuple[int, int]:
-        """Return how many pods there should be, and how many of them have to be healthy."""
+        """Return how many pods should exist, and how many of them must be healthy."""
         spec = budget["spec"]
         if "maxUnavailable" in spec:
             expected = self._scale(budget, pods)
@@ -115,7 +115,7 @@ class Disruption(ControlLoop):
         return sum(wanted.values())
 
     def _disrupted(self, budget: Json, pods: list[Json]) -> dict[str, str]:
-        """Return the pods that were evicted and have not gone yet, with the time of their eviction."""
+        """Return the evicted pods that still exist, with the time of their eviction."""
         known: dict[str, str] = member(member(budget, "status"), "disruptedPods")
         left: dict[str, str] = {}
         for pod in pods:
@@ -172,7 +172,7 @@ class Disruption(ControlLoop):
         return found
 
     def _reset_stale(self, key: str) -> float | None:
-        """Take back that a pod is to be disrupted, if it has not been for two minutes."""
+        """Reset the condition of a pod that was to be disrupted and has not been for two minutes."""
         pod = self.objects.get("pods", key)
         found = condition(pod, "DisruptionTarget") if pod is not None else None
         if pod is None or found is None or found["status"] != "True" or is_finished(pod):
@@ -233,7 +233,7 @@ class Disruption(ControlLoop):
 
 
 def _as_go_prints(selector: Json) -> str:
-    """Return a selector as it stands in the messages of a real controller."""
+    """Return a selector as it is printed in the messages of a real controller."""
     labels = "".join(f"{name}: {value}," for name, value in sorted(member(selector, "matchLabels").items()))
     expressions = "".join(
         f"LabelSelectorRequirement{{Key:{one['key']},Operator:{one['operator']},"

@@ -14,7 +14,7 @@ MOST: Final = 100  # endpoints in a slice
 
 
 class Packing(Struct):
-    """What is to be done to the slices of a Service. An update is a slice as it is, and as it is to be."""
+    """What is to be done to the slices of a Service. An update is a slice before and after."""
 
     create: list[Json] = field(default_factory=list[Json])
     update: list[tuple[Json, Json]] = field(default_factory=list[tuple[Json, Json]])
@@ -69,7 +69,7 @@ def _fill(one: Json, left: list[Json]) -> None:
 
 
 def _roomy(slices: list[Json], count: int) -> Json | None:
-    """Return the fullest slice that takes so many more."""
+    """Return the fullest slice that has room for this many more."""
     fitting = [one for one in slices if len(one.get("endpoints") or []) + count <= MOST]
     fitting = [one for one in fitting if one.get("endpoints")] or fitting
     return max(fitting, key=lambda one: len(one.get("endpoints") or []), default=None)

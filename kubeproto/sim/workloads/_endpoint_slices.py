@@ -1,8 +1,8 @@
-"""EndpointSlices: where the pods of a Service are reached, a hundred in a slice.
+"""EndpointSlices: the addresses of the pods of a Service, up to a hundred in a slice.
 
-Slices are kept as they are as far as possible: what has gone is taken out, what has come fills the slices
-that change anyway, the fullest first, then one that has room for all that is left, and then new ones. A
-Service without any pods has one slice without endpoints.
+As few slices as possible are changed: endpoints that are gone are removed, new endpoints fill the slices that
+change anyway, the fullest first, then one that has room for all of the rest, and then new slices. A Service
+without any pods has one slice without endpoints.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class EndpointSlices(ServiceLoop):
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
-        self._waiting: set[str] = set()  # Services with pods on a node that is not there
+        self._waiting: set[str] = set()  # Services with pods on a node that does not exist
 
     def follows(self) -> Mapping[str, Listener]:
         return {**super().follows(), SLICES: self._on_slice, "nodes": self._on_node}
@@ -78,7 +78,7 @@ class EndpointSlices(ServiceLoop):
     def _reconcile(
         self, service: Json, pods: list[Json], existing: list[Json], family: str, at: float | None
     ) -> list[str]:
-        """Bring the slices of one family up to date; return which pods have no node that is there."""
+        """Update the slices of one family; return which pods are on a node that does not exist."""
         wanted: dict[bytes, tuple[list[Json], dict[bytes, Json]]] = {}
         missing: list[str] = []
         for pod in pods:
@@ -123,7 +123,7 @@ class EndpointSlices(ServiceLoop):
 
     def _write(self, service: Json, result: Packing, at: float | None) -> None:
         while result.create and result.delete:
-            # A slice that goes is used again for one that comes.
+            # A slice that would be deleted is reused for a new one.
             old, new = result.delete.pop(0), result.create.pop()
             result.update.append((old, new))
         for one in result.create if "deletionTimestamp" not in service["metadata"] else ():
@@ -146,13 +146,13 @@ class EndpointSlices(ServiceLoop):
         ]
 
     def _on_slice(self, event: StoredEvent) -> None:
-        """Look at a Service whose slice somebody has changed or deleted."""
+        """Sync a Service whose slice another client has changed or deleted."""
         labels = event.stored.labels or {}
         if labels.get(_MANAGED_BY) == _MANAGER and event.change != "ADDED" and _SERVICE in labels:
             self.enqueue(f"{event.stored.namespace}/{labels[_SERVICE]}")
 
     def _on_node(self, event: StoredEvent) -> None:
-        """Look at the Services that wait for a node of their pods."""
+        """Sync the Services that wait for a node of their pods."""
         if event.change == "ADDED":
             for key in sorted(self._waiting):
                 self.enqueue(key)
@@ -200,7 +200,7 @@ def _ports(service: Json, pod: Json) -> list[Json]:
 
 
 def _identity(endpoint: Json) -> bytes:
-    """Return what makes an endpoint the same one, whether it is ready or not."""
+    """Return what identifies an endpoint, whether it is ready or not."""
     return _sorted_json(
         {name: value for name, value in endpoint.items() if name not in ("conditions", "hints")}
     )

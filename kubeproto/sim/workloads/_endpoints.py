@@ -89,7 +89,7 @@ class Endpoints(ServiceLoop):
 
 
 def _subsets(service: Json, pods: list[Json]) -> list[Json]:
-    """Return the addresses of a Service, those with the same ports together."""
+    """Return the addresses of a Service, grouped by their ports."""
     spec = service["spec"]
     always = bool(spec.get("publishNotReadyAddresses"))
     by_port: dict[bytes, tuple[Json | None, list[Json], list[Json]]] = {}
@@ -114,7 +114,7 @@ def _subsets(service: Json, pods: list[Json]) -> list[Json]:
 
 
 def _ports(service: Json, pod: Json) -> list[Json | None]:
-    """Return the ports at which a pod is reached; None alone if the Service has none and no address."""
+    """Return the ports at which a pod is reached; only None if the Service has no ports and no address."""
     ports = listed(service["spec"], "ports")
     if not ports:
         return [None] if service["spec"].get("clusterIP") == "None" else []
@@ -146,7 +146,7 @@ def _place(address: Json) -> tuple[str, str]:
 
 
 def _truncate(subsets: list[Json]) -> tuple[list[Json], str]:
-    """Return subsets with at most a thousand addresses, ready ones first, and what is said of that."""
+    """Return subsets with at most a thousand addresses, ready ones first, and the annotation about that."""
     kinds = ("addresses", "notReadyAddresses")
     total = sum(len(one.get(name, ())) for one in subsets for name in kinds)
     if total <= _MOST:

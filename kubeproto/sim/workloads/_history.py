@@ -1,7 +1,7 @@
-"""ControllerRevisions: the templates that a StatefulSet or DaemonSet had, numbered, to be gone back to.
+"""ControllerRevisions: the numbered templates that a StatefulSet or DaemonSet had, for rollbacks.
 
-A revision holds a strategic merge patch that puts its template back, and is named by a hash of it. A template
-that comes back gets the highest number again, and no second revision.
+A revision holds a strategic merge patch that restores its template, and is named by a hash of it. A template
+that is restored keeps its revision, which gets the highest number.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class History:
     def update(
         self, owner: Json, known: list[Json], collisions: int | None, *, of_daemons: bool = False
     ) -> tuple[Json, int]:
-        """Return the revision of the template as it is now, and how often its name was taken.
+        """Return the revision of the present template, and how often its name was taken.
 
-        `of_daemons` is how a DaemonSet names its hash: as the label of its pods.
+        `of_daemons` names the hash as a DaemonSet does: by the label of its pods.
         """
         wanted, newest = patch_of(owner), known[-1] if known else None
         equal = [one for one in known if one["data"] == wanted]
@@ -64,7 +64,7 @@ class History:
         return self._create(owner, wanted, number, collisions, POD_HASH if of_daemons else HASH)
 
     def delete(self, revision: Json) -> None:
-        """Forget a revision."""
+        """Delete a revision."""
         self._objects.delete(REVISIONS, key_of(revision), self._loop.user)
 
     def _create(
@@ -105,7 +105,7 @@ class History:
 
 
 def patch_of(owner: Json) -> Json:
-    """Return the patch that puts the template of an owner back."""
+    """Return the patch that restores the template of an owner."""
     template: Json = copied(owner["spec"]["template"])
     return {"spec": {"template": {**template, "$patch": "replace"}}}
 

@@ -1,4 +1,4 @@
-"""Indexes that follow changes: who owns what, what nobody owns, and whose selector means which labels."""
+"""Indexes that follow changes: dependents by owner, orphans, and selectors by the labels that they match."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class OwnerIndex:
             self._add(stored)
 
     def owned(self, uid: str) -> list[str]:
-        """Return the keys of what this one owns, the oldest first."""
+        """Return the keys of the objects with this owner, the oldest first."""
         return list(self._owned.get(uid, ()))
 
     def orphans(self, namespace: str) -> list[str]:
-        """Return the keys of what has no controller in a namespace."""
+        """Return the keys of the objects in a namespace that have no controller."""
         return list(self._orphans.get(namespace, ()))
 
     def copy(self) -> OwnerIndex:
@@ -80,7 +80,7 @@ class SelectorIndex:
             _remove(self._keys, self._places.pop(key), key)
 
     def matching(self, namespace: str, labels: dict[str, str] | None) -> list[str]:
-        """Return the keys of the objects whose selector means these labels."""
+        """Return the keys of the objects whose selector matches these labels."""
         found: list[str] = []
         pairs = ["", *(f"{name}={value}" for name, value in (labels or {}).items())]
         for pair in pairs:
@@ -114,7 +114,7 @@ class LabelIndex:
             self._add(stored)
 
     def candidates(self, namespace: str, selector: Selector) -> list[str]:
-        """Return the keys of objects among which are all that a selector means."""
+        """Return the keys of objects that include all that a selector matches."""
         return list(self._keys.get((namespace, first_pair(selector)), ()))
 
     def copy(self) -> LabelIndex:

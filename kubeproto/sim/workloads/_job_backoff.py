@@ -15,7 +15,7 @@ _LONGEST: Final = 600.0
 
 
 class Failures(Struct, frozen=True):
-    """The failures of a Job since its last success, and when the latest was."""
+    """The failures of a Job since its last success, and the time of the latest."""
 
     count: int = 0
     latest: float | None = None

@@ -19,7 +19,7 @@ def end_of(job: Json) -> Json | None:
 
 
 def job_condition(type_: str, status: str, reason: str, message: str, stamp: str) -> Json:
-    """Return a condition that has come up now."""
+    """Return a condition whose transition is now."""
     return {
         "type": type_, "status": status, "lastProbeTime": stamp, "lastTransitionTime": stamp,
         "reason": reason, "message": message,
@@ -27,7 +27,7 @@ def job_condition(type_: str, status: str, reason: str, message: str, stamp: str
 
 
 def ensure_condition(status: Json, wanted: Json) -> bool:
-    """Let a status have a condition; one that is False comes only in place of another."""
+    """Set a condition in a status; one that is False only replaces another one."""
     current = find_condition(status, wanted["type"])
     if current is None:
         if wanted["status"] == "False":

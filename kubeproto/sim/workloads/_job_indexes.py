@@ -1,4 +1,4 @@
-"""Completion indexes as a Job notes them: ``1,3-5,7``."""
+"""Completion indexes in the format of a Job's status: ``1,3-5,7``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PAIR: Final = 2
 
 
 def read_indexes(text: str, completions: int) -> set[int]:
-    """Return the indexes below `completions` that a text names; what cannot be read is left out."""
+    """Return the indexes below `completions` that a string names; what cannot be read is left out."""
     found: set[int] = set()
     for part in text.split(",") if text else ():
         first, _, last = part.partition("-")
@@ -19,7 +19,7 @@ def read_indexes(text: str, completions: int) -> set[int]:
 
 
 def write_indexes(indexes: Iterable[int]) -> str:
-    """Return the text for some indexes; three or more in a row are a range."""
+    """Return some indexes as a string; three or more in a row are a range."""
     parts: list[str] = []
     run: list[int] = []
     for index in [*sorted(set(indexes)), -1]:
@@ -31,7 +31,7 @@ def write_indexes(indexes: Iterable[int]) -> str:
 
 
 def pending_indexes(done: set[int], count: int, completions: int) -> list[int]:
-    """Return the first indexes that are not done, at most so many."""
+    """Return the first indexes that are not complete, at most `count`."""
     found: list[int] = []
     for index in range(completions):
         if len(found) >= count:

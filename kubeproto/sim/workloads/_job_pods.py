@@ -25,7 +25,7 @@ def is_indexed(job: Json) -> bool:
 
 
 def limits_each_index(job: Json) -> bool:
-    """Whether each index may fail so often, whatever the others do."""
+    """Whether the backoff limit applies to each index separately."""
     return job["spec"].get("backoffLimitPerIndex") is not None
 
 
@@ -41,20 +41,20 @@ def index_of(pod: Json) -> int | None:
 
 
 def replaces_failed_alone(job: Json) -> bool:
-    """Whether a pod is replaced only when it has ended, and not while it ends."""
+    """Whether a pod is replaced only when it has ended, and not while it is being deleted."""
     spec = job["spec"]
     return spec.get("podReplacementPolicy") == "Failed" or spec.get("podFailurePolicy") is not None
 
 
 def has_failed(pod: Json, job: Json) -> bool:
-    """Whether a pod counts as failed: one that somebody deletes does, unless it is waited for."""
+    """Whether a pod counts as failed: one that is being deleted does, unless the Job waits for its end."""
     if phase(pod) == "Failed":
         return True
     return not replaces_failed_alone(job) and is_terminating(pod) and phase(pod) != "Succeeded"
 
 
 def finished_at(pod: Json) -> float:
-    """When a pod has ended, by the best that is known of it."""
+    """When a pod ended, as precisely as its status shows."""
     ends: list[str] = []
     containers = listed(member(pod, "status"), "containerStatuses")
     for one in containers:

@@ -10,7 +10,7 @@ from ._objects import Json
 
 
 class FailureVerdict(Struct, frozen=True):
-    """What the policy makes of a failed pod: whether it counts, and the message that ends the whole Job."""
+    """What the policy decides on a failed pod: whether it counts, and the message that ends the whole Job."""
 
     counts: bool = True
     action: str = ""
@@ -21,7 +21,7 @@ _COUNTS = FailureVerdict()
 
 
 def judge_failure(job: Json, pod: Json) -> FailureVerdict:
-    """Return what the first matching rule of the `podFailurePolicy` says of a failed pod."""
+    """Return the verdict of the first matching rule of the `podFailurePolicy` on a failed pod."""
     rules = listed(member(job["spec"], "podFailurePolicy"), "rules")
     name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
     for number, rule in enumerate(rules):
@@ -44,7 +44,7 @@ def judge_failure(job: Json, pod: Json) -> FailureVerdict:
 
 
 def judge_success(job: Json, succeeded: set[int]) -> str | None:
-    """Return what is said of a Job whose `successPolicy` is met by these indexes; None if it is not."""
+    """Return the message for a Job whose `successPolicy` these indexes meet; None if they do not."""
     if not succeeded:
         return None
     for number, rule in enumerate(listed(member(job["spec"], "successPolicy"), "rules")):
@@ -61,7 +61,7 @@ def judge_success(job: Json, succeeded: set[int]) -> str | None:
 
 
 def _by_exit_code(pod: Json, codes: Json) -> Json | None:
-    """Return the first container that ended with a code that a rule means."""
+    """Return the first container that ended with a code that a rule matches."""
     for group in ("containerStatuses", "initContainerStatuses"):
         for one in listed(member(pod, "status"), group):
             ended = member(member(one, "state"), "terminated")

@@ -1,4 +1,4 @@
-"""One look at a Job: what its pods add up to, what is made or deleted, and what the status says then."""
+"""One sync of a Job: its pods are counted, pods are created or deleted, and the status is written."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class JobLoop(Protocol):
         ...
 
     def untrack(self, pod: Json) -> None:
-        """Take the finalizer off a pod that has been counted, or need not be."""
+        """Remove the finalizer of a pod that has been counted, or need not be."""
         ...
 
 
@@ -85,11 +85,11 @@ class JobSync:
 
     @property
     def suspended(self) -> bool:
-        """Whether no pods are to run for now."""
+        """Whether the Job is suspended: no pods are to run."""
         return bool(self.job["spec"].get("suspend"))
 
     def run(self) -> float | None:
-        """Bring the Job a step on; after how many seconds it has to be looked at again."""
+        """Take the next step of the Job; return after how many seconds it must be synced again."""
         status, stamp = self.status, self._objects.stamp
         new_succeeded = [pod for pod in self._uncounted(self._known_succeeded) if phase(pod) == "Succeeded"]
         new_failed = [pod for pod in self._uncounted(self._known_failed) if has_failed(pod, self.job)]
@@ -132,13 +132,13 @@ class JobSync:
             raise refused
         return self._again
 
-    # What the pods add up to.
+    # Counting the pods.
 
     def _read_indexes(self) -> None:
         self.counted_indexes: set[int] = set()
         self.succeeded_indexes: set[int] = set()
         self.failed_indexes: set[int] | None = None
-        self.waiting: dict[int, Json] = {}  # failed pods that stay until there is one in their place
+        self.waiting: dict[int, Json] = {}  # failed pods that stay until they are replaced
         if not is_indexed(self.job) or self.completions is None:
             return
         self.counted_indexes = read_indexes(self.status.get("completedIndexes", ""), self.completions)
@@ -167,7 +167,7 @@ class JobSync:
         return bool(verdict.counts and failure_counts(pod)[0] >= limit)
 
     def _uncounted(self, known: set[str]) -> list[Json]:
-        """Return the pods that have not been counted yet, whatever has become of them."""
+        """Return the pods that have not been counted yet, in any phase."""
         return [
             pod
             for pod in self.pods
@@ -180,7 +180,7 @@ class JobSync:
         index = index_of(pod)
         return index is not None and self.completions is not None and index < self.completions
 
-    # How it may end.
+    # How the Job ends.
 
     def _end(self) -> Json | None:
         """Return the condition with which the Job ends, if it does."""
@@ -233,7 +233,7 @@ class JobSync:
         )
         return restarts >= limit if limit else restarts > 0
 
-    # Making and deleting pods.
+    # Creating and deleting pods.
 
     def _manage(self) -> None:
         spec = self.job["spec"]
@@ -260,7 +260,7 @@ class JobSync:
         self._create(self._places(missing))
 
     def _places(self, missing: int) -> list[int | None]:
-        """Return the indexes for which pods are to be made; None for a pod without one."""
+        """Return the indexes for which pods are to be created; None for a pod without one."""
         if not is_indexed(self.job) or self.completions is None:
             return [None] * missing
         pods = list(self.active)
@@ -305,7 +305,7 @@ class JobSync:
                 raise failed
 
     def _surplus(self, at_least: int) -> list[Json]:
-        """Return pods that are to go: those that stand in for each other, and then the cheapest."""
+        """Return pods to delete: duplicates of an index, and then the cheapest."""
         doomed: list[Json] = []
         left = self.active
         if is_indexed(self.job) and self.completions is not None:
@@ -324,7 +324,7 @@ class JobSync:
         return doomed + in_order_of_deletion(left, [], self._objects.now)[:missing]
 
     def _remove(self, pods: list[Json]) -> None:
-        """Delete pods that nobody has to count."""
+        """Delete pods that need not be counted."""
         for pod in pods:
             self._loop.untrack(pod)
             self._delete(pod)
@@ -386,7 +386,7 @@ class JobSync:
         return waiting is None or waiting["metadata"]["uid"] != pod["metadata"]["uid"]
 
     def _note(self, countable: list[Json], end: Json | None) -> bool:
-        """Note the uids of the pods that are to be counted, and the indexes that are done."""
+        """Record the uids of the pods that are to be counted, and the completed indexes."""
         uncounted: Json = self.status["uncountedTerminatedPods"]
         indexed, before = is_indexed(self.job), copied(self.status)
         new: set[int] = set()
@@ -452,12 +452,12 @@ _OMITTED: Final = ("active", "succeeded", "failed", "completedIndexes")
 
 
 def _later(pod: Json, other: Json) -> bool:
-    """Whether a pod failed after another one of its index."""
+    """Whether a pod failed after another pod of its index."""
     return sum(failure_counts(pod)) >= sum(failure_counts(other)) and finished_at(pod) >= finished_at(other)
 
 
 def _count(status: Json, tracked: set[str]) -> bool:
-    """Count the pods whose uid is noted and whose finalizer is gone."""
+    """Count the pods whose uid is recorded and whose finalizer is gone."""
     uncounted: Json = status["uncountedTerminatedPods"]
     changed = False
     for name in ("succeeded", "failed"):

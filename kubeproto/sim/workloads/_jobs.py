@@ -1,8 +1,8 @@
 """Jobs: pods that run until enough of them have succeeded, or too many have failed.
 
 Each pod carries a finalizer until it has been counted, so that no success and no failure is lost or counted
-twice: its uid is noted in the status first, then the finalizer goes, then the number grows and the uid goes.
-Changes of pods are gathered for a second, as a real controller does.
+twice: its uid is recorded in the status first, then the finalizer is removed, then the pod is counted and the
+uid is removed. Changes of pods are gathered for a second, as a real controller does.
 
 ::
 
@@ -73,13 +73,13 @@ class Jobs(OwnerLoop):
         return JobSync(self, copied(found), self.claimed(found)).run()
 
     def untrack(self, pod: Json) -> None:
-        """Take the finalizer off a pod that has been counted, or need not be."""
+        """Remove the finalizer of a pod that has been counted, or need not be."""
         key = key_of(pod)
         if self.objects.stored("pods", key) is not None:
             self.objects.update("pods", key, _without_tracking, self.user)
 
     def _let_go(self, key: str) -> None:
-        """Take the finalizer off a pod whose Job is gone or finished, so that the pod can go."""
+        """Remove the finalizer of a pod whose Job is gone or finished, so that the pod can be deleted."""
         pod = self.objects.get("pods", key)
         if pod is None or not is_tracked(pod):
             return

@@ -1,4 +1,4 @@
-"""The loop that every controller here runs: changes name keys, a queue hands them out, `sync` works on one.
+"""The loop that every controller here runs: changes enqueue keys, and `sync` handles one key.
 
 ::
 
@@ -7,7 +7,7 @@
                                           └── a write was refused: again after a backoff that doubles
 
 The queue is the one that controllers of the runtime use. A test can stop a controller, let it lag behind, or
-make it fail; it goes on noting what changes meanwhile.
+make it fail; changes are still enqueued meanwhile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ._recorder import EventWriter
 from ._switch import ControllerSwitch
 
 Listener = Callable[[StoredEvent], None]
-# Keys after which others have their turn: a controller that never rests is then found by its cluster.
+# Keys after which other controllers run: so the cluster can detect a controller that never comes to rest.
 _AT_ONCE: Final = 1000
 _TOLD_TO_FAIL: Final = "the controller was told to fail"
 
@@ -42,7 +42,7 @@ class Shared:
         self.recorder = EventWriter(objects)
 
     def follow(self, resource: str, event: StoredEvent) -> None:
-        """Take a change in, before any controller hears of it."""
+        """Enter a change into the indexes, before any controller is notified of it."""
         if (owners := self.owners.get(resource)) is not None:
             owners.follow(event)
         if (labels := self.labels.get(resource)) is not None:
@@ -54,7 +54,7 @@ class Shared:
             self.objects.forget(resource, event.stored.key)
 
     def adopt(self, other: Shared) -> None:
-        """Know what another one knows."""
+        """Copy what another cluster's controllers share."""
         self.owners = {name: index.copy() for name, index in other.owners.items()}
         self.labels = {name: index.copy() for name, index in other.labels.items()}
         self.places = dict(other.places)
@@ -71,10 +71,10 @@ OWNERS: Final = frozenset((
 
 
 class ControlLoop:
-    """One controller. A subclass says what it follows and how it brings one key up to date."""
+    """One controller. A subclass defines what it follows and how it syncs one key."""
 
     name: str
-    component: str = ""  # as its Events name it, where that is not its name
+    component: str = ""  # as its Events name it, if that differs from its name
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
@@ -82,7 +82,7 @@ class ControlLoop:
         self.queue: WorkQueue[str] = WorkQueue()
         self.switch = ControllerSwitch(self.name, shared.notify)
         self.component = self.component or self.name
-        self._soon: list[str] = []  # keys that wait until the others have had their turn
+        self._soon: list[str] = []  # keys that wait until the other controllers have run
         self._listeners: Mapping[str, Listener] = self.follows()
 
     @property
@@ -91,11 +91,11 @@ class ControlLoop:
         return f"system:serviceaccount:kube-system:{self.name}"
 
     def follows(self) -> Mapping[str, Listener]:
-        """Return who is told of the changes of which kind."""
+        """Return which method is notified of the changes of which kind."""
         raise NotImplementedError
 
     def sync(self, key: str) -> float | None:
-        """Bring one object up to date; after how many seconds it is to be looked at again, if at all.
+        """Sync one object; return after how many seconds it must be synced again, if at all.
 
         0 lets the other controllers act first.
         """
@@ -108,16 +108,16 @@ class ControlLoop:
             listener(event)
 
     def enqueue(self, key: str, after: float = 0.0) -> None:
-        """Ask for a key to be looked at."""
+        """Add a key to the queue."""
         self.queue.add(key, self.objects.now, after=after + self.switch.delay)
 
     @property
     def due(self) -> float | None:
-        """When there is something to do; None if nothing but a change brings it."""
+        """When there is something to do; None if there is nothing until the next change."""
         return self.queue.next_at(self.objects.now) if self.switch.running else None
 
     def work(self) -> bool:
-        """Look at the keys that are due now; whether there were any."""
+        """Sync the keys that are due now; return whether there were any."""
         if not self.switch.running:
             return False
         now, done = self.objects.now, 0
@@ -146,6 +146,6 @@ class ControlLoop:
         self.queue.done(key, now)
 
     def adopt(self, other: ControlLoop) -> None:
-        """Know what another one knows, and go on where it is."""
+        """Copy what another controller knows, and continue from its state."""
         self.queue = copy.deepcopy(other.queue)
         self.switch.copy_from(other.switch)

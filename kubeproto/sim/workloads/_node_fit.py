@@ -9,13 +9,13 @@ from ..storage._values import copied
 from ._node_selection import NAME, selects, tolerates
 from ._objects import Json
 
-# What pods of a DaemonSet put up with, so that they run where others do not yet or not any more.
+# The tolerations of pods of a DaemonSet, which run on nodes where others do not yet or no longer run.
 _EXECUTE: Final = ("not-ready", "unreachable")
 _SCHEDULE: Final = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
 
 
 def with_tolerations(template: Json) -> Json:
-    """Return a template that tolerates what every DaemonSet does."""
+    """Return a template with the tolerations that every DaemonSet has."""
     found: Json = copied(template)
     spec = found["spec"]
     names = [(name, "NoExecute") for name in _EXECUTE] + [(name, "NoSchedule") for name in _SCHEDULE]
@@ -30,7 +30,7 @@ def with_tolerations(template: Json) -> Json:
 
 
 def pin(spec: Json, node: str) -> None:
-    """Let a pod run on one node alone, by the affinity that a scheduler follows."""
+    """Restrict a pod to one node, by the affinity that a scheduler follows."""
     affinity: Json = spec.setdefault("affinity", {})
     required = affinity.setdefault("nodeAffinity", {}).setdefault(
         "requiredDuringSchedulingIgnoredDuringExecution", {}
@@ -56,7 +56,7 @@ def target_of(pod: Json) -> str:
 def fits(template: Json, node: Json) -> tuple[bool, bool]:
     """Return whether a pod is to be started on a node, and whether one that is there may stay.
 
-    `template` tolerates already what every DaemonSet does.
+    `template` has the tolerations that every DaemonSet has.
     """
     spec, name = template["spec"], node["metadata"]["name"]
     if spec.get("nodeName") not in (None, "", name) or not selects(spec, node):

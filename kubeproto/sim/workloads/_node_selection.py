@@ -1,4 +1,4 @@
-"""Which nodes a pod asks for, and which taints it tolerates: for DaemonSets and for the scheduler."""
+"""Which nodes a pod selects, and which taints it tolerates: for DaemonSets and for the scheduler."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _holds(expression: Json, value: str | None) -> bool:
 
 
 def tolerates(toleration: Json, taint: Json) -> bool:
-    """Whether one toleration is for a taint."""
+    """Whether one toleration matches a taint."""
     if toleration.get("effect") not in (None, "", taint["effect"]):
         return False
     key = toleration.get("key", "")

@@ -1,7 +1,7 @@
 """What controllers read and write: objects decoded once for each version, and writes like any client's.
 
-A write passes the rules of its kind, admission and quota, and leaves its trace in managedFields. Nothing here
-lists a whole kind: who needs to find objects follows changes in an index.
+A write passes the rules of its kind, admission and quota, and is recorded in managedFields. Nothing here
+lists a whole kind: a controller that needs to find objects keeps an index that follows changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..writing._gates import OPEN, Gate
 from ..writing._writes import Writer
 
 Json = dict[str, Any]
-# Opens the gate of a write for the user and the route that make it.
+# Returns the gate of a write, for its user and route.
 Gates = Callable[[str, Route], Gate]
 MANAGER: Final = "kube-controller-manager"
 _decode: Final = msgspec.json.Decoder().decode
@@ -50,11 +50,11 @@ class Objects:
         return self.state.clock.stamp()
 
     def stored(self, resource: str, key: str) -> Stored | None:
-        """Return an object as its bytes; None if it is not there."""
+        """Return an object as its bytes; None if it does not exist."""
         return self.state.storage.resource(resource).objects.get(key)
 
     def get(self, resource: str, key: str) -> Json | None:
-        """Return an object, which is not to be changed; None if it is not there."""
+        """Return an object, which must not be changed; None if it does not exist."""
         stored = self.stored(resource, key)
         if stored is None:
             return None
@@ -67,7 +67,7 @@ class Objects:
         return obj
 
     def forget(self, resource: str, key: str) -> None:
-        """Let go of an object that is gone."""
+        """Forget an object that was deleted."""
         self._decoded.pop((resource, key), None)
 
     def create(self, resource: str, obj: Json, user: str) -> Json:
@@ -82,7 +82,7 @@ class Objects:
     def update(
         self, resource: str, key: str, change: Callable[[Json], object], user: str, subresource: str = ""
     ) -> Json:
-        """Change an object, and return it as it is stored then; or `Rejection`, KeyError if it is gone.
+        """Change an object, and return it as it is stored; or `Rejection`, KeyError if it is gone.
 
         Nothing is written if nothing has changed.
         """
@@ -97,13 +97,13 @@ class Objects:
         return written
 
     def set_status(self, resource: str, key: str, status: Json, user: str) -> None:
-        """Write the status of an object, if it is there and another one."""
+        """Write the status of an object, if the object exists and the status differs."""
         found = self.get(resource, key)
         if found is not None and found.get("status") != status:
             self.update(resource, key, lambda obj: obj.update(status=status), user, "status")
 
     def delete(self, resource: str, key: str, user: str, *, uid: str | None = None, policy: str = "") -> bool:
-        """Delete an object, or begin to; whether it was there."""
+        """Delete an object, or begin to; return whether it existed."""
         served = self.state.kinds.of_storage(resource)
         assert served is not None  # as above
         stored = served.storage.objects.get(key)
@@ -123,6 +123,6 @@ def reason_of(refused: Rejection) -> str:
 
 
 def message_of(refused: Rejection) -> str:
-    """Return what a refusal says."""
+    """Return the message of a refusal."""
     message: str = refused.status.get("message", "")
     return message

@@ -16,7 +16,7 @@ class OwnerLoop(ControlLoop):
 
     resource: str
     dependents: str = "pods"
-    finalizer: str = ""  # what an orphan gets that is adopted
+    finalizer: str = ""  # added to an orphan that is adopted
 
     def __init__(self, shared: Shared) -> None:
         self.selectors = SelectorIndex()
@@ -26,7 +26,7 @@ class OwnerLoop(ControlLoop):
         return {self.resource: self.on_own, self.dependents: self.on_dependent}
 
     def on_own(self, event: StoredEvent) -> None:
-        """Look at an object of its own again."""
+        """Sync an object of its own kind."""
         key = event.stored.key
         if event.change == "DELETED":
             self.selectors.drop(key)
@@ -38,7 +38,7 @@ class OwnerLoop(ControlLoop):
         self.enqueue(key)
 
     def on_dependent(self, event: StoredEvent) -> None:
-        """Look at the owner of a dependent, or at those that may adopt an orphan."""
+        """Sync the owner of a dependent, or the objects that may adopt an orphan."""
         stored, before = event.stored, event.before
         for owner in self.owners_in(event):
             self.enqueue(owner)
@@ -58,7 +58,7 @@ class OwnerLoop(ControlLoop):
         return [key for uid, key in found if key in own and own[key].uid == uid]
 
     def owned_or_orphaned(self, owner: Json) -> list[Json]:
-        """Return what an owner has, whether it selects it or not, and what nobody has and it selects."""
+        """Return the dependents of an owner, selected or not, and the orphans that it selects."""
         resource = self.dependents
         index, selector = self.shared.owners[resource], selector_of(owner)
         keys = index.owned(owner["metadata"]["uid"])
@@ -70,7 +70,7 @@ class OwnerLoop(ControlLoop):
         return [one for one in found if one is not None]
 
     def claimed(self, owner: Json, candidates: list[Json] | None = None) -> list[Json]:
-        """Return the dependents of an owner, after it has adopted and let go what it should."""
+        """Return the dependents of an owner, after it has adopted and released objects as it should."""
         found = self.owned_or_orphaned(owner) if candidates is None else candidates
         return claim(self.objects, self.dependents, owner, found, self.user, self.finalizer)
 

@@ -25,7 +25,7 @@ def is_controlled_by(obj: Json, owner: Json) -> bool:
 
 
 def reference_to(owner: Json) -> Json:
-    """Return the reference by which an owner controls what it makes."""
+    """Return the reference by which an owner controls the objects that it creates."""
     meta = owner["metadata"]
     return {
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": meta["name"], "uid": meta["uid"],
@@ -46,8 +46,8 @@ def claim(
 ) -> list[Json]:
     """Return those of the candidates that an owner controls from now on.
 
-    What it controls and does not select any more is let go; what it selects and nobody controls is adopted,
-    unless either is being deleted.
+    An object that it controls and no longer selects is released; an orphan that it selects is adopted, unless
+    either is being deleted.
     """
     selector, going = selector_of(owner), "deletionTimestamp" in owner["metadata"]
     claimed: list[Json] = []

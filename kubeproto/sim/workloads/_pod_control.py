@@ -1,4 +1,4 @@
-"""Making pods from a template, and deleting them, with the Events that say so."""
+"""Creating pods from a template and deleting them, with the Events about that."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PodControl:
         self._loop = loop
 
     def create(self, pod: Json, owner: Json) -> Json:
-        """Create a pod; or `Rejection`, and an Event about it."""
+        """Create a pod; or `Rejection`, with an Event about it."""
         try:
             made = self._loop.objects.create("pods", pod, self._loop.user)
         except Rejection as refused:
@@ -41,7 +41,7 @@ class PodControl:
         return made
 
     def delete(self, pod: Json, owner: Json) -> None:
-        """Delete a pod; or `Rejection`, and an Event about it."""
+        """Delete a pod; or `Rejection`, with an Event about it."""
         try:
             if not self._loop.objects.delete(
                 "pods", key_of(pod), self._loop.user, uid=pod["metadata"]["uid"]
@@ -64,7 +64,7 @@ def is_namespace_going(refused: Rejection) -> bool:
 
 
 def slow_start(count: int) -> list[int]:
-    """Return the sizes of the batches in which so many pods are made: a batch that fails is the last one."""
+    """Return the sizes of batches in which `count` pods are created: a batch that fails is the last one."""
     sizes: list[int] = []
     size = 1
     while count > 0:

@@ -45,7 +45,7 @@ def is_ready(pod: Json) -> bool:
 
 
 def ready_since(pod: Json) -> float | None:
-    """When a pod became ready; None if it is not, or does not say when."""
+    """When a pod became ready; None if it is not ready, or the time is unknown."""
     found = condition(pod, "Ready")
     if found is None or found.get("status") != "True" or not found.get("lastTransitionTime"):
         return None
@@ -63,7 +63,7 @@ def available_at(pod: Json, min_ready: int) -> float | None:
 
 
 def is_available(pod: Json, min_ready: int, now: float) -> bool:
-    """Whether a pod has been ready for so many seconds."""
+    """Whether a pod has been ready for `min_ready` seconds."""
     at = available_at(pod, min_ready)
     return at is not None and at <= now
 
@@ -77,6 +77,6 @@ def next_available(pods: list[Json], min_ready: int, now: float) -> float | None
 
 
 def created(obj: Json) -> tuple[float, str]:
-    """Return what objects are sorted by, the oldest first; the name decides within a second."""
+    """Return the sort key for objects, the oldest first; the name decides within a second."""
     meta = obj["metadata"]
     return seconds_of(meta["creationTimestamp"]), meta["name"]

@@ -1,4 +1,4 @@
-"""How a Deployment that is scaled in the middle of a rollout shares out its pods among its ReplicaSets."""
+"""How a Deployment that is scaled during a rollout distributes its pods among its ReplicaSets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._revisions import MAXIMUM, size_noted
 
 
 def sizes_in_proportion(deployment: Json, active: list[Json]) -> list[tuple[Json, int]]:
-    """Return the size that each of the ReplicaSets with pods is to have, the largest first."""
+    """Return the new size of each of the ReplicaSets with pods, the largest first."""
     wanted = replicas_of(deployment)
     allowed = wanted + limits(deployment)[0] if wanted else 0
     missing = allowed - sum(map(replicas_of, active))
@@ -31,7 +31,7 @@ def sizes_in_proportion(deployment: Json, active: list[Json]) -> list[tuple[Json
 
 
 def _part(deployment: Json, one: Json, missing: int, added: int) -> int:
-    """Return how many of the missing pods, or of those too many, fall to a set."""
+    """Return how many of the missing or surplus pods fall to a set."""
     if not missing or missing == added:
         return 0
     fraction = _fraction(deployment, one)

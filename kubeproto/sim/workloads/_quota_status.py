@@ -1,7 +1,7 @@
-"""The status of quotas: what the objects of a namespace take, counted again when something goes.
+"""The status of quotas: what the objects of a namespace use, counted again when an object is deleted.
 
-What comes is charged by the server as it is stored. So it is enough to count when a quota is new or has
-changed, and when an object is deleted, ends, or asks for less.
+The server charges new objects when it stores them. So it is enough to count when a quota is new or has
+changed, and when an object is deleted, ends, or requests less.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ResourceQuotas(ControlLoop):
         return None
 
     def _count(self, quota: Json, names: set[str]) -> Usage:
-        """Return what the namespace of a quota takes, of what it limits."""
+        """Return the use of each resource that a quota limits in its namespace."""
         namespace, now = quota["metadata"]["namespace"], self.objects.now
         total: Usage = {}
         for resource, served in self.objects.state.kinds.by_storage.items():
@@ -77,6 +77,6 @@ class ResourceQuotas(ControlLoop):
         return [key for key, stored in objects.items() if stored.namespace == namespace]
 
     def _takes_less(self, storage: ResourceStorage, event: StoredEvent) -> bool:
-        """Whether a change may have set something free."""
+        """Whether a change may have freed something."""
         found = self.objects.get(storage.name, event.stored.key)
         return storage.name != "pods" or (found is not None and is_finished(found))

@@ -1,7 +1,7 @@
 """The Events that controllers write about what they do, counted and combined as Go's recorder does it.
 
-The same Event again raises its count. Of ten that differ in their message alone, the last stands for all that
-follow; and of one object, 25 are taken at once, then one in five minutes.
+The same Event again raises its count. After ten that differ only in their message, further ones are combined
+into one; and for one object, 25 are accepted at once, then one in five minutes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class EventWriter:
     def record(
         self, about: Json, reason: str, message: str, component: str, *, warning: bool = False
     ) -> None:
-        """Write that something has happened to an object, or count it again."""
+        """Write an Event about an object, or raise its count."""
         type_ = "Warning" if warning else "Normal"
         uid: str = about["metadata"]["uid"]
         now = self._objects.now
@@ -72,7 +72,7 @@ class EventWriter:
                 key = self._create(about, type_, reason, message, component)
                 self._known[identity] = _Known(key, 1)
         except Rejection:
-            return  # a recorder gives an Event up that the server does not take
+            return  # a recorder drops an Event that the server refuses
 
     def _takes(self, component: str, uid: str, now: float) -> bool:
         bucket = self._buckets.setdefault((component, uid), _Bucket(_BURST, now))

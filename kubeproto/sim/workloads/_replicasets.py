@@ -74,7 +74,7 @@ class ReplicaSets(OwnerLoop):
                 raise failed
 
     def _related(self, owner: Json) -> list[Json]:
-        """Return the pods of all sets with the same owner: those that share a node go first."""
+        """Return the pods of all sets with the same owner: those that share a node are deleted first."""
         reference = controller_of(owner)
         keys = (
             [key_of(owner)]

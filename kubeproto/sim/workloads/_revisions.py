@@ -33,7 +33,7 @@ _sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 def hash_of(value: Any, collisions: int | None = None) -> str:
     """Return a short name for a value: FNV-1a of its JSON, spelt as Kubernetes spells hashes.
 
-    Go hashes a printed form of its own types, so the names are others than those of a real cluster.
+    Go hashes a printed form of its own types, so the names differ from those of a real cluster.
     """
     found = _OFFSET
     text = _sorted_json(value) + (b"" if collisions is None else collisions.to_bytes(8, "little"))
@@ -83,14 +83,14 @@ def last_revision(sets: list[Json]) -> int:
 
 
 def annotate(deployment: Json, one: Json, revision: int) -> bool:
-    """Give a new ReplicaSet the annotations of its Deployment and its revision; whether any has changed."""
+    """Give a new ReplicaSet the annotations of its Deployment and its revision; return whether any is new."""
     meta = one["metadata"]
     found: dict[str, str] = meta.get("annotations") or {}
     before = dict(found)
     found |= {name: value for name, value in annotations_of(deployment).items() if name not in _OWN}
     old = found.get(REVISION)
     if old is not None and old != "" and not old.isdecimal():
-        pass  # somebody wrote into it: it is left as it is
+        pass  # another client wrote into it: it is left as it is
     elif int(old or 0) < revision:
         found[REVISION] = str(revision)
         if old is not None:
@@ -101,7 +101,7 @@ def annotate(deployment: Json, one: Json, revision: int) -> bool:
 
 
 def annotate_size(one: Json, desired: int, maximum: int) -> bool:
-    """Note on a ReplicaSet how many pods its Deployment wants; whether that is new."""
+    """Annotate a ReplicaSet with how many pods its Deployment wants; return whether that is new."""
     found: dict[str, str] = one["metadata"].setdefault("annotations", {})
     wanted = {DESIRED: str(desired), MAXIMUM: str(maximum)}
     if all(found.get(name) == value for name, value in wanted.items()):
@@ -111,7 +111,7 @@ def annotate_size(one: Json, desired: int, maximum: int) -> bool:
 
 
 def size_noted(one: Json, name: str) -> int | None:
-    """Return a number of pods that is noted on a ReplicaSet; None if there is none that can be read."""
+    """Return a number of pods from an annotation of a ReplicaSet; None if it is missing or not a number."""
     text = annotations_of(one).get(name, "")
     return int(text) if text.isdecimal() else None
 

@@ -9,7 +9,7 @@ from ._rollouts import DeploymentLoop, Rollout
 
 
 def roll_back_to(loop: DeploymentLoop, rollout: Rollout, revision: int) -> None:
-    """Bring an older template back, or say why not; either way the annotation goes."""
+    """Restore an older template, or report why not; either way the annotation is removed."""
     rollout.find_new()
     deployment = rollout.deployment
     meant = revision or last_revision(rollout.sets)

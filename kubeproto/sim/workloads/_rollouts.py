@@ -1,4 +1,4 @@
-"""One step of a rollout: what becomes of the ReplicaSets of a Deployment, and what its status says then."""
+"""One step of a rollout: ReplicaSets of a Deployment are created and scaled, and its status is written."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DeploymentLoop(Protocol):
         ...
 
     def has_pods(self, sets: list[Json], but: Json | None) -> bool:
-        """Whether pods of these ReplicaSets, but for one, have not ended."""
+        """Whether any pod of these ReplicaSets, except one of them, has not ended."""
         ...
 
 
@@ -70,7 +70,7 @@ class Rollout:
         self._loop = loop
         self._objects = loop.objects
         self.deployment = deployment
-        self._numbered = False  # whether the status has been written, but not what the sets add up to
+        self._numbered = False  # whether the status has been written, but not the sums over the sets
         self.new = find_new(deployment, sets)
         self.old = [one for one in sets if self.new is None or one is not self.new]
 
@@ -79,10 +79,10 @@ class Rollout:
         """All ReplicaSets, the new one last."""
         return [*self.old, *([self.new] if self.new is not None else [])]
 
-    # The three ways to go on.
+    # The three kinds of steps.
 
     def scale(self) -> float | None:
-        """Bring the sets to another size, in proportion if there are several with pods."""
+        """Scale the sets, in proportion if there are several with pods."""
         self.find_new()
         wanted = replicas_of(self.deployment)
         active = [one for one in self.sets if replicas_of(one)]
@@ -111,7 +111,7 @@ class Rollout:
             return self.write_progress()
         if self.new is None:
             self._create_new()
-        assert self.new is not None  # it was there, or has been made
+        assert self.new is not None  # it existed, or has been created
         self.resize(self.new, replicas_of(self.deployment))
         if is_complete(self.deployment, member(self.deployment, "status")):
             self._clean_up()
@@ -137,7 +137,7 @@ class Rollout:
     # The new ReplicaSet.
 
     def find_new(self) -> None:
-        """Bring the annotations of the new set, if there is one, and the revision up to date."""
+        """Update the annotations of the new set, if there is one, and the revision."""
         if self.new is None:
             return
         revision, min_ready = self._next_revision(), self.deployment["spec"].get("minReadySeconds", 0)
@@ -173,7 +173,7 @@ class Rollout:
         self._note_revision(str(revision), "NewReplicaSetCreated", said, always=True)
 
     def _not_created(self, refused: Rejection, made: Json) -> None:
-        """Say why there is no new set. If its name is taken, the next try uses another one."""
+        """Report why there is no new set. If its name is taken, the next attempt uses another one."""
         status: Json = self.deployment.setdefault("status", {})
         if reason_of(refused) == "AlreadyExists":
             found = self._objects.get(SETS, key_of(made))
@@ -245,7 +245,7 @@ class Rollout:
         return self._drop_old(needed) + unhealthy > 0
 
     def _drop_unhealthy(self, most: int) -> int:
-        """Take the pods off old sets that are not available: nobody misses them."""
+        """Scale old sets down by their unavailable pods, which serve nobody."""
         dropped = 0
         for one in sorted(self.old, key=created):
             size, spare = replicas_of(one), replicas_of(one) - _available(one)
@@ -256,7 +256,7 @@ class Rollout:
         return dropped
 
     def _drop_old(self, needed: int) -> int:
-        """Shrink old sets as far as there are pods enough without them."""
+        """Scale old sets down as far as enough pods stay available."""
         spare = sum(map(_available, self.sets)) - needed
         dropped = 0
         for one in sorted(self.old, key=created):
@@ -267,7 +267,7 @@ class Rollout:
         return dropped
 
     def resize(self, one: Json, size: int, *, noted: bool = False) -> bool:
-        """Give a set another size; whether it was another. With `noted`, what it notes is renewed anyway."""
+        """Scale a set; return whether its size differed. With `noted`, its annotations are updated anyway."""
         before, wanted = replicas_of(one), replicas_of(self.deployment)
         if before == size and not noted:
             return False
@@ -311,10 +311,10 @@ class Rollout:
             if seen and not status.get("replicas") and not replicas_of(one):
                 self._objects.delete(SETS, key_of(one), self._loop.user)
 
-    # What the status says.
+    # The status.
 
     def write_counts(self) -> float | None:
-        """Write what the sets add up to; after how many seconds to come back to it."""
+        """Write the sums over the sets; return after how many seconds to sync again."""
         if self._numbered:
             return 0.0
         status = counted(self.deployment, self.sets, self.new, self._objects.stamp)
@@ -323,9 +323,9 @@ class Rollout:
         return None
 
     def write_progress(self) -> float | None:
-        """Write the same, and whether the rollout moves; when to look again whether it does."""
+        """Write the same, and whether the rollout progresses; return after how many seconds to sync again."""
         if self._numbered:
-            return 0.0  # a real controller fails to write the status a second time, and comes back
+            return 0.0  # a real controller fails to write the status a second time, and retries
         deployment, stamp = self.deployment, self._objects.stamp
         old = member(deployment, "status")
         status = counted(deployment, self.sets, self.new, stamp)
@@ -345,7 +345,7 @@ class Rollout:
         return self._next_look(status, current)
 
     def _next_look(self, status: Json, current: Json | None) -> float | None:
-        """After how many seconds the deadline is over; a second later than that, as times are whole ones."""
+        """After how many seconds the deadline is over: a second more, because times are whole seconds."""
         if not has_deadline(self.deployment) or current is None or is_complete(self.deployment, status):
             return None
         if current.get("reason") == "ProgressDeadlineExceeded":
@@ -354,7 +354,7 @@ class Rollout:
         return left + 1 if left >= 1 else max(left, 0.0) + 0.005
 
     def _write(self, status: Json, annotations: dict[str, str] | None = None) -> None:
-        """Write the status; the revision of a Deployment comes along with it."""
+        """Write the status, and with it the revision of the Deployment."""
         key = key_of(self.deployment)
 
         def change(obj: Json) -> None:

@@ -14,7 +14,7 @@ _SCALED = {
 
 
 def scale_of(objects: Objects, reference: Json, namespace: str) -> tuple[str, int] | str | None:
-    """Return the uid of what is scaled and its size; None if it is not there, or why it has no size."""
+    """Return the uid of the scaled object and its size; None if it does not exist, or why it has no size."""
     group = reference["apiVersion"].rpartition("/")[0]
     key = f"{namespace}/{reference['name']}"
     resource = _SCALED.get((group, reference["kind"]))
@@ -33,7 +33,7 @@ def scale_of(objects: Objects, reference: Json, namespace: str) -> tuple[str, in
 
 
 def _custom_scale(objects: Objects, reference: Json, key: str) -> tuple[str, int] | str | None:
-    """Return the same of a custom resource, by the `scale` of its definition."""
+    """Return the same for a custom resource, by the `scale` of its definition."""
     served = objects.state.kinds.of_kind(reference["apiVersion"], reference["kind"])
     if served is None:
         group, _, version = reference["apiVersion"].rpartition("/")

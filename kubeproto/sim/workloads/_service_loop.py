@@ -1,4 +1,4 @@
-"""What follows Services and the pods that they select: the base of the controllers of their endpoints."""
+"""A loop that follows Services and the pods that they select: the base of both endpoints controllers."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class ServiceLoop(ControlLoop):
         return found
 
     def selecting(self, key: str) -> Json | None:
-        """Return a Service, if it is there and its endpoints are made by a controller."""
+        """Return a Service, if it exists and a controller makes its endpoints."""
         service = self.objects.get(SERVICES, key)
         if service is None or service["spec"].get("type") == "ExternalName":
             return None
         return service if service["spec"].get("selector") else None
 
     def triggered_at(self, key: str, service: Json, pods: list[Json]) -> float | None:
-        """Return the time of the earliest change since this was asked last; None if there is none."""
+        """Return the time of the earliest change since the last call; None if there is none."""
         known = self._triggers.get(key)
         created = seconds_of(service["metadata"]["creationTimestamp"])
         times: dict[str, float] = {}
@@ -109,7 +109,7 @@ def addresses_of(pod: Json, family: str) -> list[str]:
 
 
 def port_of(pod: Json, port: Json) -> int | None:
-    """Return the number behind a port of a Service in one pod; None if the pod has none of that name."""
+    """Return the number of a Service's port in one pod; None if the pod has none of that name."""
     target = port.get("targetPort", port["port"])
     if not isinstance(target, str):
         return int(target or port["port"])

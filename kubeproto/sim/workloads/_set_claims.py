@@ -1,7 +1,8 @@
-"""The claims of a StatefulSet's pods: made with the pod, and owned by whoever is to take them along.
+"""The claims of a StatefulSet's pods: created with the pod, and owned by the object that they are deleted
+with.
 
-`persistentVolumeClaimRetentionPolicy` says who that is: with `whenDeleted: Delete` the set owns them, with
-`whenScaled: Delete` a pod that is on its way out does; the garbage collector does the rest.
+`persistentVolumeClaimRetentionPolicy` determines that object: with `whenDeleted: Delete` the set owns them,
+with `whenScaled: Delete` a pod beyond the number of replicas does; the garbage collector does the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CLAIMS: Final = "persistentvolumeclaims"
 
 
 class ClaimOwner(Protocol):
-    """What claims need of the controller of StatefulSets."""
+    """What claims need from the controller of StatefulSets."""
 
     objects: Objects
     record: SetRecorder
@@ -33,14 +34,14 @@ class ClaimOwner(Protocol):
 
 
 class Claims:
-    """Makes and hands over the claims of the pods of StatefulSets."""
+    """Creates the claims of the pods of StatefulSets, and sets their owners."""
 
     def __init__(self, loop: ClaimOwner) -> None:
         self._loop = loop
         self._objects = loop.objects
 
     def create(self, owner: Json, pod: Json) -> None:
-        """Make the claims that a pod lacks; or `Rejection`, and an Event about it."""
+        """Create the claims that a pod lacks; or `Rejection`, with an Event about it."""
         failed: Rejection | None = None
         for template in claim_templates(owner):
             key = self._key(owner, template, pod)
@@ -72,7 +73,7 @@ class Claims:
         return False
 
     def hand_over(self, owner: Json, pod: Json) -> bool:
-        """Let each claim of a pod be owned by whoever takes it along; whether any changed hands."""
+        """Set the owner that each claim of a pod is deleted with; return whether any changed."""
         changed = False
         for key, claim in self._of(owner, pod):
             before = listed(claim["metadata"], "ownerReferences")
@@ -88,7 +89,7 @@ class Claims:
         for one in before:
             if _is_about(one, owner) or _is_about(one, pod):
                 if one["uid"] != uids[one["kind"]]:
-                    return before  # of a set or pod before this one: the garbage collector sees to it
+                    return before  # owned by an earlier set or pod: the garbage collector deletes it
             else:
                 others.append(one)
         when_deleted, when_scaled = _policy(owner)
@@ -126,7 +127,7 @@ class Claims:
 
 
 def _policy(owner: Json) -> tuple[str, str]:
-    """Return what becomes of claims when the set is deleted, and when it is scaled down."""
+    """Return what happens to claims when the set is deleted, and when it is scaled down."""
     policy = member(owner["spec"], "persistentVolumeClaimRetentionPolicy")
     return policy.get("whenDeleted", "Retain"), policy.get("whenScaled", "Retain")
 

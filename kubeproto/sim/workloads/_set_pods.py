@@ -52,7 +52,7 @@ def claim_templates(owner: Json) -> list[Json]:
 
 
 def new_pod(owner: Json, ordinal: int, current: Json, update: Json) -> Json:
-    """Return a pod that is not there yet, of the revision that its ordinal is to have."""
+    """Return a pod that does not exist yet, of the revision that its ordinal is to have."""
     rolling = member(owner["spec"], "updateStrategy")
     partition = member(rolling, "rollingUpdate").get("partition")
     first = first_ordinal(owner)
@@ -112,7 +112,7 @@ def has_storage(owner: Json, pod: Json) -> bool:
 
 
 def is_created(pod: Json) -> bool:
-    """Whether a pod is there, and not only wanted."""
+    """Whether a pod exists, and is not only wanted."""
     return "uid" in pod["metadata"]
 
 
@@ -122,7 +122,7 @@ def runs_ready(pod: Json) -> bool:
 
 
 def is_unavailable(pod: Json, min_ready: int, now: float) -> bool:
-    """Whether a pod is not there for its users, or will not be soon."""
+    """Whether a pod is unavailable, or will be soon."""
     return not is_available(pod, min_ready, now) or is_terminating(pod)
 
 

@@ -1,4 +1,4 @@
-"""Creating, repairing and deleting the pods and claims of StatefulSets, with the Events that say so."""
+"""The Events about creating, repairing and deleting the pods and claims of StatefulSets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SetRecorder:
         self._loop = loop
 
     def pod(self, verb: str, owner: Json, pod: Json, refused: Rejection | None = None) -> None:
-        """Say what became of a pod."""
+        """Report what happened to a pod."""
         about = f"{verb} Pod {pod['metadata']['name']} in StatefulSet {owner['metadata']['name']}"
         if refused is None:
             self.say(owner, f"Successful{verb}", f"{about} successful")
@@ -22,7 +22,7 @@ class SetRecorder:
             self.say(owner, f"Failed{verb}", f"{about} failed error: {message_of(refused)}", warning=True)
 
     def claim(self, owner: Json, pod: Json, name: str, refused: Rejection | None = None) -> None:
-        """Say what became of a claim."""
+        """Report what happened to a claim."""
         in_set = f"Pod {pod['metadata']['name']} in StatefulSet {owner['metadata']['name']}"
         if refused is None:
             self.say(owner, "SuccessfulCreate", f"Create Claim {name} {in_set} success")

@@ -1,4 +1,4 @@
-"""One look at a StatefulSet: the next step for its pods, and what they add up to."""
+"""One sync of a StatefulSet: the next step for its pods, and the status that follows from them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SetSync:
             self._replace()
 
     def status(self, collisions: int) -> Json:
-        """Return the status that the pods add up to."""
+        """Return the status that follows from the pods."""
         now = self._objects.now
         there = [pod for pod in (*self.replicas, *self.condemned) if is_created(pod)]
         if "deletionTimestamp" in self.owner["metadata"]:
@@ -117,7 +117,7 @@ class SetSync:
         return False
 
     def _keep(self, pod: Json) -> bool:
-        """Let an ordinal have its pod; whether the others have to wait for it."""
+        """Ensure the pod of an ordinal; return whether the others have to wait for it."""
         if is_created(pod) and phase(pod) in ("Failed", "Succeeded"):
             if not is_terminating(pod):
                 self._delete(pod)
@@ -138,7 +138,7 @@ class SetSync:
         return False
 
     def _drop(self, pod: Json) -> bool:
-        """Delete a pod that is too many; whether the others have to wait for it."""
+        """Delete a surplus pod; return whether the others have to wait for it."""
         if is_terminating(pod):
             return self._ordered
         if self._ordered and not self._is_up(pod) and pod is not self._first_unavailable():
@@ -188,7 +188,7 @@ class SetSync:
         self._loop.record.pod("Delete", self.owner, pod)
 
     def _repair(self, pod: Json) -> None:
-        """Give a pod back what makes it this one: its labels, its volumes, its claims."""
+        """Restore the identity of a pod: its labels, its volumes, its claims."""
         owner, loop = self.owner, self._loop
         right = has_identity(pod) and has_storage(owner, pod)
         if right and not loop.claims.hand_over(owner, pod):

@@ -1,12 +1,13 @@
-"""StatefulSets: pods with names that stay, made one after another and replaced from the last to the first.
+"""StatefulSets: pods with stable names, created one after another and replaced from the last to the first.
 
 A sync goes through these in order, and stops at the first that has something to do (with `Parallel` it does
 the first two for all pods at once):
 
-1. each ordinal has a pod that runs, is ready and available; one that has ended is deleted, to be made again;
-2. pods beyond the number of replicas go, the highest ordinal first;
-3. with `RollingUpdate`, pods of another revision go, the highest ordinal first and down to `partition`, one
-   at a time; 1 recreates each of them from the new template. Ordinals below `partition` stay at the old one.
+1. each ordinal has a pod that runs, is ready and available; one that has ended is deleted and created again;
+2. pods beyond the number of replicas are deleted, the highest ordinal first;
+3. with `RollingUpdate`, pods of another revision are deleted, the highest ordinal first and down to
+   `partition`, one at a time; 1 recreates each of them from the new template. Ordinals below `partition` keep
+   the old one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a test does to one controller: stops it, lets it lag behind, makes it fail."""
+"""A test's control of one controller: stop it, let it lag behind, make it fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_RETRY: Final = 1000.0
 
 
 class ControllerSwitch:
-    """One controller of a cluster, as a test sees it. It notes what changes, whatever is done to it."""
+    """One controller of a cluster, as a test sees it. It always notes changes, in any setting."""
 
     def __init__(self, name: str, notify: Callable[[], None]) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class ControllerSwitch:
         return self._delay
 
     def stop(self) -> None:
-        """Let it do nothing until `start`, as if its process were gone."""
+        """Let it do nothing until `start`, as if its process had stopped."""
         self._running = False
 
     def start(self) -> None:
@@ -43,13 +43,13 @@ class ControllerSwitch:
         self._notify()
 
     def slow(self, seconds: float) -> None:
-        """Let it act so many seconds after a change; 0 is at once."""
+        """Let it act this many seconds after a change; 0 is at once."""
         if seconds < 0:
             raise ValueError(f"a controller cannot act before a change: {seconds!r} seconds")
         self._delay = seconds
 
     def fail(self, times: float = inf) -> None:
-        """Let its next tries fail, all of them if no number is given; it retries after a backoff.
+        """Let its next attempts fail, all of them if no number is given; it retries after a backoff.
 
         `fail(0)` ends that.
         """
@@ -57,14 +57,14 @@ class ControllerSwitch:
         self._notify()
 
     def take_failure(self) -> bool:
-        """Whether this try is to fail."""
+        """Whether this attempt is to fail."""
         if self._failures <= 0:
             return False
         self._failures -= 1
         return True
 
     def copy_from(self, other: ControllerSwitch) -> None:
-        """Be set as another one is."""
+        """Copy the settings of another one."""
         self._running, self._delay, self._failures = other._running, other._delay, other._failures
 
     def __repr__(self) -> str:
@@ -95,7 +95,7 @@ class SwitchedWork:
 
     @property
     def due(self) -> float | None:
-        """When it acts next without a change; None if it need not be waited for."""
+        """When it acts next without a change; None if no time need pass for it."""
         return self._at if self.switch.running and self._at > self._now() else None
 
     def work(self) -> bool:
@@ -112,6 +112,6 @@ class SwitchedWork:
         return self._work()
 
     def copy_from(self, other: SwitchedWork) -> None:
-        """Be set as another one is."""
+        """Copy the settings of another one."""
         self.switch.copy_from(other.switch)
         self._at, self._retries = other._at, other._retries

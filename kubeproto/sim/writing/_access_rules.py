@@ -1,4 +1,4 @@
-"""What a server refuses of roles, bindings, webhooks, priorities and definitions."""
+"""The checks of a server on roles, bindings, webhooks, priorities and definitions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _MIGRATE: Final = (
 
 
 def definition(obj: Json) -> Found:
-    """A definition, beside what `check_definition` finds."""
+    """A definition, in addition to what `check_definition` finds."""
     spec = member(obj, "spec")
     versions = listed(spec, "versions")
     if sum(bool(one.get("storage")) for one in versions) != 1:

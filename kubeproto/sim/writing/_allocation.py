@@ -12,7 +12,7 @@ from ..storage._parts import listed, member, texts
 
 Json = dict[str, Any]
 SERVICES: Final = "services"
-_FIRST_ADDRESS: Final = 10 << 24  # 10.0.0.0/24, the range of a server that is configured with none
+_FIRST_ADDRESS: Final = 10 << 24  # 10.0.0.0/24, the default range of a server
 _FIRST_PORT: Final = 30_000
 _KEPT: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
@@ -41,7 +41,7 @@ def allocate(served: Served, obj: Json, *, dry_run: bool = False) -> None:
 
 
 def keep_allocated(served: Served, before: Json, obj: Json) -> None:
-    """Keep what a Service was given and its replacement leaves out, as long as it is of that type."""
+    """Keep what a Service was given and its replacement omits, as far as the new type needs it."""
     if served.full_name != SERVICES:
         return
     old, new = member(before, "spec"), member(obj, "spec")

@@ -38,7 +38,7 @@ def read_json(body: bytes) -> Any:
         return _decode(_STRAY.sub("\ufffd", body.decode("utf-8", "surrogateescape")))
 
 
-# What `surrogateescape` makes of a byte that is not UTF-8.
+# The characters to which `surrogateescape` maps bytes that are not UTF-8.
 _STRAY: Final = re.compile("[\udc80-\udcff]")
 
 
@@ -74,7 +74,7 @@ def read_object(
     _check_kind(obj, kind, body)
     if custom and not obj.get("kind"):
         raise unrecognized(kind, f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'", body)
-    # Duplicate keys make the body longer than its meaning; most bodies are compact.
+    # A body with duplicate keys is longer than its value encoded again; most bodies are compact.
     return obj, [] if len(_encode(obj)) == len(body) else duplicates(body)
 
 
@@ -89,7 +89,7 @@ def _read_yaml_object(body: bytes, kind: str) -> dict[str, Any]:
 
 
 def _check_kind(obj: dict[str, Any], kind: str, body: bytes) -> None:
-    """Refuse an object whose kind or apiVersion cannot be one."""
+    """Refuse an object whose kind or apiVersion is not well-formed."""
     for name in ("kind", "apiVersion"):
         if (value := obj.get(name)) is not None and not isinstance(value, str):
             why = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
@@ -135,7 +135,7 @@ def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def read_value(body: bytes, what: str = "") -> Any:
-    """Return any JSON value, such as a patch; `what` precedes the fault of one that cannot be read."""
+    """Return any JSON value, such as a patch; `what` precedes the message about one that cannot be read."""
     try:
         return read_json(body)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -36,10 +36,10 @@ _UNCHECKED: Final = Violation(
 def check_object(
     request: WriteRequest, obj: dict[str, Any], old: dict[str, Any] | None, fixed: list[Violation]
 ) -> None:
-    """Refuse what breaks the rules; `fixed` are changes of what may not change, which were found before."""
+    """Refuse what breaks the rules; `fixed` are the changes of immutable fields that were found before."""
     served = request.served
     name: str = obj["metadata"].get("name", "")
-    # A server looks at what may not change in two places, and reports it twice.
+    # A server checks immutable fields in two places, and reports them twice.
     found = fixed * 2
     if request.misnamed:
         kind, api_version = request.misnamed
@@ -57,7 +57,7 @@ def check_object(
         if old is not None:
             part = request.route.subresource
             faults += check_fixed(served, old, obj) if main else check_part(part, obj, old)
-        # Of this kind alone a server looks at the spec first, and at the metadata if that is good.
+        # Only for this kind, a server checks the spec first, and the metadata if the spec is valid.
         found = faults if faults and served.full_name == BUDGETS else found + faults
         if served.full_name == DEFINITIONS:
             found += check_definition(obj)

@@ -1,8 +1,8 @@
-"""Cron schedules as CronJobs have them: five fields, or a word such as @hourly; and the time that comes next.
+"""Cron schedules as CronJobs have them: five fields, or a word such as @hourly; and the next time of one.
 
-Written by hand because it is small and the core takes no library; what it accepts, and what it says of the
-rest, is what the parser of a real server does (github.com/robfig/cron). If both the day of the month and the
-day of the week are given, either is enough.
+Written by hand because it is small and the core takes no library; it accepts what the parser of a real server
+does (github.com/robfig/cron), and refuses the rest with the same messages. If both the day of the month and
+the day of the week are given, either is enough.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _WORDS: Final = {
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 _LARGEST: Final = (1 << 63) - 1
 _EVERY: Final = "@every "
-_YEARS: Final = 5  # after which a schedule is taken to have no next time
+_YEARS: Final = 5  # after which a schedule is considered to have no next time
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 class BadSchedule(ValueError):
-    """A text is not a schedule; the message is a server's."""
+    """A string is not a schedule; the message is a server's."""
 
 
 class Schedule(Struct, frozen=True):
-    """When something is to be done: at these minutes, hours, days, months and weekdays, or every so often."""
+    """When something is to be done: at these minutes, hours, days, months and weekdays, or at an interval."""
 
     fields: tuple[frozenset[int], ...] = ()
     any_day: bool = True  # whether one of the two kinds of days is left open, so that both have to match

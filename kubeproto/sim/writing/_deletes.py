@@ -1,4 +1,4 @@
-"""Deleting: at once, after a grace period, or when finalizers allow it; and the dependents."""
+"""Deleting: at once, after a grace period, or when finalizers allow it; and what happens to dependents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Policy = Literal["", "Orphan", "Background", "Foreground"]
 _POLICIES: Final = ("", "Orphan", "Background", "Foreground")
 _FOREGROUND: Final = "foregroundDeletion"
 _ORPHAN: Final = "orphan"
-# Whose dependents stay if nobody says otherwise: so it was before there was a garbage collector.
+# Kinds whose dependents stay by default, as they did before the garbage collector existed.
 ORPHANING: Final = ("jobs.batch", "replicationcontrollers")
 _KEPT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
 
@@ -113,7 +113,7 @@ def delete(
         if not finalizers and not grace:
             gate.delete(
                 served.read(old.data), shown
-            )  # marked and removed in two steps, each admitted by itself
+            )  # marked and removed in two steps, each admitted separately
     if gate is not OPEN:
         gate.delete(served.read(old.data), shown)
     if served.full_name == "namespaces":
@@ -142,7 +142,7 @@ def _shown(options: DeleteOptions) -> dict[str, Any]:
 def _gone(
     state: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, dry: bool
 ) -> DeletionResult:
-    """Remove an object now. A pod is marked first, which takes a version of its own."""
+    """Remove an object now. A pod is marked first, which takes one more version."""
     data = old.data
     if served.full_name == "pods" and not dry:
         meta = obj["metadata"]
@@ -187,7 +187,7 @@ def _check_preconditions(served: Served, old: Stored, asked: Preconditions | Non
 
 
 def _finalizers(served: Served, present: list[str], options: DeleteOptions) -> list[str]:
-    """Return the finalizers that the policy asks for, beside those of others."""
+    """Return the finalizers that the policy asks for, and those of others."""
     policy = options.propagation_policy or ""
     if options.orphan_dependents is not None:
         policy = "Orphan" if options.orphan_dependents else "Background"
@@ -201,7 +201,7 @@ def _finalizers(served: Served, present: list[str], options: DeleteOptions) -> l
 
 
 def _grace(served: Served, obj: dict[str, Any], options: DeleteOptions) -> int:
-    """Return how long the object may still live: only pods on a node do."""
+    """Return the grace period of the object: only pods on a node have one."""
     if served.full_name != "pods":
         return 0
     asked = options.grace_period_seconds
@@ -213,7 +213,7 @@ def _grace(served: Served, obj: dict[str, Any], options: DeleteOptions) -> int:
 
 
 def _shortens(meta: dict[str, Any], grace: int, finalizers: list[str]) -> bool:
-    """Return whether a second delete changes anything: it can shorten the grace, or change finalizers."""
+    """Return whether a second delete changes anything: a shorter grace period, or other finalizers."""
     left = meta.get("deletionGracePeriodSeconds") or 0
     if finalizers != (meta.get("finalizers") or []):
         return True

@@ -18,7 +18,7 @@ _STATEFUL: Final = (
 
 
 def check_fixed(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> list[Violation]:
-    """Return what an update changes although it may not."""
+    """Return the immutable fields that an update changes."""
     old, new = member(before, "spec"), member(obj, "spec")
     match served.full_name:
         case name if name in _SELECTED:

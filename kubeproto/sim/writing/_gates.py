@@ -1,4 +1,4 @@
-"""What a client's write has to pass beside the rules of its kind; the server's own writes pass without it."""
+"""What a client's write must pass besides the rules of its kind; the server's own writes skip it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Gate:
         return obj
 
     def check(self, obj: Json, old: Json | None) -> None:
-        """Refuse an object that its writer may not write; before the rules of its kind."""
+        """Refuse an object that its writer is not allowed to write; before the rules of its kind."""
 
     def validate(self, obj: Json, old: Json | None) -> None:
         """Refuse an object as it is to be stored; after everything else."""

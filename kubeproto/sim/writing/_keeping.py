@@ -15,9 +15,9 @@ from ._schema_shapes import DEFINITIONS
 _SERVERS: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
 )  # fmt: skip
-# What a write of the status leaves as it is, beside the spec (tried on a 1.36 server, kind by kind).
+# What a write of the status leaves unchanged, besides the spec (tried on a 1.36 server, kind by kind).
 _NOT_WITH_STATUS: Final = {"deployments.apps": ("labels",), "pods": ("ownerReferences",)}
-# The spec of a custom resource is whatever is not one of these.
+# The spec of a custom resource is every field that is not one of these.
 _NOT_COUNTED: Final = ("metadata", "apiVersion")
 
 
@@ -51,7 +51,7 @@ def kept(served: Served, subresource: str, before: dict[str, Any], obj: dict[str
 
 
 def _note_storage_version(obj: dict[str, Any]) -> None:
-    """Note the version in which objects are stored from now on; the others may still be in the storage."""
+    """Record the version in which objects are stored from now on; others may still be in the storage."""
     status: dict[str, Any] = dict(member(obj, "status"))
     stored = texts(status, "storedVersions")
     new = [one["name"] for one in listed(obj["spec"], "versions") if one.get("storage")]
@@ -69,7 +69,7 @@ def _count_template(before: dict[str, Any], obj: dict[str, Any]) -> None:
 
 
 def _with_status(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-    """Return the old state with another status. A built-in kind takes labels, finalizers and the like along.
+    """Return the old state with another status. A built-in kind also takes labels, finalizers and the like.
 
     Its controllers rely on that: the revision of a Deployment is an annotation that comes with a status.
     """

@@ -15,7 +15,7 @@ from ..storage._values import go_kind
 
 
 def immutable(before: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:
-    """Return what of the metadata may not change, and did."""
+    """Return the immutable parts of the metadata that have changed."""
     return [
         Violation("FieldValueInvalid", f"metadata.{field}", meta[field], "field is immutable")
         for field in ("uid", "deletionTimestamp")

@@ -1,4 +1,4 @@
-"""What a server refuses of Services, Ingresses and network policies."""
+"""The checks of a server on Services, Ingresses and network policies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def service(obj: Json) -> Found:
         if key in seen:
             yield duplicate(where, {"port": port.get("port"), "protocol": port.get("protocol")})
             if kind in ("NodePort", "LoadBalancer") and not port.get("nodePort"):
-                # Ports of one number are given one port of the nodes.
+                # Ports with the same number share one node port.
                 yield duplicate(f"{where}.nodePort", 0)
         seen.add(key)
     if kind in ("NodePort", "LoadBalancer") and spec.get("clusterIP") == "None":

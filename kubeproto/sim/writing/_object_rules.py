@@ -1,4 +1,4 @@
-"""What a server refuses of built-in kinds beyond single fields: which rules are those of which kind."""
+"""The checks of a server on built-in kinds beyond single fields: the rules of each kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._pod_rules import Found, Json, check_pod
 
 
 def check_object(served: Served, obj: Json) -> list[Violation]:
-    """Return what a server refuses of an object as a whole."""
+    """Return the faults of an object as a whole."""
     found: list[Violation] = []
     if (way := POD_SPECS.get(served.full_name)) is not None:
         spec = obj

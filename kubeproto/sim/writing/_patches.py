@@ -55,9 +55,9 @@ class PatchWriter(Writer):
         gate: Gate = OPEN,
     ) -> None:
         super().__init__(state, route, query, manager, warnings, gate)
-        self.shown: Callable[[], str] = str  # what refusals show: mostly the object after the patch
-        self.change: dict[str, Any] | None = None  # a strategic merge patch, of which they speak
-        self.applied = ""  # what is applied, as they name it
+        self.shown: Callable[[], str] = str  # what refusals show: usually the object after the patch
+        self.change: dict[str, Any] | None = None  # the strategic merge patch that they mention
+        self.applied = ""  # the applied object, as they name it
 
     def strict_refusal(self, faults: list[str]) -> Rejection:
         shown = self.shown() if self.change is None else go_text(self.change)
@@ -202,7 +202,7 @@ def check_operations(change: Any) -> None:
 
 
 def _touched(operations: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what operations reach, as a merge patch reaches it."""
+    """Return the paths that operations reach, in the form of a merge patch."""
     reached: dict[str, Any] = {}
     for operation in operations:
         at = reached
@@ -212,7 +212,7 @@ def _touched(operations: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _shown(value: Any, change: dict[str, Any]) -> str:
-    """Return an object after a patch as text: a server sorts only the keys that the patch went through."""
+    """Return a patched object as a string: a server sorts only the keys that the patch went through."""
     return escaped(_encode(_sorted_along(value, change))).decode()
 
 

@@ -1,4 +1,4 @@
-"""What a server refuses of the spec of a pod beyond single fields: names, unions, dependencies of fields."""
+"""The checks of a server on the spec of a pod beyond single fields: names, unions, dependencies of fields."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What an object takes of a quota: its count, and of pods and claims what they ask for.
+"""What an object uses of a quota: its count, and the requests of pods and claims.
 
-Every kind is counted as ``count/deployments.apps``; a few have an older name besides. A pod that has finished
-takes nothing but its ``count/pods``.
+Every kind is counted as ``count/deployments.apps``; a few also have an older name. A pod that has finished
+uses only its ``count/pods``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..storage._parts import listed, member
 Json = dict[str, Any]
 Usage = dict[str, Quantity]
 _ONE, _NONE = Quantity(1), Quantity(0)
-# The older names of counts. Of these kinds all others are counted under the newer name alone.
+# The older names of counts. All other kinds are counted under the newer name only.
 _OLDER: Final = {
     "configmaps": "configmaps", "persistentvolumeclaims": "persistentvolumeclaims", "pods": "pods",
     "replicationcontrollers": "replicationcontrollers", "resourcequotas": "resourcequotas",
@@ -29,14 +29,14 @@ _OF_SERVICES: Final = frozenset(
     ("count/services", "services", "services.nodeports", "services.loadbalancers")
 )
 _CLASS: Final = ".storageclass.storage.k8s.io/"
-# What a pod has to ask for in each container, where a quota limits it.
+# What each container of a pod must request if a quota limits it.
 _DEMANDED: Final = (
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
 )  # fmt: skip
 
 
 def usage_of(resource: str, obj: Json, now: float) -> Usage:
-    """Return what an object of a resource takes, by the names that quotas have for it."""
+    """Return the usage of an object of a resource, by the names that quotas have for it."""
     used: Usage = {f"count/{resource}": _ONE}
     if resource == "pods":
         return used | (_of_pod(obj) if _counts(obj, now) else {})
@@ -62,7 +62,7 @@ def names_for(resource: str, names: set[str]) -> set[str]:
 
 
 def missing_requests(pod: Json, names: set[str]) -> str:
-    """Return what the containers of a pod have to ask for and do not, as it is said; empty if nothing."""
+    """Return what the containers of a pod must request and do not, in a server's words; empty if nothing."""
     spec = pod["spec"]
     if spec.get("resources"):
         return ""
@@ -76,7 +76,7 @@ def missing_requests(pod: Json, names: set[str]) -> str:
 
 
 def in_scope(quota: Json, resource: str, obj: Json) -> bool:
-    """Whether the scopes of a quota mean an object; only pods have any."""
+    """Whether the scopes of a quota include an object; a quota with scopes counts only pods."""
     spec = quota["spec"]
     scopes = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     scopes += listed(member(spec, "scopeSelector"), "matchExpressions")
@@ -86,12 +86,12 @@ def in_scope(quota: Json, resource: str, obj: Json) -> bool:
 
 
 def add(one: Usage, other: Usage) -> Usage:
-    """Return two usages together."""
+    """Return the sum of two usages."""
     return {name: one.get(name, _NONE) + other.get(name, _NONE) for name in {**one, **other}}
 
 
 def _counts(pod: Json, now: float) -> bool:
-    """Whether a pod takes anything of the cluster: it has not ended, and is not long overdue."""
+    """Whether a pod uses anything: it has not ended, and its deletion is not long overdue."""
     meta = pod["metadata"]
     if member(pod, "status").get("phase") in ("Failed", "Succeeded"):
         return False
@@ -117,7 +117,7 @@ def _of_pod(pod: Json) -> Usage:
 
 
 def _asked(spec: Json, kind: str) -> Usage:
-    """Return what a pod asks for: its containers together, or the largest of those that run before them."""
+    """Return what a pod requests: the sum of its containers, or the largest of those that run before them."""
     total: Usage = {}
     for container in listed(spec, "containers"):
         total = add(total, _amounts(container, kind))
@@ -202,7 +202,7 @@ def _matches(scope: Json, pod: Json) -> bool:
             held = {"In": name in values, "NotIn": name not in values, "DoesNotExist": not name}
             return held.get(operator, bool(name))
         case _:
-            return False  # a pod that is related to pods of other namespaces: not told apart here
+            return False  # affinity to pods of other namespaces: not distinguished here
 
 
 def _is_best_effort(spec: Json) -> bool:

@@ -1,7 +1,7 @@
-"""Quotas: a write that would take more of a namespace than its quotas allow is refused.
+"""Quotas: a write that would use more than the quotas of its namespace allow is refused.
 
-What is taken is charged to the status of the quota with the write itself, so that two writes cannot both have
-the last of it; a controller counts again when something goes.
+The usage is charged to the status of the quota with the write itself, so that two writes cannot both use what
+is left; a controller counts again when an object is deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def note_quota(state: ServerState, event: StoredEvent) -> None:
 def check_quotas(
     state: ServerState, served: Served, obj: Json, old: Json | None, *, namespace: str
 ) -> Charges:
-    """Return what a write takes of the quotas of a namespace: their use after it; or `Rejection`."""
+    """Return the usage of the quotas of a namespace after a write; or `Rejection`."""
     quotas = state.quotas.get(namespace)
     if not quotas or not served.namespaced:
         return []
@@ -64,13 +64,13 @@ def check_quotas(
 
 
 def charge(state: ServerState, charges: Charges) -> None:
-    """Note what a write has taken, once it is stored."""
+    """Record the usage of a write, once it is stored."""
     for key, used in charges:
         _write(state, key, used)
 
 
 def _checked(served: Served, obj: Json, quota: Json, hard: Usage, names: set[str], delta: Usage) -> Usage:
-    """Return what is used of a quota after a write; or `Rejection`."""
+    """Return the usage of a quota after a write; or `Rejection`."""
     name: str = obj["metadata"].get("name", "")
     of = quota["metadata"]["name"]
 
@@ -95,7 +95,7 @@ def _checked(served: Served, obj: Json, quota: Json, hard: Usage, names: set[str
 
 
 def _more(used: Usage, before: Usage, names: set[str]) -> Usage:
-    """Return what a write takes beyond what was taken before it."""
+    """Return what a write adds to the usage."""
     found = {name: used[name] - before.get(name, _NONE) for name in used if name in names}
     return {name: amount for name, amount in found.items() if amount > _NONE}
 

@@ -53,10 +53,10 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
 
 
 def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
-    """Return what a built-in kind requires of its spec, as far as the table of kinds has it."""
+    """Return what is missing in the spec of a built-in kind, as far as the table of kinds knows."""
     found: list[Violation] = []
     whole = check_object(served, obj)
-    # What must be absent is not checked further.
+    # A field that must be absent is not checked further.
     out = tuple(f"{one.field}." for one in whole if one.reason == "FieldValueForbidden")
     found += (one for one in check_fields(served.type, obj) if not one.field.startswith(out))
     found += whole
@@ -120,7 +120,7 @@ def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
 
 
 def finalizer_warnings(old: dict[str, Any] | None, obj: dict[str, Any]) -> list[str]:
-    """Return what a server warns of new finalizers without a domain, which a custom resource may have."""
+    """Return a server's warnings about new finalizers without a domain, which a custom resource may have."""
     before = texts(old["metadata"], "finalizers") if old else []
     return [
         f"metadata.finalizers: {quoted(one)}: prefer a domain-qualified finalizer name to avoid accidental"

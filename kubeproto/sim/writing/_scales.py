@@ -1,4 +1,4 @@
-"""What a server checks of the fields that a scale subresource reads, beside their schema."""
+"""The checks of a server on the fields that a scale subresource reads, in addition to their schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST: Final = (1 << 31) - 1  # a Scale counts in 32 bits
 
 
 def with_scale(scale: Scale, obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
-    """Return the faults of an object and of what its scale reads, in a server's order."""
+    """Return the faults of an object and of the fields that its scale reads, in a server's order."""
     own = [
         *_number(obj, scale.spec_replicas),
         *_number(obj, scale.status_replicas),

@@ -1,4 +1,4 @@
-"""What a server refuses of autoscalers."""
+"""The checks of a server on autoscalers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _metric(metric: Json, path: str) -> Found:
         yield unsupported(f"{path}.type", kind, tuple(fields))
     elif kind and fields[kind] not in metric:
         yield required(f"{path}.{fields[kind]}", "must populate information for the given metric source")
-    # The source that is set is checked, whatever the type says.
+    # The source that is set is checked, even if the type names another one.
     for name in ("resource", "containerResource"):
         if held := member(metric, name):
             if not held.get("name"):

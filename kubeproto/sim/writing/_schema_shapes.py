@@ -38,6 +38,6 @@ def _check(schema: Any) -> None:
 
 
 def drop_selectable_fields(obj: dict[str, Any]) -> None:
-    """Leave out what a release whose feature gate is off drops without a warning."""
+    """Drop what a release without the feature gate drops without a warning."""
     for version in listed(member(obj, "spec"), "versions"):
         version.pop("selectableFields", None)

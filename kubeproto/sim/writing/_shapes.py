@@ -1,4 +1,4 @@
-"""The shape of an object: all that field ownership depends on, its keys and its lists, not its values.
+"""The shape of an object: everything that field ownership depends on, its keys and its lists, not its values.
 
 Programs write objects of few shapes over and over, so managedFields can mostly be taken from memory.
 """
@@ -35,7 +35,7 @@ def _shape(value: Any) -> Any:
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> Difference:
-    """Return whether two states of an object differ in values alone, in their shape, or not at all."""
+    """Return whether two states of an object differ only in values, in their shape, or not at all."""
     old, new = before["metadata"], after["metadata"]
     found: Difference = "none"
     for name in _OWNED:

@@ -1,4 +1,4 @@
-"""What a server refuses of claims, volumes, quotas and limits."""
+"""The checks of a server on claims, volumes, quotas and limits."""
 
 from __future__ import annotations
 

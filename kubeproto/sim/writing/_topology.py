@@ -1,4 +1,4 @@
-"""Where a pod runs: the labels of its node that a server copies to it, since Kubernetes 1.35."""
+"""The topology of a pod: the labels of its node that a server copies to it, since Kubernetes 1.35."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LABELS: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 
 
 def copy_topology(state: ServerState, pod: dict[str, Any], node: str) -> None:
-    """Give a pod the zone and the region of its node, over what it says of them itself."""
+    """Give a pod the zone and the region of its node, in place of its own."""
     if not state.release.topology_labels:
         return
     stored = state.storage.resource("nodes").objects.get(node)

@@ -22,7 +22,7 @@ from ._shapes import difference, shape_of
 Entries = list[dict[str, Any]]
 _OF_STATUS: Final = ("apiVersion", "kind", "metadata", "status")
 _IDENTITY: Final = ("name", "namespace", "uid")
-# Shapes that are remembered for one kind; memory does not help programs that make many.
+# Shapes that are remembered for one kind; a program that makes more gains nothing from them.
 _MOST_SHAPES: Final = 1024
 
 
@@ -35,11 +35,11 @@ class ObjectWriter(Protocol[W_co]):
 
     @property
     def route(self) -> Route:
-        """Which object is meant."""
+        """Which object is written."""
         ...
 
     def check_place(self, meta: dict[str, Any]) -> None:
-        """Refuse an object that belongs elsewhere."""
+        """Refuse an object that does not match the URL."""
         ...
 
     def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
@@ -67,10 +67,9 @@ class Tracker:
         self._lost = False
 
     def look_at(self, before: dict[str, Any], obj: dict[str, Any]) -> None:
-        """Note whether managedFields are lost: a part that this subresource ignores was sent, and does not
-        fit.
+        """Note whether managedFields are lost: a part that this subresource ignores is malformed.
 
-        A server drops that part later, unseen by its validation; its tracking gives up on the whole object.
+        A server drops that part before it validates the object; its tracking gives up on the whole object.
         """
         if not self.served.custom or not self.served.has_status:
             return
@@ -177,7 +176,7 @@ class Tracker:
             obj["metadata"].pop("managedFields", None)
 
     def _remembered(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> Entries:
-        """Return managedFields after this write, from memory where only values are new."""
+        """Return managedFields after this write, from memory if only values are new."""
         if self.subresource == "scale":
             return self._updated(before, obj, "")  # a server gives these entries no time
         now = self.state.clock.stamp()

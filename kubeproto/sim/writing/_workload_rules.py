@@ -1,4 +1,4 @@
-"""What a server refuses of workloads: selectors, strategies, schedules, budgets."""
+"""The checks of a server on workloads: selectors, strategies, schedules, budgets."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def cron_job(obj: Json) -> Found:
 
 
 def _is_zone(name: str) -> bool:
-    # A server knows the zones of its own database; the core reads none, so it goes by the continents.
+    # A server knows the zones of its database; the core reads none, so it checks only the continent.
     area, slash, _ = name.partition("/")
     known = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Etc",
              "Indian", "Pacific", "US", "Canada", "Brazil", "Chile", "Mexico")  # fmt: skip

@@ -40,7 +40,7 @@ class WriteRequest:
         self.manager = query.get("fieldManager") or manager
         self.warnings: list[str] = [] if warnings is None else warnings
         self.decoding = ""  # what precedes the fault of a value that cannot be decoded
-        self.misnamed: tuple[str, str] | None = None  # another kind and apiVersion than the URL's
+        self.misnamed: tuple[str, str] | None = None  # kind and apiVersion, if they differ from the URL's
         self.tracker = Tracker(state, self.served, self.manager, route.subresource)
         self.gate = gate
 
@@ -49,7 +49,7 @@ class WriteRequest:
         return self.served.key(self.route.namespace, self.route.name)
 
     def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
-        """Bring an object into the form that is stored; warn of what that drops, or refuse it."""
+        """Bring an object into the form that is stored; warn about what that drops, or refuse it."""
         served = self.served
         try:
             unknown = served.codec.tidy(obj)
@@ -168,7 +168,7 @@ class WriteRequest:
         raise Rejection(failure(409, message, details, reason="AlreadyExists"))
 
     def check_admission(self, name: str) -> None:
-        """Refuse a new object where the namespace or the definition accepts none."""
+        """Refuse a new object if its namespace or definition is terminating, or the namespace is missing."""
         served, namespace = self.served, self.route.namespace
         if served.defined and served.storage.name in self.state.closing:
             why = "create not allowed while custom resource definition is terminating"

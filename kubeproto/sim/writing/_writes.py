@@ -44,7 +44,7 @@ class Writer(WriteRequest):
     """Creates or replaces the object of one request."""
 
     def create(self, obj: dict[str, Any], twice: list[str], *, replacing: bool = False) -> Written:
-        """Store a new object; one that was to replace another may have a version."""
+        """Store a new object; with a PUT that creates it, it may have a version."""
         served, state = self.served, self.state
         asked_name, asked_version = self._take_new(obj, twice)
         meta = obj["metadata"]
@@ -153,7 +153,7 @@ class Writer(WriteRequest):
         charges: Charges = []
         if not self.route.subresource and self.state.quotas:
             charges = check_quotas(self.state, served, obj, before, namespace=self.route.namespace)
-        # What is asked about the response is asked now: nothing may have changed if the request is put off.
+        # Calls about the response are made now: nothing may have changed if the request has to be repeated.
         served.prepare([data])
         if data == old.data or self.dry_run:
             return Written(data)
@@ -165,7 +165,7 @@ class Writer(WriteRequest):
         return written
 
     def _mutated_new(self, obj: dict[str, Any], *, drawn: bool) -> dict[str, Any]:
-        """Return a new object as mutating webhooks make it.
+        """Return a new object as mutating webhooks change it.
 
         Nobody owns what they add, so ownership is recorded before. A generated name is not visible to them.
         """
@@ -179,7 +179,7 @@ class Writer(WriteRequest):
         return obj
 
     def _mutated(self, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-        """Return a new state as mutating webhooks make it; nobody owns what they add."""
+        """Return a new state as mutating webhooks change it; nobody owns what they add."""
         tracked = kept(self.served, self.route.subresource, before, copied(obj))
         self.tracker.updated(before, tracked)
         if (entries := tracked["metadata"].get("managedFields")) is not None:
@@ -213,7 +213,7 @@ class Writer(WriteRequest):
             raise conflict(served.plural, served.group, old.name)
 
     def _finished(self, meta: dict[str, Any]) -> bool:
-        """Whether this write removes the last thing that a deletion waits for."""
+        """Whether this write removes the last finalizer that a deletion waits for."""
         if not meta.get("deletionTimestamp") or meta.get("finalizers"):
             return False
         if self.served.full_name == "namespaces":

@@ -127,7 +127,7 @@ def test_the_pods_of_a_node_that_is_deleted_are_gone() -> None:
     rig.cluster.settle()
     assert rig.cluster.get("v1/Pod", "a") is None
     assert rig.phase("b") == "Running"
-    with pytest.raises(LocalProtocolError, match=f"no node '{gone}' is simulated"):
+    with pytest.raises(LocalProtocolError, match=f"no simulated node has the name '{gone}'"):
         rig.nodes.stop(gone)
     rig.cluster.advance(60)
     assert rig.cluster.get("v1/Node", gone) is None

@@ -177,7 +177,7 @@ def test_a_deletion_without_grace_ends_a_pod_at_once() -> None:
     asked(rig, "DELETE", "web?gracePeriodSeconds=0")
     assert rig.cluster.get("v1/Pod", "web") is None
     rig.cluster.settle()
-    with pytest.raises(LocalProtocolError, match="on none of the simulated nodes"):
+    with pytest.raises(LocalProtocolError, match="is not on a simulated node"):
         rig.nodes.exit("web")
 
 
@@ -252,7 +252,7 @@ def test_a_container_for_debugging_starts_at_once_and_is_never_restarted() -> No
 def test_which_container_exits_must_be_said_where_there_are_several() -> None:
     rig = Rig()
     rig.run(containers=[{"name": "a", "image": "i"}, {"name": "b", "image": "i"}])
-    with pytest.raises(LocalProtocolError, match="has the containers a, b: say which"):
+    with pytest.raises(LocalProtocolError, match="has the containers a, b: name one of them"):
         rig.nodes.exit("web")
 
 
