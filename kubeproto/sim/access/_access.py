@@ -8,12 +8,13 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from ...wire import Head
 from .._refusals import Rejection, failure, forbidden_for
 from .._state import ServerState
 from ..reading._query import Query
 from ._attributes import Attributes, denied, read_attributes
 from ._escalation import check_escalation
-from ._impersonation import Impersonator, wanted_user
+from ._impersonation import Impersonator, impersonates, wanted_user
 from ._rbac import Decision, Rbac
 from ._tokens import ISSUER, BadToken, is_ours, verify_token
 from ._users import NOBODY, User, authenticated
@@ -39,21 +40,26 @@ class Access:
         return _ALLOWED if self.mode == "AlwaysAllow" else self.rbac.decide(user, asked)
 
     def admit(
-        self, head_headers: tuple[tuple[str, str], ...], method: str, path: str, query: Query,
-        known: User | None,
-    ) -> Caller:  # fmt: skip
-        """Return who makes a request, if it is allowed; or 401, or 403. `known` comes from the transport."""
-        user = authenticated(known) if known is not None else self._authenticate(head_headers)
-        asked = read_attributes(method, path, query)
-        if (wanted := wanted_user(head_headers)) is not None:
+        self, head: Head, headers: Mapping[str, str], path: str, query: Query, known: User | None
+    ) -> Caller:
+        """Return who makes a request, if it is allowed; or 401, or 403.
+
+        `headers` are those of the request by their lower-case names; `known` comes from the transport.
+        """
+        user = authenticated(known) if known is not None else self._authenticate(head, headers)
+        wanted = wanted_user(head.headers) if impersonates(headers) else None
+        if wanted is None and self.mode == "AlwaysAllow":
+            return Caller(self, user, None)
+        asked = read_attributes(head.method, path, query)
+        if wanted is not None:
             user = self._impersonation.act_as(user, wanted, asked)
         decision = self.decide(user, asked)
         if not decision.allowed:
             raise denied(asked, user.name, decision.reason)
         return Caller(self, user, asked)
 
-    def _authenticate(self, headers: tuple[tuple[str, str], ...]) -> User:
-        token = _bearer_token(headers)
+    def _authenticate(self, head: Head, headers: Mapping[str, str]) -> User:
+        token = _bearer_token(head.headers) if "authorization" in headers else None
         if token is None:
             return _ANYBODY if self.mode == "AlwaysAllow" else NOBODY
         user = self.user_of(token)
@@ -81,16 +87,16 @@ class Access:
 
 
 class Caller(Struct, frozen=True):
-    """A user, and what their request is about."""
+    """A user, and what their request is about; None where that was not asked, since all is allowed."""
 
     access: Access
     user: User
-    asked: Attributes
+    asked: Attributes | None
 
     def check_creation(self) -> None:
         """Refuse to create by a patch or an update, unless the caller may create as well."""
         asked = self.asked
-        if self.access.mode == "AlwaysAllow" or asked.verb not in ("patch", "update"):
+        if asked is None or self.access.mode == "AlwaysAllow" or asked.verb not in ("patch", "update"):
             return
         decision = self.access.decide(self.user, msgspec.structs.replace(asked, verb="create"))
         if not decision.allowed:
@@ -98,7 +104,7 @@ class Caller(Struct, frozen=True):
 
     def check_escalation(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
         """Refuse a role or binding that grants more than the caller holds."""
-        if self.access.mode == "RBAC":
+        if self.asked is not None and self.access.mode == "RBAC":
             check_escalation(self.access.rbac, self.user, self.asked, obj, old)
 
 

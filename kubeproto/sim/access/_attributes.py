@@ -51,7 +51,8 @@ def attributes_of(head: Head) -> Attributes:
 
 def read_attributes(method: str, path: str, query: Query) -> Attributes:
     """Return the attributes of a request."""
-    parts = [part for part in path.strip("/").split("/") if path.strip("/")]
+    inner = path.strip("/")
+    parts = inner.split("/") if inner else []
     groupless = parts[:1] == ["api"]
     if len(parts) < (3 if groupless else 4) or parts[0] not in ("api", "apis"):
         return Attributes(verb=method.lower(), path=path, about_resource=False)

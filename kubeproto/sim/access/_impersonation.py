@@ -7,7 +7,7 @@ refusal of the first that was tried is the one that counts. https://kubernetes.i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -39,6 +39,14 @@ class Wanted(Struct, frozen=True):
     def only_name(self) -> bool:
         """Whether only a user name is requested."""
         return not (self.uid or self.groups or self.extra)
+
+
+def impersonates(names: Iterable[str]) -> bool:
+    """Return whether one of these lower-case names of headers asks to act as somebody else."""
+    for name in names:  # noqa: SIM110 - twice as fast as `any`, once for each request
+        if name.startswith("impersonate-"):
+            return True
+    return False
 
 
 def wanted_user(headers: Sequence[tuple[str, str]]) -> Wanted | None:
@@ -186,4 +194,4 @@ def _with_standing(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     return (*groups, standing)
 
 
-__all__ = ["Decide", "Impersonator", "Wanted", "go_list", "wanted_user"]
+__all__ = ["Decide", "Impersonator", "Wanted", "go_list", "impersonates", "wanted_user"]

@@ -16,29 +16,35 @@ from ._builtin import BuiltinRule, built_in
 
 Json = dict[str, Any]
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_NOT_IN_SPEC: Final = ("metadata", "status", "apiVersion", "kind")
 _PORT_NAME: Final = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
     """Return what the table refuses in an object of a type, field by field."""
-    rules = built_in().rules.get(type_, {})
-    for name, field in table().types[type_].fields.items():
-        if not path and name in ("metadata", "status", "apiVersion", "kind"):
+    for name, field, rule, below in _steps(type_):
+        if not path and name in _NOT_IN_SPEC:
             continue
         value: Any = obj.get(name)
         if value is None and not field.form:
             # Go has an empty struct, or a zero, where nothing was sent.
             value = {} if field.default == {} else 0 if _counts(field) else None
-        where = f"{path}{name}"
-        if (rule := rules.get(name)) is not None and not _needs_nothing(type_, name, obj):
-            yield from _check(type_, name, field, rule, value, where)
-        if (
-            value is not None
-            and "." in field.type
-            and field.type != "meta_v1.ObjectMeta"
-            and _ruled(field.type)
-        ):
-            yield from _below(field.type, field.form, value, where)
+        if rule is not None and not _needs_nothing(type_, name, obj):
+            yield from _check(type_, name, field, rule, value, f"{path}{name}")
+        if below and value is not None:
+            yield from _below(field.type, field.form, value, f"{path}{name}")
+
+
+@functools.cache
+def _steps(type_: str) -> list[tuple[str, FieldFacts, BuiltinRule | None, bool]]:
+    """Return the fields of a type that have a rule, or may have one below."""
+    rules = built_in().rules.get(type_, {})
+    found: list[tuple[str, FieldFacts, BuiltinRule | None, bool]] = []
+    for name, field in table().types[type_].fields.items():
+        below = "." in field.type and field.type != "meta_v1.ObjectMeta" and _ruled(field.type)
+        if name in rules or below:
+            found.append((name, field, rules.get(name), below))
+    return found
 
 
 def _needs_nothing(type_: str, name: str, obj: Json) -> bool:

@@ -27,13 +27,13 @@ from ...kinds import ResourceFacts, SubresourceFacts, table
 from ...objects import GroupVersionKind, Resource
 from ..apply._facts import Facts
 from ..storage._storage import ResourceStorage, Storage
-from ..storage._values import is_map
 from ._builtin_conversion import STORED_WITH, convert
 from ._converter import Converter
 from ._quick import quick_check
-from ._releases import Release
+from ._releases import NEWEST, Release
 from ._selectable import BUILT_IN, META_FIELDS, SelectableField
-from ._typed import Misfit, TypedCodec, escaped, plan_of
+from ._stored_form import stored_form
+from ._typed import Misfit, TypedCodec, escaped
 
 _ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 # As the discovery of custom resources lists them.
@@ -89,31 +89,8 @@ _ANSWERS_WITH_OBJECT: Final = frozenset((
     "replicationcontrollers",
 ))  # fmt: skip
 _sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
-_OBJECT_META: Final = plan_of("meta_v1.ObjectMeta")
-_META_CODEC: Final = TypedCodec("meta_v1.ObjectMeta", "ObjectMeta")
-
-
-def _plain(meta: dict[str, Any]) -> bool:
-    """Return whether metadata has only the usual fields, so that no value can be of a wrong type."""
-    for name, value in meta.items():
-        if type(value) is str:
-            if name in _NO_TEXTS:
-                return False
-        elif name in ("labels", "annotations"):
-            if not is_map(value) or any(type(text) is not str for text in value.values()):
-                return False
-        elif name == "generation":
-            if type(value) is not int:
-                return False
-        elif name != "managedFields" or type(value) is not list:
-            return False
-    return True
-
-
-_NO_TEXTS: Final = frozenset(
-    ("labels", "annotations", "generation", "managedFields", "finalizers", "ownerReferences",
-     "deletionGracePeriodSeconds")
-)  # fmt: skip
+_OBJECT_META: Final = "meta_v1.ObjectMeta"
+_META_CODEC: Final = TypedCodec(_OBJECT_META, "ObjectMeta")
 
 
 class SchemaCodec:
@@ -132,9 +109,9 @@ class SchemaCodec:
             unknown = prune(self.schema, obj)
             default(self.schema, obj)
         meta: dict[str, Any] = obj["metadata"]
-        if not _plain(meta):
+        if not stored_form(_OBJECT_META, NEWEST)(meta):
             _META_CODEC.write(meta)
-        _OBJECT_META.tidy(meta, "metadata.", unknown)
+            _META_CODEC.plan.tidy(meta, "metadata.", unknown)
         return sorted(unknown)
 
     def write(self, obj: dict[str, Any]) -> bytes:

@@ -21,6 +21,7 @@ from ..storage._values import is_list, is_map
 from ._builtin import built_in
 from ._orders import ALWAYS, POINTERS, SHOWN_AS, in_order
 from ._releases import NEWEST, Release
+from ._stored_form import stored_form
 
 _LEAVES: Final[dict[str, Any]] = {
     "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str, "time": str,
@@ -127,12 +128,18 @@ class TypedCodec:
     def __init__(self, type_: str, kind: str, release: Release = NEWEST) -> None:
         self.type = type_
         self.kind = kind
+        self.release = release
         self.plan = plan_of(type_, release)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
-        """Bring an object into the form that is stored; return the paths of undeclared fields."""
+        """Bring an object into the form that is stored; return the paths of undeclared fields; or `Misfit`.
+
+        A value of a wrong type is found here, before anything else reads it.
+        """
         unknown: list[str] = []
-        self.plan.tidy(obj, "", unknown)
+        if not stored_form(self.type, self.release)(obj):
+            self.plan.tidy(obj, "", unknown)
+            self.write(obj)
         return unknown
 
     def write(self, obj: dict[str, Any]) -> bytes:

@@ -31,6 +31,8 @@ _OPENINGS: Final[Mapping[Change, bytes]] = {
     "DELETED": b'{"type":"DELETED","object":',
 }
 _CLOSING: Final = b"}\n"
+# Events whose lines are kept for others who are as far. Who is further behind is hardly followed by others.
+_SHARED: Final = 64
 
 
 class Watch:
@@ -197,7 +199,14 @@ class Watch:
             return
         served = self.viewer.served
         if not served.converts or self._opening:
-            self._read_on(events[start:] if start else events)
+            if (
+                self._simple
+                and not (served.converts or self.state.lag)
+                and events[start].version > self._after
+            ):
+                self._share_lines(start)
+            else:
+                self._read_on(events[start:] if start else events)
             return
         try:
             with (
@@ -207,6 +216,19 @@ class Watch:
                 self._read_on(events[start:])
         except Rejection as refused:
             self._give_up(refused)
+
+    def _share_lines(self, start: int) -> None:
+        """Read on with all others who follow the same events and see all of them as they are stored."""
+        storage, key = self.storage, (self._at, self.namespace)
+        lines = storage.lines.get(key)
+        if lines is None:
+            events = storage.events[start:]
+            lines = _joined(events, self.namespace)
+            if len(events) <= _SHARED:
+                storage.lines[key] = lines
+        if lines:
+            self._pending.append(lines)
+        self._at, self._passed = storage.end, storage.events[-1].version
 
     def _read_on(self, events: list[StoredEvent]) -> None:
         reached, pending, served = self.state.reached, self._pending, self.viewer.served
@@ -284,6 +306,16 @@ def too_old(state: ServerState, route: Route, version: str) -> dict[str, Any]:
     if not state.modes.watch_cache:
         message = "The resourceVersion for the provided watch is too old."
     return failure(410, message, reason="Gone" if state.modes.gone == "http-gone" else "Expired")
+
+
+def _joined(events: list[StoredEvent], namespace: str) -> bytes:
+    """Return the lines of those events that concern a namespace, or all."""
+    parts: list[bytes] = []
+    for event in events:
+        stored = event.stored
+        if not namespace or stored.namespace == namespace:
+            parts += (_OPENINGS[event.change], stored.data, _CLOSING)
+    return b"".join(parts)
 
 
 def error_line(status: dict[str, Any]) -> bytes:

@@ -32,32 +32,53 @@ class Gatekeeper:
 
     def gate(
         self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
-    ) -> RequestGate:
-        """Return the gate of one request."""
-        admission = WebhookAdmission(
-            self.state, self.hooks, self.policies, self.webhooks, replies, caller.user.info, warnings
-        )
-        return RequestGate(caller, admission, self, waits)
+    ) -> CallerGates:
+        """Return the gates of one request."""
+        return CallerGates(self, caller, replies, warnings, waits)
+
+
+class CallerGates:
+    """Makes the gates of one request. Nothing is prepared for webhooks before one has to be called."""
+
+    def __init__(
+        self, gatekeeper: Gatekeeper, caller: Caller, replies: Replies | None, warnings: list[str],
+        waits: list[float],
+    ) -> None:  # fmt: skip
+        self.gatekeeper = gatekeeper
+        self.caller = caller
+        self._replies = replies
+        self._warnings = warnings
+        self._waits = waits
+        self._admission: WebhookAdmission | None = None
+
+    def of(self, route: Route, query: Query) -> RequestGate:
+        """Return the gate for the route that was found for the request."""
+        return RequestGate(self, route, query)
+
+    @property
+    def admission(self) -> WebhookAdmission:
+        """What takes the writes of the request through webhooks and policies."""
+        if self._admission is None:
+            shared = self.gatekeeper
+            self._admission = WebhookAdmission(
+                shared.state, shared.hooks, shared.policies, shared.webhooks, self._replies,
+                self.caller.user.info, self._warnings,
+            )  # fmt: skip
+        return self._admission
+
+    def note_wait(self) -> None:
+        """Note how long the webhooks have taken until now."""
+        self._waits[:] = [self.admission.waited]
 
 
 class RequestGate(Gate):
     """What the writes of one request have to pass."""
 
-    def __init__(
-        self, caller: Caller, admission: WebhookAdmission, gatekeeper: Gatekeeper, waits: list[float]
-    ) -> None:
-        self._caller = caller
-        self._admission = admission
-        self._gatekeeper = gatekeeper
-        self._waits = waits
-        self._route: Route | None = None
-        self._query: Query = {}
-
-    def of(self, route: Route, query: Query) -> RequestGate:
-        """Return the same gate for the route that was found for the request."""
-        gate = RequestGate(self._caller, self._admission, self._gatekeeper, self._waits)
-        gate._route, gate._query = route, query
-        return gate
+    def __init__(self, gates: CallerGates, route: Route, query: Query) -> None:
+        self._gates = gates
+        self._gatekeeper = gates.gatekeeper
+        self._route = route
+        self._query = query
 
     @property
     def mutates(self) -> bool:
@@ -67,16 +88,17 @@ class RequestGate(Gate):
         if not self.mutates:
             return obj
         try:
-            return self._admission.mutate(self._write(obj, old), tidy) or obj
+            return self._gates.admission.mutate(self._write(obj, old), tidy) or obj
         finally:
-            self._note_wait()
+            self._gates.note_wait()
 
     def check(self, obj: Json, old: Json | None) -> None:
-        self._caller.check_escalation(obj, old)
+        self._gates.caller.check_escalation(obj, old)
 
     def validate(self, obj: Json, old: Json | None) -> None:
         if old is None:
-            self._caller.check_creation()  # only now, because a server has looked at the object before
+            # Only now, because a server has looked at the object before.
+            self._gates.caller.check_creation()
         if not self._validates:
             return
         shown = obj
@@ -84,14 +106,14 @@ class RequestGate(Gate):
             meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
             shown = {**obj, "metadata": meta}
         try:
-            self._admission.validate(self._write(shown, old))
+            self._gates.admission.validate(self._write(shown, old))
         finally:
-            self._note_wait()
+            self._gates.note_wait()
 
     def delete(self, old: Json, options: Json) -> None:
         if not (self.mutates or self._validates):
             return
-        route = self._routed
+        route = self._route
         shown: Json = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
         write = AdmittedWrite(
             served=route.served, operation="DELETE", name=old["metadata"]["name"],
@@ -99,25 +121,17 @@ class RequestGate(Gate):
             dry_run=bool(options.get("dryRun")), options=shown,
         )  # fmt: skip
         try:
-            self._admission.mutate(write, lambda obj: obj)
-            self._admission.validate(write)
+            self._gates.admission.mutate(write, lambda obj: obj)
+            self._gates.admission.validate(write)
         finally:
-            self._note_wait()
+            self._gates.note_wait()
 
     @property
     def _validates(self) -> bool:
         return bool(self._gatekeeper.hooks.hooks("validating") or self._gatekeeper.policies.bound())
 
-    @property
-    def _routed(self) -> Route:
-        assert self._route is not None  # every write has a route
-        return self._route
-
-    def _note_wait(self) -> None:
-        self._waits[:] = [self._admission.waited]
-
     def _write(self, obj: Json, old: Json | None) -> AdmittedWrite:
-        route, query = self._routed, self._query
+        route, query = self._route, self._query
         operation = "CREATE" if old is None else "UPDATE"
         options: Json = {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1"}
         for name in _OPTIONS:

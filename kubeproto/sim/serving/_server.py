@@ -131,7 +131,7 @@ class Server:
         waits: list[float],
     ) -> ServerResponse:
         path, query = split_target(head.target)
-        caller = self.access.admit(head.headers, head.method, path, query, user)
+        caller = self.access.admit(head, headers, path, query, user)
         check_size(head.body)
         if (limit := query.get("timeout")) is not None and not is_true(query.get("watch")):
             allowed = _allowed_time(limit)

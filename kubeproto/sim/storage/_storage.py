@@ -66,6 +66,9 @@ class ResourceStorage:
         self.window = window
         self.objects: dict[str, Stored] = {}
         self.events: list[StoredEvent] = []
+        # Lines of the latest events as watches send them, by the number of the first and the namespace: the
+        # next event makes them useless.
+        self.lines: dict[tuple[int, str], bytes] = {}
         self.first = 0  # the number of events[0]
         self.compacted = 0  # the version up to which events are forgotten
         self.generation = 0  # grows when all watches must end: another schema, a deleted definition
@@ -97,6 +100,8 @@ class ResourceStorage:
                 self._sorted = None
             self.objects[stored.key] = stored
         self.events.append(event)
+        if self.lines:
+            self.lines.clear()
         # Several at a time: removing the first of a long list moves all others.
         if len(self.events) > self.window + self.window // 16 + 16:
             self._forget(len(self.events) - self.window)

@@ -54,7 +54,6 @@ class WriteRequest:
         try:
             unknown = served.codec.tidy(obj)
             if not served.custom:
-                served.write(obj)  # find a value of a wrong type now, before anything else reads it
                 check_bytes(served, obj, self.decoding)
             if served.full_name == DEFINITIONS:
                 check_schemas(obj)

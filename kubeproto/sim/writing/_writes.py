@@ -191,8 +191,6 @@ class Writer(WriteRequest):
         served = self.served
         obj.setdefault("metadata", {})
         served.codec.tidy(obj)
-        if not served.custom:
-            served.write(obj)
         fill_in(served, obj)
         return obj
 

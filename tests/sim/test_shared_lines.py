@@ -1,0 +1,68 @@
+"""Watches that follow the same events share the bytes of their lines; each sees what it would see alone."""
+
+from __future__ import annotations
+
+import pytest
+from asking import Asker
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import sim
+
+PLACES = (
+    "/api/v1/configmaps",
+    "/api/v1/namespaces/default/configmaps",
+    "/api/v1/namespaces/kube-public/configmaps",
+)
+# A write to a namespace, or a watch that takes what there is.
+WRITES = st.sampled_from(["default", "kube-public", "default", "kube-system"])
+TAKES = st.integers(0, 5)
+
+
+def write(cluster: sim.Cluster, namespace: str, number: int) -> None:
+    meta = {"name": f"a{number % 3}", "namespace": namespace}
+    if number % 5 == 4 and cluster.get("v1/ConfigMap", meta["name"], namespace) is not None:
+        cluster.remove("v1/ConfigMap", meta["name"], namespace)
+    else:
+        cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": str(number)}})
+
+
+@given(st.lists(WRITES | TAKES, max_size=30))
+def test_a_watch_sees_beside_others_what_it_sees_alone(acts: list[str | int]) -> None:
+    asker = Asker()
+    since = asker.cluster.version
+    watches = [asker.watch(f"{place}?resourceVersion={since}") for place in PLACES * 2]
+    seen = [b""] * len(watches)
+    for number, act in enumerate(acts):
+        if isinstance(act, int):
+            seen[act] += watches[act].take()
+        else:
+            write(asker.cluster, act, number)
+    for at, watch in enumerate(watches):
+        alone = asker.watch(f"{PLACES[at % 3]}?resourceVersion={since}")
+        assert seen[at] + watch.take() == alone.take()
+
+
+def test_who_follows_the_same_events_is_given_the_same_bytes() -> None:
+    asker = Asker()
+    since = asker.cluster.version
+    watches = [asker.watch(f"{PLACES[1]}?resourceVersion={since}") for _ in range(3)]
+    asker.config("a")
+    asker.config("b")
+    first, *others = [watch.take() for watch in watches]
+    assert first.count(b"\n") == 2
+    assert all(other is first for other in others)
+
+
+@pytest.mark.parametrize("count", [60, 70])
+def test_lines_are_kept_for_others_no_longer_than_until_the_next_event(count: int) -> None:
+    asker = Asker()
+    watch = asker.watch(f"{PLACES[0]}?resourceVersion={asker.cluster.version}")
+    for number in range(count):
+        asker.config(f"a{number}")
+    watch.take()
+    [opened] = asker.cluster.watches
+    kept = opened.storage.lines
+    assert bool(kept) == (count == 60)
+    asker.config("b")
+    assert not kept

@@ -1,0 +1,109 @@
+"""An object that passes for one in its stored form is one: its plan finds nothing to do."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kubeproto.kinds import FieldFacts, table
+from kubeproto.objects import Quantity
+from kubeproto.sim.kinds._releases import NEWEST, Release, release_of
+from kubeproto.sim.kinds._stored_form import stored_form
+from kubeproto.sim.kinds._typed import TypedCodec
+
+TYPES = sorted(table().types)
+OLD = release_of("1.30")
+# Of each kind of value: what is stored as it is, what is brought into another form, and what is refused.
+LEAVES: dict[str, list[Any]] = {
+    "string": ["a", "a", "", 0, None],
+    "bytes": ["YQ==", ""],
+    "integer": [1, 1, 0, -1, 1.5, False],
+    "number": [1, 0.5, 0, 0.0],
+    "boolean": [True, True, False, ""],
+    "time": ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00+01:00", "2026-01-01T00:00:00.5Z", "", None],
+    "micro-time": ["2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000000+01:00"],
+    "quantity": ["1", "100m", "64Mi", "0", "0.5", "1000m", "1024Ki", 1, "", "x"],
+    "int-or-string": [1, "a", 0, "", 0.5],
+    "object": [{"a": 1}, {"a": None}, {}, None],
+    "any": [{"a": None}, [], "", 0, None],
+}
+EMPTY: list[Any] = [None, {}, [], [None], {"a": None}, {"a": {}}, [{}]]
+
+
+def values(field: FieldFacts, depth: int) -> st.SearchStrategy[Any]:
+    """Values of a field, most of which fit."""
+    found: st.SearchStrategy[Any]
+    if "." in field.type:
+        found = objects(field.type, depth - 1) if depth else st.just({})
+    else:
+        found = st.sampled_from(LEAVES.get(field.type, LEAVES["any"]))
+    for form in reversed(field.form):
+        if form == "list":
+            found = st.lists(found, max_size=2)
+        else:
+            found = st.dictionaries(st.sampled_from("ab"), found, max_size=2)
+    return found | st.sampled_from(EMPTY) if depth > 2 else found
+
+
+def objects(type_: str, depth: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects of a type with a few of its fields, and rarely one that it does not have."""
+
+    @st.composite
+    def made(draw: st.DrawFn) -> dict[str, Any]:
+        fields = table().types[type_].fields
+        names = draw(st.lists(st.sampled_from(sorted(fields)), max_size=3, unique=True)) if fields else []
+        obj = {name: draw(values(fields[name], depth)) for name in names}
+        return obj | {"unheard": 1} if draw(st.integers(0, 20)) == 20 else obj
+
+    return made()
+
+
+def tidied(type_: str, obj: dict[str, Any], release: Release) -> tuple[dict[str, Any], list[str]]:
+    """Return what the plan of a type makes of an object; a value of a wrong type raises `Misfit`."""
+    codec, made, unknown = TypedCodec(type_, "Kind", release), copy.deepcopy(obj), list[str]()
+    codec.plan.tidy(made, "", unknown)
+    codec.write(made)
+    return made, unknown
+
+
+@given(st.data(), st.sampled_from([NEWEST, OLD]))
+def test_what_is_taken_for_a_stored_form_is_not_changed_by_its_plan(
+    data: st.DataObject, release: Release
+) -> None:
+    type_ = data.draw(st.sampled_from(TYPES))
+    obj = data.draw(objects(type_, 3))
+    if stored_form(type_, release)(obj):
+        made, unknown = tidied(type_, obj, release)
+        assert (made, list(made), unknown) == (obj, list(obj), [])
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_each_field_alone_is_taken_for_a_stored_form_only_if_it_is_one(type_: str) -> None:
+    fits = stored_form(type_, NEWEST)
+    for name, field in table().types[type_].fields.items():
+        for value in [*LEAVES.get(field.type, LEAVES["any"]), *EMPTY]:
+            forms: list[Any] = [value, [value], {"a": value}, {"a": [value]}]
+            for form in forms:
+                if fits({name: form}):
+                    assert tidied(type_, {name: form}, NEWEST) == ({name: form}, [])
+
+
+@given(st.from_regex(r"\A[0-9]{1,4}(m|k|M|G|T|P|n|u|Ki|Mi|Gi|Ti)?\Z"))
+@example("1000")
+@example("0m")
+def test_a_quantity_is_taken_for_a_stored_one_only_if_it_is_one(text: str) -> None:
+    if stored_form("core_v1.ResourceRequirements", NEWEST)({"limits": {"cpu": text}}):
+        assert str(Quantity(text)) == text
+
+
+def test_usual_objects_are_in_their_stored_form() -> None:
+    times = {"startTime": "2026-01-01T00:00:00Z"}
+    container = {"name": "a", "image": "b", "resources": {"limits": {"cpu": "100m", "memory": "64Mi"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"app": ""}}}
+    assert stored_form("core_v1.Pod", NEWEST)(pod | {"spec": {"containers": [container]}, "status": times})
+    assert stored_form("core_v1.ConfigMap", NEWEST)({"metadata": {"name": "a"}, "data": {"a": ""}})
+    assert not stored_form("core_v1.ConfigMap", NEWEST)({"metadata": {"name": "a"}, "data": {}})
